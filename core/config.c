@@ -1,0 +1,367 @@
+/* The configuration table in memory: rows, defaults, names, values from text, config files, checks between keys.
+ * config_text.c writes it out again (canonical text, id, JSON, help). Everything derives from config.def; nothing here
+ * names a setting except the checks at the end.
+ *
+ * A sweep makes a hundred thousand of these, so setting a value allocates nothing and finds its row by a hash. */
+#include "core/config.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/config_internal.h"
+
+/* ---- the table ------------------------------------------------------------------------------------------------ */
+
+#define SECTION(section, help)
+#define END_SECTION(section)
+#define ROW_NAME(section, key) .name = #section "." #key, .section = #section, .key = #key, \
+  .offset = offsetof(CoreConfig, section.key)
+#define INT(section, key_, default_, low, high, unit_, identity_, help_) {ROW_NAME(section, key_), \
+  .kind = CORE_CONFIG_INT, .lowest = (low), .highest = (high), .unit = unit_, .help = help_, .identity = identity_},
+#define REAL(section, key_, default_, low, high, unit_, identity_, help_) {ROW_NAME(section, key_), \
+  .kind = CORE_CONFIG_REAL, .lowest = (low), .highest = (high), .unit = unit_, .help = help_, .identity = identity_},
+#define BOOL(section, key_, default_, identity_, help_) {ROW_NAME(section, key_), \
+  .kind = CORE_CONFIG_BOOL, .highest = 1, .unit = "", .help = help_, .identity = identity_},
+#define ENUM(section, key_, default_, choices_, identity_, help_) {ROW_NAME(section, key_), \
+  .kind = CORE_CONFIG_ENUM, .choices = choices_, .unit = "", .help = help_, .identity = identity_},
+#define TEXT(section, key_, default_, identity_, help_) {ROW_NAME(section, key_), \
+  .kind = CORE_CONFIG_STRING, .unit = "", .help = help_, .identity = identity_},
+#define RESULT true
+#define MANNER false
+/* Not const: `def` is filled in by prepare(), from the values themselves. */
+static CoreConfigRow rows[] = {
+#include "core/config.def"
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+#undef SECTION
+#undef END_SECTION
+#undef INT
+#undef REAL
+#undef BOOL
+#undef ENUM
+#undef TEXT
+
+#define SECTION(section, help) .section = {
+#define END_SECTION(section) },
+#define INT(section, key, default_, low, high, unit, identity, help) .key = (default_),
+#define REAL(section, key, default_, low, high, unit, identity, help) .key = (default_),
+#define BOOL(section, key, default_, identity, help) .key = (default_),
+#define ENUM(section, key, default_, choices, identity, help) .key = default_,
+#define TEXT(section, key, default_, identity, help) .key = default_,
+static const CoreConfig defaults = {
+#include "core/config.def"
+};
+#undef SECTION
+#undef END_SECTION
+#undef INT
+#undef REAL
+#undef BOOL
+#undef ENUM
+#undef TEXT
+
+#define SECTION(section, help_) {.name = #section, .help = help_},
+#define END_SECTION(section)
+#define INT(section, key, default_, low, high, unit, identity, help)
+#define REAL(section, key, default_, low, high, unit, identity, help)
+#define BOOL(section, key, default_, identity, help)
+#define ENUM(section, key, default_, choices, identity, help)
+#define TEXT(section, key, default_, identity, help)
+static CoreConfigSection sections[] = {
+#include "core/config.def"
+};
+enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+#undef SECTION
+#undef END_SECTION
+#undef INT
+#undef REAL
+#undef BOOL
+#undef ENUM
+#undef TEXT
+#undef RESULT
+#undef MANNER
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+enum { SLOT_COUNT = 256 };
+_Static_assert(ROW_COUNT < SLOT_COUNT / 2 && SLOT_COUNT <= 256, "the table of names is too full, or an index no byte");
+
+static uint8_t slots[SLOT_COUNT]; /* 0: free, else 1 + the row's index */
+static const char *names[ROW_COUNT];
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+
+/* FNV-1a. */
+static uint32_t hash_name(const char *name) {
+  uint32_t hash = 2166136261u;
+  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
+  return hash ^ hash >> 15;
+}
+
+static void prepare(void) {
+  CoreText text = {0};
+  for (size_t i = 0; i < ROW_COUNT; i++) {
+    uint32_t slot = hash_name(rows[i].name) % SLOT_COUNT;
+    while (slots[slot]) slot = (slot + 1) % SLOT_COUNT;
+    slots[slot] = (uint8_t)(i + 1);
+    names[i] = rows[i].name;
+    core_text_clear(&text);
+    rows[i].def = core_text_duplicate(core_config_get(&defaults, &rows[i], &text)); /* lives as long as the process */
+    for (size_t s = 0; s < SECTION_COUNT; s++) {
+      if (strcmp(sections[s].name, rows[i].section) != 0) continue;
+      if (sections[s].count++ == 0) sections[s].first = i;
+    }
+  }
+  core_text_free(&text);
+}
+
+const CoreConfigRow *core_config_rows(size_t *count) {
+  pthread_once(&prepared, prepare);
+  *count = ROW_COUNT;
+  return rows;
+}
+
+const CoreConfigSection *core_config_sections(size_t *count) {
+  pthread_once(&prepared, prepare);
+  *count = SECTION_COUNT;
+  return sections;
+}
+
+const CoreConfigRow *core_config_find(const char *name) {
+  pthread_once(&prepared, prepare);
+  for (uint32_t slot = hash_name(name) % SLOT_COUNT; slots[slot]; slot = (slot + 1) % SLOT_COUNT) {
+    const CoreConfigRow *row = &rows[slots[slot] - 1];
+    if (strcmp(row->name, name) == 0) return row;
+  }
+  return NULL;
+}
+
+/* The nearest name; failing that, the name whose key alone is nearest to what follows the last dot ("epsilon",
+ * "train.epsilon"). */
+static const char *nearest_name(const char *name) {
+  const char *nearest = core_text_nearest(name, names, ROW_COUNT);
+  if (nearest) return nearest;
+  const char *keys[ROW_COUNT], *dot = strrchr(name, '.');
+  for (size_t i = 0; i < ROW_COUNT; i++) keys[i] = rows[i].key;
+  const char *key = core_text_nearest(dot ? dot + 1 : name, keys, ROW_COUNT);
+  for (size_t i = 0; key && i < ROW_COUNT; i++)
+    if (keys[i] == key) return names[i];
+  return NULL;
+}
+
+static int unknown_name(const char *name) {
+  const char *nearest = nearest_name(name);
+  if (nearest) return core_error(CORE_USAGE, "%s is no setting; did you mean %s?", name, nearest);
+  return core_error(CORE_USAGE, "%s is no setting; `trainer --help` lists them", name);
+}
+
+/* ---- values --------------------------------------------------------------------------------------------------- */
+
+CoreConfig core_config_default(void) { return defaults; }
+
+void core_config_append_range(const CoreConfigRow *row, CoreText *text) {
+  char low[32], high[32];
+  switch (row->kind) {
+    case CORE_CONFIG_INT:
+    case CORE_CONFIG_REAL:
+      core_text_appendf(text, "%s to %s%s%s", core_text_from_real(row->lowest, low),
+                        core_text_from_real(row->highest, high), *row->unit ? " " : "", row->unit);
+      break;
+    case CORE_CONFIG_BOOL: core_text_append(text, "yes or no"); break;
+    case CORE_CONFIG_ENUM:
+      for (const char *c = row->choices; *c; c++) core_text_append_bytes(text, *c == '|' ? ", " : c, *c == '|' ? 2 : 1);
+      break;
+    case CORE_CONFIG_STRING: core_text_appendf(text, "up to %d bytes of text", CORE_CONFIG_TEXT - 1); break;
+  }
+}
+
+static int bad_value(const CoreConfigRow *row, const char *value, const char *fault) {
+  CoreText range = {0};
+  core_config_append_range(row, &range);
+  int code = core_error(CORE_USAGE, "%s = %.80s %s; possible: %s", row->name, *value ? value : "(empty)", fault,
+                        core_text_string(&range));
+  core_text_free(&range);
+  return code;
+}
+
+static int set_int(int64_t *field, const CoreConfigRow *row, const char *text) {
+  int64_t value;
+  if (!core_text_to_int(text, &value)) return bad_value(row, text, "is no whole number");
+  if ((double)value < row->lowest || (double)value > row->highest) return bad_value(row, text, "is out of range");
+  *field = value;
+  return CORE_OK;
+}
+
+static int set_real(double *field, const CoreConfigRow *row, const char *text) {
+  double value;
+  if (!core_text_to_real(text, &value)) return bad_value(row, text, "is no number");
+  if (value < row->lowest || value > row->highest) return bad_value(row, text, "is out of range");
+  *field = value + 0.0; /* -0 and 0 are one setting, and one id */
+  return CORE_OK;
+}
+
+static int bad_choice(const CoreConfigRow *row, const char *text) {
+  enum { CHOICES_MAX = 64 };
+  char copy[1024];
+  const char *choices[CHOICES_MAX], *value = *text ? text : "(empty)";
+  size_t count = 0;
+  char *rest = copy;
+  TRY(core_text_copy(copy, sizeof copy, row->choices, row->name));
+  for (char *word; count < CHOICES_MAX && (word = strsep(&rest, "|"));) choices[count++] = word;
+  const char *nearest = core_text_nearest(text, choices, count);
+  CoreText list = {0};
+  core_config_append_range(row, &list);
+  int code = core_error(CORE_USAGE, "%s = %.80s is none of: %s%s%s%s", row->name, value, core_text_string(&list),
+                        nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+  core_text_free(&list);
+  return code;
+}
+
+static bool is_choice(const char *choices, const char *text, size_t length) {
+  for (const char *c = choices; length > 0; c++) {
+    size_t span = strcspn(c, "|");
+    if (span == length && memcmp(c, text, length) == 0) return true;
+    c += span;
+    if (!*c) break;
+  }
+  return false;
+}
+
+static int set_text(char *field, const CoreConfigRow *row, const char *text) {
+  size_t length = strlen(text);
+  if (length >= CORE_CONFIG_TEXT)
+    return core_error(CORE_USAGE, "%s is too long: %zu bytes, at most %d are possible", row->name, length,
+                      CORE_CONFIG_TEXT - 1);
+  if (row->kind == CORE_CONFIG_ENUM && !is_choice(row->choices, text, length)) return bad_choice(row, text);
+  /* Canonical text is a line each, and JSON is UTF-8. */
+  for (const char *c = text; *c; c++)
+    if ((unsigned char)*c < 0x20) return core_error(CORE_USAGE, "%s holds a newline or control character", row->name);
+  if (!core_text_is_utf8(text)) return core_error(CORE_USAGE, "%s is no UTF-8 text", row->name);
+  memcpy(field, text, length);
+  memset(field + length, 0, CORE_CONFIG_TEXT - length);
+  return CORE_OK;
+}
+
+static int set_row(CoreConfig *config, const CoreConfigRow *row, const char *text) {
+  void *field = (char *)config + row->offset;
+  switch (row->kind) {
+    case CORE_CONFIG_INT: return set_int(field, row, text);
+    case CORE_CONFIG_REAL: return set_real(field, row, text);
+    case CORE_CONFIG_BOOL: return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is neither yes nor no");
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: break;
+  }
+  return set_text(field, row, text);
+}
+
+int core_config_set(CoreConfig *config, const char *name, const char *value) {
+  const CoreConfigRow *row = core_config_find(name);
+  return row ? set_row(config, row, value) : unknown_name(name);
+}
+
+int core_config_set_pair(CoreConfig *config, const char *pair) {
+  char name[128];
+  const char *equals = strchr(pair, '=');
+  if (!equals) return core_error(CORE_USAGE, "'%.80s' is no key=value", pair);
+  if (equals - pair >= (ptrdiff_t)sizeof name) return core_error(CORE_USAGE, "'%.80s...' is no setting", pair);
+  memcpy(name, pair, (size_t)(equals - pair));
+  name[equals - pair] = '\0';
+  return core_config_set(config, name, equals + 1);
+}
+
+/* ---- config files --------------------------------------------------------------------------------------------- */
+
+static int check_section(const CoreIni *ini, const CoreIniEntry *entry) {
+  const char *known[SECTION_COUNT];
+  for (size_t i = 0; i < SECTION_COUNT; i++) {
+    if (strcmp(sections[i].name, entry->section) == 0) return CORE_OK;
+    known[i] = sections[i].name;
+  }
+  const char *nearest = core_text_nearest(entry->section, known, SECTION_COUNT);
+  if (nearest)
+    return core_ini_error(ini, entry, "[%s] is no section of a config; did you mean [%s]?", entry->section, nearest);
+  return core_ini_error(ini, entry, "[%s] is no section of a config; `trainer --help` lists them", entry->section);
+}
+
+static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines, CoreConfig *config) {
+  char name[256];
+  if (!*entry->section)
+    return core_ini_error_key(ini, entry, "%s stands before the first [section]", entry->key);
+  int length = snprintf(name, sizeof name, "%s.%s", entry->section, entry->key);
+  const CoreConfigRow *row = length < (int)sizeof name ? core_config_find(name) : NULL;
+  if (!row) {
+    unknown_name(name);
+    return core_ini_error_key(ini, entry, "%s", core_error_message());
+  }
+  int *line = &lines[row - rows];
+  if (*line)
+    return core_ini_error_key(ini, entry, "%s is given twice, first in line %d; remove one", row->name, *line);
+  *line = entry->line;
+  return set_row(config, row, entry->value) == CORE_OK ? CORE_OK : core_ini_error(ini, entry, "%s", core_error_message());
+}
+
+int core_config_read(const char *path, CoreConfig *config) {
+  CoreIni ini;
+  int lines[ROW_COUNT] = {0}, code = CORE_OK;
+  CoreConfig result = *config; /* `config` stays as it was when the file is bad */
+  pthread_once(&prepared, prepare);
+  TRY(core_ini_read(path, &ini));
+  for (size_t i = 0; i < ini.count && code == CORE_OK; i++) {
+    const CoreIniEntry *entry = &ini.entries[i];
+    code = entry->key ? read_entry(&ini, entry, lines, &result) : check_section(&ini, entry);
+  }
+  if (code == CORE_OK) *config = result;
+  core_ini_free(&ini);
+  return code;
+}
+
+/* ---- between keys --------------------------------------------------------------------------------------------- */
+
+/* " 32 or 64": the divisors of `total` on both sides of `wanted`. */
+static void nearest_divisors(int64_t total, int64_t wanted, CoreText *text) {
+  int64_t below = wanted < total ? wanted : total, above = wanted + 1;
+  while (below > 1 && total % below) below--;
+  while (above < total && total % above) above++;
+  core_text_appendf(text, "%lld", (long long)below);
+  if (above <= total) core_text_appendf(text, " or %lld", (long long)above);
+}
+
+static int check_minibatches(const CoreConfig *config) {
+  int64_t n = config->env.num, k = config->ppo.num_steps, m = config->ppo.num_minibatches;
+  bool whole = strcmp(config->ppo.minibatch_by, "environments") == 0;
+  int64_t total = whole ? n : n * k;
+  if (total % m == 0) return CORE_OK;
+  CoreText near = {0};
+  nearest_divisors(total, m, &near);
+  int code;
+  if (whole)
+    code = core_error(CORE_USAGE, "env.num = %lld can not be divided into ppo.num_minibatches = %lld equal parts "
+                      "(ppo.minibatch_by = environments); set ppo.num_minibatches to %s, or env.num to a multiple of it",
+                      (long long)n, (long long)m, core_text_string(&near));
+  else
+    code = core_error(CORE_USAGE, "env.num * ppo.num_steps = %lld * %lld = %lld transitions can not be divided into "
+                      "ppo.num_minibatches = %lld equal parts; set ppo.num_minibatches to %s",
+                      (long long)n, (long long)k, (long long)total, (long long)m, core_text_string(&near));
+  core_text_free(&near);
+  return code;
+}
+
+int core_config_check(const CoreConfig *config) {
+  TRY(check_minibatches(config));
+  if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
+    return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
+                      "joined by '+'");
+  if (strcmp(config->env.task, "levels") != 0 && *config->env.levels)
+    return core_error(CORE_USAGE, "env.levels is given, but env.task = %s does not read it; set env.task to levels, or "
+                      "leave env.levels out", config->env.task);
+  return CORE_OK;
+}
+
+int64_t core_config_transitions_per_iteration(const CoreConfig *config) {
+  return config->env.num * config->ppo.num_steps;
+}
+
+int64_t core_config_iterations(const CoreConfig *config) {
+  int64_t each = core_config_transitions_per_iteration(config);
+  return (config->train.total_steps + each - 1) / each;
+}

@@ -1,0 +1,77 @@
+/* The one configuration table (config.def) as a struct, a parser, canonical text, JSON, help and a run id. */
+#ifndef CORE_CONFIG_H
+#define CORE_CONFIG_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/ini.h"
+#include "core/text.h"
+
+enum { CORE_CONFIG_TEXT = 256, CORE_RUN_ID = 17 /* 16 hex digits and NUL */ };
+
+/* config.env.num, config.ppo.epsilon, ... */
+typedef struct CoreConfig {
+#define SECTION(section, help) struct {
+#define END_SECTION(section) } section;
+#define INT(section, key, def, low, high, unit, identity, help) int64_t key;
+#define REAL(section, key, def, low, high, unit, identity, help) double key;
+#define BOOL(section, key, def, identity, help) bool key;
+#define ENUM(section, key, def, choices, identity, help) char key[CORE_CONFIG_TEXT];
+#define TEXT(section, key, def, identity, help) char key[CORE_CONFIG_TEXT];
+#include "core/config.def"
+#undef SECTION
+#undef END_SECTION
+#undef INT
+#undef REAL
+#undef BOOL
+#undef ENUM
+#undef TEXT
+} CoreConfig;
+
+typedef enum CoreConfigKind { CORE_CONFIG_INT, CORE_CONFIG_REAL, CORE_CONFIG_BOOL, CORE_CONFIG_ENUM, CORE_CONFIG_STRING } CoreConfigKind;
+
+typedef struct CoreConfigRow {
+  const char *name;      /* "ppo.epsilon" */
+  const char *section, *key;
+  CoreConfigKind kind;
+  size_t offset;         /* into CoreConfig */
+  double lowest, highest;
+  const char *choices;   /* "ppo|ppo_ewma" for enums, else NULL */
+  const char *unit, *help, *def; /* def: the default as canonical text */
+  bool identity;         /* part of the run id */
+} CoreConfigRow;
+
+CoreConfig core_config_default(void);
+const CoreConfigRow *core_config_rows(size_t *count);
+const CoreConfigRow *core_config_find(const char *name);       /* NULL when unknown */
+
+/* Sets one value from text. CORE_USAGE: unknown name (with the nearest known), wrong type, out of range. The message
+ * names the key; a caller that read a file puts "file:line:column: " before it with core_ini_error. */
+int core_config_set(CoreConfig *config, const char *name, const char *value);
+/* The same for "key=value", as --set takes it. */
+int core_config_set_pair(CoreConfig *config, const char *pair);
+/* Canonical text of one value: what core_config_set reads back to the same value. */
+const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
+
+/* Reads a run's config file (only known sections and keys, each once) over `config`. */
+int core_config_read(const char *path, CoreConfig *config);
+/* Checks between keys (N*K divisible by M, levels given for task levels ...). CORE_USAGE names both keys. */
+int core_config_check(const CoreConfig *config);
+
+/* All values as an INI file that core_config_read takes; JSON {"env":{"num":2048,...},...} with numbers as numbers. */
+void core_config_to_ini(const CoreConfig *config, CoreText *text);
+void core_config_to_json(const CoreConfig *config, CoreText *text);
+
+/* BLAKE2b-64 (libsodium, crypto_generichash with 16-byte output, first 8 bytes) of "name=value\n" for each identity row
+ * that differs from its default, in the table's order: 16 hex digits. */
+void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]);
+
+/* What follows from a config. */
+int64_t core_config_transitions_per_iteration(const CoreConfig *config); /* N*K */
+int64_t core_config_iterations(const CoreConfig *config);                /* ceil(total_steps / (N*K)) */
+
+void core_config_print_help(void);      /* the table for `trainer --help` */
+void core_config_to_markdown(CoreText *text); /* docs/config.md */
+
+#endif

@@ -1,0 +1,21 @@
+/* What config.c and config_text.c share. */
+#ifndef CORE_CONFIG_INTERNAL_H
+#define CORE_CONFIG_INTERNAL_H
+#include "core/config.h"
+
+typedef struct CoreConfigSection {
+  const char *name, *help;
+  size_t first, count; /* its rows in core_config_rows() */
+} CoreConfigSection;
+
+const CoreConfigSection *core_config_sections(size_t *count);
+
+/* A field of the kind that the row says. */
+static inline const void *core_config_field(const CoreConfig *config, const CoreConfigRow *row) {
+  return (const char *)config + row->offset;
+}
+
+/* "1 to 1024 epochs", "0 to inf", "ppo, ppo_ewma", "yes or no": what a value may be, for messages and tables. */
+void core_config_append_range(const CoreConfigRow *row, CoreText *text);
+
+#endif

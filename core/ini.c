@@ -1,0 +1,247 @@
+/* INI text to entries with positions: the first step of every experiment and run file. Knows neither sections nor keys.
+ *
+ * Written here because the readers at hand hide what our errors need: Debian's libinih cuts lines at 200 bytes without
+ * a word (a grid's list of values is longer soon), does not tell its handler the line number, and never reports an
+ * empty section. */
+#include "core/ini.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/text.h"
+
+enum { LINE_MAX_BYTES = 64 << 10, FILE_MAX_BYTES = 16 << 20 };
+
+typedef struct Reader {
+  CoreIni *ini;
+  size_t capacity;                 /* of ini->entries */
+  const char *next, *end;          /* what is not read yet */
+  const char *line, *line_end;     /* the present line, without its end and comment */
+  int number;                      /* of the present line */
+  const char *section;
+  char *strings;                   /* where the next string goes; see begin() for why there is room */
+} Reader;
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static const char *skip_blanks(const char *s, const char *end) {
+  while (s < end && is_blank(*s)) s++;
+  return s;
+}
+
+static const char *trim_end(const char *start, const char *end) {
+  while (end > start && is_blank(end[-1])) end--;
+  return end;
+}
+
+/* 1-based, in characters as editors count them: continuation bytes of UTF-8 are none. */
+static int column_of(const Reader *r, const char *at) {
+  int column = 1;
+  for (const char *c = r->line; c < at; c++) column += ((unsigned char)*c & 0xc0) != 0x80;
+  return column;
+}
+
+static int fault(const Reader *r, const char *at, const char *format, ...) CORE_PRINTF(3, 4);
+static int fault(const Reader *r, const char *at, const char *format, ...) {
+  char message[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  return core_error(CORE_USAGE, "%s:%d:%d: %s", r->ini->file, r->number, column_of(r, at), message);
+}
+
+static CoreIniEntry *add_entry(Reader *r) {
+  CoreIni *ini = r->ini;
+  if (ini->count == r->capacity) {
+    r->capacity = r->capacity ? 2 * r->capacity : 64;
+    ini->entries = core_memory_resize(ini->entries, r->capacity * sizeof *ini->entries);
+  }
+  ini->entries[ini->count] = (CoreIniEntry){.section = r->section, .line = r->number};
+  return &ini->entries[ini->count++];
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------- */
+
+/* The quote that closes the one at `open`; NULL when the line ends before. */
+static const char *closing_quote(const char *open, const char *end) {
+  for (const char *c = open + 1; c < end; c++) {
+    if (*c == '\\' && c + 1 < end) c++;
+    else if (*c == '"') return c;
+  }
+  return NULL;
+}
+
+/* Sets line_end before the comment; quotes protect ';' and '#'. */
+static int cut_comment(Reader *r, const char *end) {
+  const char *c = r->line;
+  for (; c < end; c++) {
+    if ((*c == ';' || *c == '#') && (c == r->line || is_blank(c[-1]))) break;
+    if (*c != '"') continue;
+    const char *close = closing_quote(c, end);
+    if (!close) return fault(r, c, "the closing quote is missing");
+    c = close;
+  }
+  r->line_end = trim_end(r->line, c);
+  return CORE_OK;
+}
+
+static int next_line(Reader *r) {
+  const char *newline = memchr(r->next, '\n', (size_t)(r->end - r->next));
+  const char *end = newline ? newline : r->end;
+  r->line = r->next;
+  r->number++;
+  r->next = newline ? newline + 1 : r->end;
+  if (end - r->line > LINE_MAX_BYTES) return fault(r, r->line, "this line is longer than %d bytes", LINE_MAX_BYTES);
+  if (end > r->line && end[-1] == '\r') end--;
+  for (const char *c = r->line; c < end; c++)
+    if ((unsigned char)*c < 0x20 && *c != '\t')
+      return fault(r, c, "byte 0x%02x can not stand in a text file; is this the right file?", (unsigned char)*c);
+  return cut_comment(r, end);
+}
+
+/* ---- one line's content --------------------------------------------------------------------------------------- */
+
+/* "[grid   com]" becomes "grid com". */
+static int read_section(Reader *r, const char *open) {
+  const char *close = memchr(open, ']', (size_t)(r->line_end - open));
+  if (!close) return fault(r, r->line_end, "the section's ']' is missing");
+  if (close + 1 != r->line_end) return fault(r, close + 1, "nothing may follow the section's ']'");
+  char *name = r->strings, *out = name;
+  for (const char *c = open + 1; c < close; c++) {
+    if (*c == '[' || *c == '"') return fault(r, c, "a section's name may not hold %c", *c);
+    if (!is_blank(*c)) *out++ = *c;
+    else if (out > name && out[-1] != ' ') *out++ = ' ';
+  }
+  if (out > name && out[-1] == ' ') out--;
+  if (out == name) return fault(r, open, "the section has no name");
+  *out++ = '\0';
+  r->strings = out;
+  r->section = name;
+  add_entry(r)->column = column_of(r, open);
+  return CORE_OK;
+}
+
+/* A value up to the line's end, which may be one with quotes inside; takes following lines while one ends in '\'. */
+static int read_plain_value(Reader *r, const char *start) {
+  const char *value = r->strings;
+  for (;;) {
+    const char *end = r->line_end;
+    bool goes_on = end > start && end[-1] == '\\';
+    if (goes_on) end = trim_end(start, end - 1);
+    memcpy(r->strings, start, (size_t)(end - start));
+    r->strings += end - start;
+    if (!goes_on) break;
+    if (r->next == r->end) return fault(r, r->line_end - 1, "the file ends after '\\', which announces another line");
+    TRY(next_line(r));
+    start = skip_blanks(r->line, r->line_end);
+    *r->strings++ = ' '; /* in place of the '\' */
+  }
+  while (r->strings > value && r->strings[-1] == ' ') r->strings--; /* the last line may have been blank */
+  return CORE_OK;
+}
+
+static void read_quoted_value(Reader *r, const char *start, const char *close) {
+  for (const char *c = start + 1; c < close; c++) {
+    if (*c == '\\' && (c[1] == '"' || c[1] == '\\')) c++;
+    *r->strings++ = *c;
+  }
+}
+
+static int read_key(Reader *r, const char *start) {
+  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  const char *equals = memchr(start, '=', (size_t)(r->line_end - start));
+  if (!equals) return fault(r, start, "neither [section] nor key = value");
+  const char *key_end = trim_end(start, equals);
+  if (key_end == start) return fault(r, start, "a key is missing before '='");
+  for (const char *c = start; c < key_end; c++)
+    if (!strchr(allowed, *c)) return fault(r, c, "a key may hold only letters, digits, '.', '_' and '-'");
+  const char *value = skip_blanks(equals + 1, r->line_end);
+  CoreIniEntry *entry = add_entry(r);
+  entry->key_column = column_of(r, start);
+  entry->column = column_of(r, value);
+  entry->key = r->strings;
+  memcpy(r->strings, start, (size_t)(key_end - start));
+  r->strings += key_end - start;
+  *r->strings++ = '\0';
+  entry->value = r->strings;
+  bool quoted = value < r->line_end && *value == '"' && closing_quote(value, r->line_end) == r->line_end - 1;
+  if (quoted) read_quoted_value(r, value, r->line_end - 1);
+  else TRY(read_plain_value(r, value));
+  *r->strings++ = '\0';
+  return CORE_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------ */
+
+static void begin(Reader *r, const char *name, const char *text, size_t size, CoreIni *ini) {
+  *ini = (CoreIni){.file = core_text_duplicate(name)};
+  /* No string is longer than its source: the NULs of "key=value\n" take the places of '=' and '\n', that of a section
+   * the place of ']'. One more byte serves a last line without '\n'. */
+  ini->memory = core_memory_allocate(size + 1);
+  *r = (Reader){.ini = ini, .next = text, .end = text + size, .section = "", .strings = ini->memory};
+  if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) r->next += 3; /* a byte order mark */
+}
+
+static int parse(const char *name, const char *text, size_t size, CoreIni *ini) {
+  Reader r;
+  int code = CORE_OK;
+  begin(&r, name, text, size, ini);
+  while (code == CORE_OK && r.next < r.end) {
+    TRY_GOTO(code, out, next_line(&r));
+    const char *start = skip_blanks(r.line, r.line_end);
+    if (start == r.line_end) continue;
+    code = *start == '[' ? read_section(&r, start) : read_key(&r, start);
+  }
+out:
+  CORE_CHECK(r.strings <= (char *)ini->memory + size + 1);
+  if (code != CORE_OK) core_ini_free(ini);
+  return code;
+}
+
+int core_ini_parse(const char *name, const char *text, CoreIni *ini) { return parse(name, text, strlen(text), ini); }
+
+int core_ini_read(const char *path, CoreIni *ini) {
+  char *text;
+  size_t size;
+  *ini = (CoreIni){0};
+  TRY(core_files_read(path, FILE_MAX_BYTES, &text, &size));
+  int code = parse(path, text, size, ini);
+  free(text);
+  return code;
+}
+
+void core_ini_free(CoreIni *ini) {
+  free(ini->file);
+  free(ini->entries);
+  free(ini->memory);
+  *ini = (CoreIni){0};
+}
+
+static int point_at(const CoreIni *ini, int line, int column, const char *format, va_list arguments) {
+  char message[2048]; /* apart from the error's own buffer: an argument may be the present message */
+  vsnprintf(message, sizeof message, format, arguments);
+  return core_error(CORE_USAGE, "%s:%d:%d: %s", ini->file, line, column, message);
+}
+
+int core_ini_error(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int code = point_at(ini, entry->line, entry->column, format, arguments);
+  va_end(arguments);
+  return code;
+}
+
+int core_ini_error_key(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int code = point_at(ini, entry->line, entry->key_column, format, arguments);
+  va_end(arguments);
+  return code;
+}

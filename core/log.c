@@ -1,0 +1,39 @@
+/* A program's own messages, one line each with time and level. Not for results (stdout) nor for run statistics
+ * (store/runlog). A line goes out in one write, so that lines of several threads or processes do not mix. */
+#include "core/log.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <time.h>
+
+#include "core/text.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static FILE *log_stream; /* NULL: stderr, which is no constant expression */
+static CoreLogLevel log_lowest = CORE_LOG_INFO;
+
+void core_log_open(FILE *stream, CoreLogLevel lowest) {
+  pthread_mutex_lock(&lock);
+  log_stream = stream;
+  log_lowest = lowest;
+  pthread_mutex_unlock(&lock);
+}
+
+void core_log(CoreLogLevel level, const char *format, ...) {
+  static const char *const names[] = {"debug", "info", "warn", "error"};
+  char stamp[32], message[4096];
+  struct tm utc;
+  time_t now = time(NULL);
+  strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  pthread_mutex_lock(&lock);
+  if (level >= log_lowest) {
+    FILE *stream = log_stream ? log_stream : stderr;
+    fprintf(stream, "%s %s %s\n", stamp, names[level], message);
+    fflush(stream);
+  }
+  pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,124 @@
+/* Allocation that can not fail quietly, and arenas: code registers every buffer with its shape, commits once, and the
+ * loops that follow allocate nothing. */
+#include "core/memory.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+
+typedef struct Entry {
+  void **pointer;
+  size_t count, bytes, offset;
+  char *label;
+} Entry;
+
+struct CoreArena {
+  char *name;
+  Entry *entries;
+  size_t count, capacity;
+  void *block; /* as calloc gave it; NULL before the commit */
+  size_t total;
+};
+
+static _Noreturn void out_of_memory(size_t bytes) {
+  fprintf(stderr, "out of memory: %zu bytes could not be allocated\n", bytes);
+  abort();
+}
+
+void *core_memory_allocate(size_t bytes) {
+  void *memory = malloc(bytes ? bytes : 1);
+  if (!memory) out_of_memory(bytes);
+  return memory;
+}
+
+void *core_memory_zero_allocate(size_t count, size_t bytes) {
+  void *memory = calloc(count ? count : 1, bytes ? bytes : 1);
+  if (!memory) out_of_memory(bytes && count > SIZE_MAX / bytes ? SIZE_MAX : count * bytes);
+  return memory;
+}
+
+void *core_memory_resize(void *memory, size_t bytes) {
+  void *resized = realloc(memory, bytes ? bytes : 1);
+  if (!resized) out_of_memory(bytes);
+  return resized;
+}
+
+CoreArena *core_arena_create(const char *name) {
+  CoreArena *arena = core_memory_zero_allocate(1, sizeof *arena);
+  arena->name = core_text_duplicate(name);
+  return arena;
+}
+
+void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label) {
+  CORE_CHECK(!arena->block);
+  if (arena->count == arena->capacity) {
+    arena->capacity = arena->capacity ? 2 * arena->capacity : 16;
+    arena->entries = core_memory_resize(arena->entries, arena->capacity * sizeof *arena->entries);
+  }
+  arena->entries[arena->count++] = (Entry){pointer, count, bytes, 0, core_text_duplicate(label)};
+  *pointer = NULL;
+}
+
+static size_t entry_bytes(const Entry *entry) {
+  if (entry->bytes && entry->count > SIZE_MAX / entry->bytes) return SIZE_MAX;
+  return entry->count * entry->bytes;
+}
+
+static int larger_first(const void *a, const void *b) {
+  size_t x = entry_bytes(a), y = entry_bytes(b);
+  return (x < y) - (x > y);
+}
+
+/* Only after a failed commit: the order of the entries no longer matters. */
+static int too_large(CoreArena *arena) {
+  CoreText text = {0};
+  char buffer[32];
+  double total = 0;
+  qsort(arena->entries, arena->count, sizeof *arena->entries, larger_first);
+  for (size_t i = 0; i < arena->count; i++) {
+    const Entry *entry = &arena->entries[i];
+    total += (double)entry->count * (double)entry->bytes;
+    if (i < 3)
+      core_text_appendf(&text, "%s%s (%sB)", i ? ", " : "", entry->label,
+                        core_text_count((double)entry->count * (double)entry->bytes, buffer));
+  }
+  int code = core_error(CORE_FAIL, "out of memory: %s needs %sB; largest: %s", arena->name,
+                        core_text_count(total, buffer), core_text_string(&text));
+  core_text_free(&text);
+  return code;
+}
+
+int core_arena_commit(CoreArena *arena) {
+  CORE_CHECK(!arena->block);
+  size_t total = 0;
+  for (size_t i = 0; i < arena->count; i++) {
+    Entry *entry = &arena->entries[i];
+    size_t bytes = entry_bytes(entry);
+    if (bytes > SIZE_MAX / 2 - total) return too_large(arena);
+    entry->offset = total;
+    total += (bytes + CORE_MEMORY_ALIGNMENT - 1) / CORE_MEMORY_ALIGNMENT * CORE_MEMORY_ALIGNMENT;
+  }
+  /* calloc rather than aligned_alloc and memset: pages stay untouched until used, on the core that uses them first. */
+  arena->block = calloc(1, total + CORE_MEMORY_ALIGNMENT);
+  if (!arena->block) return too_large(arena);
+  uintptr_t start = (uintptr_t)arena->block;
+  char *base = (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT;
+  for (size_t i = 0; i < arena->count; i++) *arena->entries[i].pointer = base + arena->entries[i].offset;
+  arena->total = total;
+  return CORE_OK;
+}
+
+size_t core_arena_bytes(const CoreArena *arena) { return arena->total; }
+
+void core_arena_destroy(CoreArena **arena) {
+  if (!*arena) return;
+  for (size_t i = 0; i < (*arena)->count; i++) free((*arena)->entries[i].label);
+  free((*arena)->entries);
+  free((*arena)->block);
+  free((*arena)->name);
+  free(*arena);
+  *arena = NULL;
+}

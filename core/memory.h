@@ -1,0 +1,28 @@
+/* Arenas: register shapes, then commit one block. Nothing is allocated in a training or simulation step. */
+#ifndef CORE_MEMORY_H
+#define CORE_MEMORY_H
+#include <stddef.h>
+
+#include "core/error.h"
+
+enum { CORE_MEMORY_ALIGNMENT = 64 };
+
+/* malloc and calloc that abort with a message when memory is out; for small things outside arenas. */
+void *core_memory_allocate(size_t bytes);
+void *core_memory_zero_allocate(size_t count, size_t bytes);
+void *core_memory_resize(void *memory, size_t bytes);
+
+typedef struct CoreArena CoreArena;
+
+CoreArena *core_arena_create(const char *name);
+/* Registers `count` elements of `bytes` each; *pointer is set by core_arena_commit (64-byte aligned, zeroed).
+ * `label` ("rollout observations [steps][worlds][features]") is kept for the report and the out-of-memory message. */
+void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
+#define CORE_ARENA(arena, pointer, count, label) \
+  core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
+/* Allocates everything in one block. CORE_FAIL names the arena, the total and its largest entries. */
+int core_arena_commit(CoreArena *arena);
+size_t core_arena_bytes(const CoreArena *arena);
+void core_arena_destroy(CoreArena **arena);
+
+#endif

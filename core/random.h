@@ -1,0 +1,77 @@
+/* Random numbers: Philox4x32-10 (Salmon et al. 2011, through Random123), counter-based, so that a number depends only
+ * on what it is for (seed, purpose, index), never on threads, ranks or devices. The same text serves C and CUDA. */
+#ifndef CORE_RANDOM_H
+#define CORE_RANDOM_H
+#include <stdint.h>
+#include <Random123/philox.h>
+
+#if defined(__CUDACC__)
+#define CORE_RANDOM_FN static inline __host__ __device__
+#else
+#define CORE_RANDOM_FN static inline
+#endif
+
+/* What a stream is for: the first counter word's high part, so that purposes never overlap. New ones at the end. */
+enum {
+  CORE_RANDOM_RESET = 1,      /* level choice at an episode's start: (world, episode) */
+  CORE_RANDOM_ACTION = 2,     /* action sampling: (world, step) */
+  CORE_RANDOM_SHUFFLE = 3,    /* minibatch permutation: (iteration, epoch) */
+  CORE_RANDOM_WEIGHTS = 4,    /* network initialisation: (tensor, element) */
+  CORE_RANDOM_LEVEL = 5,      /* level generation: (level, attempt) */
+  CORE_RANDOM_EVALUATE = 6,   /* actions during evaluation: (world, step) */
+  CORE_RANDOM_BOOTSTRAP = 7,  /* resampling in statistics: (replicate, task) */
+  CORE_RANDOM_STATES = 8,     /* which states a metric looks at: (iteration) */
+  CORE_RANDOM_TEST = 15,
+};
+
+typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;
+
+/* Four 32-bit words for (seed; purpose, a, b, c). a: up to 2^56 with b's help is not needed: a and b are 32-bit
+ * indices, c counts blocks inside one use. */
+CORE_RANDOM_FN CoreRandom4 core_random_4(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t c) {
+  philox4x32_ctr_t counter = {{c, b, a, purpose}};
+  philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
+  philox4x32_ctr_t out = philox4x32(counter, key);
+  CoreRandom4 r;
+  for (int i = 0; i < 4; i++) r.v[i] = out.v[i];
+  return r;
+}
+
+/* [0, 1) with 24 bits: exact in float32 on every machine. */
+CORE_RANDOM_FN float core_random_unit(uint32_t word) { return (float)(word >> 8) * (1.0f / 16777216.0f); }
+
+/* Uniform in 0..n-1 (multiply-shift; bias below n/2^32). */
+CORE_RANDOM_FN uint32_t core_random_below(uint32_t word, uint32_t n) { return (uint32_t)(((uint64_t)word * n) >> 32); }
+
+/* A sequential reader of one stream, for code that draws many numbers for one thing (a level). */
+typedef struct CoreRandomStream {
+  uint64_t seed;
+  uint32_t purpose, a, b, block, used;
+  CoreRandom4 words;
+} CoreRandomStream;
+
+CORE_RANDOM_FN CoreRandomStream core_random_stream(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b) {
+  CoreRandomStream s = {seed, purpose, a, b, 0, 4, {{0, 0, 0, 0}}};
+  return s;
+}
+
+CORE_RANDOM_FN uint32_t core_random_next(CoreRandomStream *s) {
+  if (s->used == 4) {
+    s->words = core_random_4(s->seed, s->purpose, s->a, s->b, s->block++);
+    s->used = 0;
+  }
+  return s->words.v[s->used++];
+}
+
+CORE_RANDOM_FN float core_random_uniform(CoreRandomStream *s, float low, float high) {
+  return low + (high - low) * core_random_unit(core_random_next(s));
+}
+
+#if !defined(__CUDACC__)
+/* Two independent N(0,1) draws from two words (Box-Muller in double). Host only. */
+void core_random_normal_pair(uint32_t first, uint32_t second, double *x, double *y);
+/* A uniform permutation of 0..n-1 into `order` (Fisher-Yates on the stream (seed; purpose, a, b)). */
+void core_random_permutation(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n);
+#endif
+
+#endif

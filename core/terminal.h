@@ -1,0 +1,38 @@
+/* Terminal output: tables, progress, colours. Redraws only on a terminal; plain lines on a pipe; NO_COLOR is obeyed. */
+#ifndef CORE_TERMINAL_H
+#define CORE_TERMINAL_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "core/error.h"
+
+typedef enum CoreColor { CORE_PLAIN, CORE_BOLD, CORE_DIM, CORE_RED, CORE_GREEN, CORE_YELLOW, CORE_BLUE } CoreColor;
+
+bool core_terminal_is_tty(FILE *stream);
+bool core_terminal_has_color(FILE *stream);          /* a terminal, no NO_COLOR, TERM not dumb */
+int core_terminal_width(FILE *stream);               /* columns; 100 when unknown */
+const char *core_terminal_color(FILE *stream, CoreColor color); /* escape or "" */
+const char *core_terminal_reset(FILE *stream);
+
+/* A table: fill cells row by row; numbers (and headers over them) align right; columns are as wide as needed,
+ * the last text column is cut with "…" when the terminal is too narrow (never on a pipe). UTF-8 is counted right. */
+typedef struct CoreTable CoreTable;
+CoreTable *core_table_create(const char *const *headers, size_t columns);
+void core_table_cell(CoreTable *table, const char *format, ...) CORE_PRINTF(2, 3);
+void core_table_cell_color(CoreTable *table, CoreColor color, const char *format, ...) CORE_PRINTF(3, 4);
+void core_table_print(const CoreTable *table, FILE *stream);
+void core_table_destroy(CoreTable **table);
+
+/* "[#######----] 63 %" of `width` columns into buffer (>= width*3 + 16 bytes); fraction is clamped to 0..1. */
+const char *core_terminal_bar(double fraction, int width, char *buffer);
+
+/* A block of lines that is redrawn in place on a terminal; on a pipe, printed only when `final` or when at least
+ * `plain_every_s` seconds have passed since the last print. Zero-initialise. */
+typedef struct CoreLive { FILE *stream; int lines; double printed_at_s, plain_every_s; } CoreLive;
+void core_live_draw(CoreLive *live, const char *text, bool final);
+
+double core_clock_s(void);    /* monotonic seconds */
+double core_clock_unix_s(void);
+
+#endif

@@ -1,0 +1,322 @@
+/* Text and numbers. The numbers are written and read the same under every locale: runs are identified by the text of
+ * their settings, so a decimal comma would change ids. */
+#include "core/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/memory.h"
+
+/* ---- the growing buffer ------------------------------------------------------------------------------------- */
+
+static void reserve(CoreText *text, size_t more) {
+  CORE_CHECK(more < SIZE_MAX / 2 - text->length);
+  size_t needed = text->length + more + 1;
+  if (needed <= text->capacity) return;
+  size_t capacity = text->capacity ? text->capacity : 64;
+  while (capacity < needed) capacity *= 2;
+  text->data = core_memory_resize(text->data, capacity);
+  text->capacity = capacity;
+}
+
+void core_text_append_bytes(CoreText *text, const void *bytes, size_t count) {
+  reserve(text, count);
+  if (count) memcpy(text->data + text->length, bytes, count);
+  text->length += count;
+  text->data[text->length] = '\0';
+}
+
+void core_text_append(CoreText *text, const char *string) { core_text_append_bytes(text, string, strlen(string)); }
+
+void core_text_appendf(CoreText *text, const char *format, ...) {
+  va_list arguments;
+  reserve(text, 128);
+  va_start(arguments, format);
+  size_t room = text->capacity - text->length;
+  int length = vsnprintf(text->data + text->length, room, format, arguments);
+  va_end(arguments);
+  CORE_CHECK(length >= 0);
+  if ((size_t)length >= room) {
+    reserve(text, (size_t)length);
+    va_start(arguments, format);
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+  }
+  text->length += (size_t)length;
+}
+
+void core_text_clear(CoreText *text) {
+  text->length = 0;
+  if (text->data) text->data[0] = '\0';
+}
+
+void core_text_free(CoreText *text) {
+  free(text->data);
+  *text = (CoreText){0};
+}
+
+const char *core_text_string(const CoreText *text) { return text->data ? text->data : ""; }
+
+char *core_text_duplicate(const char *string) {
+  size_t size = strlen(string) + 1;
+  return memcpy(core_memory_allocate(size), string, size);
+}
+
+int core_text_copy(char *target, size_t capacity, const char *source, const char *what) {
+  size_t length = strlen(source);
+  if (length >= capacity)
+    return core_error(CORE_USAGE, "%s is too long: %zu bytes, at most %zu are possible", what, length, capacity - 1);
+  memcpy(target, source, length + 1);
+  return CORE_OK;
+}
+
+/* ---- numbers in ----------------------------------------------------------------------------------------------- */
+
+/* [+-] digits [. digits] [e [+-] digits], pointing into the string. */
+typedef struct Decimal {
+  bool negative;
+  const char *whole, *fraction;
+  size_t whole_length, fraction_length;
+  int exponent; /* clamped to +-10000 */
+} Decimal;
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool split_decimal(const char *s, Decimal *d) {
+  *d = (Decimal){0};
+  if (*s == '+' || *s == '-') d->negative = *s++ == '-';
+  d->whole = s;
+  while (is_digit(*s)) s++;
+  d->whole_length = (size_t)(s - d->whole);
+  if (*s == '.') s++;
+  d->fraction = s;
+  while (is_digit(*s)) s++;
+  d->fraction_length = (size_t)(s - d->fraction);
+  if (d->whole_length + d->fraction_length == 0) return false;
+  if (*s == 'e' || *s == 'E') {
+    bool negative = s[1] == '-';
+    s += s[1] == '+' || s[1] == '-' ? 2 : 1;
+    if (!is_digit(*s)) return false;
+    for (; is_digit(*s); s++)
+      if (d->exponent < 1000) d->exponent = 10 * d->exponent + (*s - '0');
+    if (negative) d->exponent = -d->exponent;
+  }
+  return *s == '\0';
+}
+
+bool core_text_to_int(const char *string, int64_t *value) {
+  Decimal d;
+  if (!split_decimal(string, &d)) return false;
+  uint64_t limit = (uint64_t)INT64_MAX + d.negative, magnitude = 0;
+  /* Digit after digit, those of the fraction too, then zeros for what the exponent has left over. A digit other than 0
+   * that stays behind the point makes the number no integer. */
+  size_t digits = d.whole_length + d.fraction_length;
+  long last = (long)d.whole_length + d.exponent; /* digits before the point */
+  for (long i = 0; i < (long)digits || (i < last && magnitude); i++) {
+    unsigned digit = 0;
+    if (i < (long)digits)
+      digit = (unsigned)((i < (long)d.whole_length ? d.whole[i] : d.fraction[i - (long)d.whole_length]) - '0');
+    if (i >= last) {
+      if (digit) return false;
+      continue;
+    }
+    if (magnitude > (limit - digit) / 10) return false;
+    magnitude = 10 * magnitude + digit;
+  }
+  *value = d.negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+  return true;
+}
+
+static locale_t c_locale;
+static void make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+static double read_double(const char *string) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_c_locale);
+  return strtod_l(string, NULL, c_locale);
+}
+
+static bool has_nonzero_digit(const char *digits, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (digits[i] != '0') return true;
+  return false;
+}
+
+bool core_text_to_real(const char *string, double *value) {
+  const char *unsigned_part = string + (*string == '+' || *string == '-');
+  if (strcasecmp(unsigned_part, "inf") == 0) {
+    *value = *string == '-' ? -INFINITY : INFINITY;
+    return true;
+  }
+  Decimal d;
+  if (!split_decimal(string, &d)) return false;
+  double x = read_double(string);
+  bool zero = !has_nonzero_digit(d.whole, d.whole_length) && !has_nonzero_digit(d.fraction, d.fraction_length);
+  if (!isfinite(x) || (x == 0) != zero) return false; /* 1e999 and 1e-999 */
+  *value = x;
+  return true;
+}
+
+bool core_text_to_bool(const char *string, bool *value) {
+  static const char *const words[] = {"no", "yes", "false", "true", "off", "on", "0", "1"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcasecmp(string, words[i]) == 0) {
+      *value = i % 2;
+      return true;
+    }
+  return false;
+}
+
+/* ---- numbers out ---------------------------------------------------------------------------------------------- */
+
+/* The fewest significant digits that read back to the same value; returns the decimal exponent of the first one.
+ * Every decimal of up to 15 digits survives the way through a double, so the shortest form, when it has at most 15, is
+ * the one of 15 without its zeros. */
+static int shortest_digits(double magnitude, char digits[20]) {
+  char text[40];
+  for (int precision = 14; precision <= 16; precision++) {
+    snprintf(text, sizeof text, "%.*e", precision, magnitude);
+    /* The locale's decimal point stands at text[1], however many bytes it has. */
+    char *e = strchr(text, 'e');
+    size_t count = 0;
+    for (char *c = text; c < e; c++)
+      if (is_digit(*c)) digits[count++] = *c;
+    digits[count] = '\0';
+    char plain[40];
+    snprintf(plain, sizeof plain, "%c.%s%s", digits[0], digits + 1, e);
+    if (precision < 16 && read_double(plain) != magnitude) continue;
+    while (count > 1 && digits[count - 1] == '0') digits[--count] = '\0';
+    return atoi(e + 1);
+  }
+  return 0;
+}
+
+const char *core_text_from_real(double value, char *buffer) {
+  enum { SIZE = 32 };
+  const char *sign = signbit(value) && !isnan(value) ? "-" : "";
+  if (!isfinite(value) || value == 0) {
+    snprintf(buffer, SIZE, "%s%s", sign, isnan(value) ? "nan" : value == 0 ? "0" : "inf");
+    return buffer;
+  }
+  char digits[20];
+  int exponent = shortest_digits(fabs(value), digits), count = (int)strlen(digits);
+  bool plain = exponent >= -4 && exponent < 17 && (exponent < 6 || exponent + 1 <= count + 3);
+  if (!plain)
+    snprintf(buffer, SIZE, "%s%c%s%se%d", sign, digits[0], count > 1 ? "." : "", digits + 1, exponent);
+  else if (exponent < 0)
+    snprintf(buffer, SIZE, "%s0.%.*s%s", sign, -exponent - 1, "0000", digits);
+  else if (count <= exponent + 1)
+    snprintf(buffer, SIZE, "%s%s%.*s", sign, digits, exponent + 1 - count, "00000");
+  else
+    snprintf(buffer, SIZE, "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
+  return buffer;
+}
+
+const char *core_text_count(double value, char *buffer) {
+  enum { SIZE = 32 };
+  static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
+  double magnitude = fabs(value);
+  size_t unit = 0;
+  /* 999.5 and more would print as 1000: the next unit has it. */
+  while (unit + 1 < sizeof units / sizeof *units && magnitude >= 999.5 && isfinite(magnitude)) {
+    magnitude /= 1000;
+    unit++;
+  }
+  snprintf(buffer, SIZE, magnitude >= 999.5 ? "%s%.4g%s" : "%s%.3g%s", value < 0 ? "-" : "", magnitude, units[unit]);
+  return buffer;
+}
+
+const char *core_text_duration(double seconds, char *buffer) {
+  enum { SIZE = 32 };
+  if (!(seconds >= 0 && seconds < 1e11)) {
+    snprintf(buffer, SIZE, "unknown");
+  } else if (seconds < 9.95) {
+    snprintf(buffer, SIZE, "%.*f s", seconds < 0.995 ? 2 : 1, seconds);
+  } else {
+    long long s = llround(seconds), minutes = (s + 30) / 60, hours = (s + 1800) / 3600;
+    if (s < 60) snprintf(buffer, SIZE, "%lld s", s);
+    else if (s < 3600) snprintf(buffer, SIZE, "%lld min %02lld s", s / 60, s % 60);
+    else if (minutes < 24 * 60) snprintf(buffer, SIZE, "%lld h %02lld min", minutes / 60, minutes % 60);
+    else snprintf(buffer, SIZE, "%lld d %02lld h", hours / 24, hours % 24);
+  }
+  return buffer;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+int core_text_check_name(const char *name, const char *what) {
+  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  size_t length = strlen(name);
+  if (length == 0) return core_error(CORE_USAGE, "%s is empty; give 1 to 64 letters, digits, '.', '_' or '-'", what);
+  if (length > 64) return core_error(CORE_USAGE, "%s is too long: %zu characters, at most 64 are possible", what, length);
+  if (*name == '.' || *name == '-')
+    return core_error(CORE_USAGE, "%s '%s' begins with '%c'; begin it with a letter, a digit or '_'", what, name, *name);
+  if (strspn(name, allowed) != length)
+    return core_error(CORE_USAGE, "%s '%s' may hold only letters, digits, '.', '_' and '-'", what, name);
+  return CORE_OK;
+}
+
+bool core_text_is_utf8(const char *string) {
+  const unsigned char *s = (const unsigned char *)string;
+  while (*s) {
+    unsigned code = *s++;
+    if (code < 0x80) continue;
+    int more = code >= 0xf0 && code < 0xf5 ? 3 : code >= 0xe0 && code < 0xf0 ? 2 : code >= 0xc2 && code < 0xe0 ? 1 : 0;
+    if (!more) return false;
+    unsigned lowest = more == 3 ? 0x10000 : more == 2 ? 0x800 : 0x80;
+    for (code &= 0x3fu >> more; more; more--, s++) {
+      if ((*s & 0xc0) != 0x80) return false;
+      code = code << 6 | (*s & 0x3f);
+    }
+    if (code < lowest || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
+  }
+  return true;
+}
+
+enum { NEAREST_LENGTH_MAX = 128 };
+
+/* Optimal string alignment: insertions, deletions, changes, and swaps of neighbours cost 1 each. */
+static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
+  size_t rows[3][NEAREST_LENGTH_MAX + 1];
+  size_t *before = rows[0], *last = rows[1], *row = rows[2];
+  for (size_t j = 0; j <= m; j++) last[j] = j;
+  for (size_t i = 1; i <= n; i++) {
+    row[0] = i;
+    for (size_t j = 1; j <= m; j++) {
+      size_t best = last[j - 1] + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+        best = before[j - 2] + 1;
+      row[j] = best;
+    }
+    size_t *free_row = before;
+    before = last, last = row, row = free_row;
+  }
+  return last[m];
+}
+
+const char *core_text_nearest(const char *word, const char *const *candidates, size_t count) {
+  size_t length = strlen(word);
+  if (length > NEAREST_LENGTH_MAX) return NULL;
+  const char *nearest = NULL;
+  size_t best = length / 3 + 2; /* one more than what is still near */
+  for (size_t i = 0; i < count; i++) {
+    size_t other = strlen(candidates[i]);
+    if (other > NEAREST_LENGTH_MAX) continue;
+    size_t distance = edit_distance(word, length, candidates[i], other);
+    if (distance < best) {
+      best = distance;
+      nearest = candidates[i];
+    }
+  }
+  return nearest;
+}

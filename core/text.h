@@ -1,0 +1,51 @@
+/* Text: a growing buffer, numbers in and out (locale-free), human units, nearest names. Allocation failure aborts. */
+#ifndef CORE_TEXT_H
+#define CORE_TEXT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+/* Zero-initialise; `data` is always NUL-terminated once something was appended. Owner calls core_text_free. */
+typedef struct CoreText {
+  char *data;
+  size_t length, capacity;
+} CoreText;
+
+void core_text_append(CoreText *text, const char *string);
+void core_text_append_bytes(CoreText *text, const void *bytes, size_t count);
+void core_text_appendf(CoreText *text, const char *format, ...) CORE_PRINTF(2, 3);
+void core_text_clear(CoreText *text);               /* length 0, memory kept */
+void core_text_free(CoreText *text);
+const char *core_text_string(const CoreText *text); /* never NULL */
+
+/* Copies, aborting when memory is out; free() the result. */
+char *core_text_duplicate(const char *string);
+/* Copies into a fixed buffer; CORE_USAGE when it does not fit (the message names `what`). */
+int core_text_copy(char *target, size_t capacity, const char *source, const char *what);
+
+/* Whole-string parses; false when anything is left over or out of range. 1e8 is a valid integer (exact only);
+ * inf and nan: a real accepts "inf", never "nan". */
+bool core_text_to_int(const char *string, int64_t *value);
+bool core_text_to_real(const char *string, double *value);
+bool core_text_to_bool(const char *string, bool *value); /* yes no true false on off 1 0 */
+
+/* The shortest text that reads back to the same double ("0.1", "1e+08" is written "1e8", "inf"). buffer >= 32 bytes. */
+const char *core_text_from_real(double value, char *buffer);
+
+/* For people: 1234567 -> "1.23 M"; 93.4 s -> "1 min 33 s". buffer >= 32 bytes. */
+const char *core_text_count(double value, char *buffer);
+const char *core_text_duration(double seconds, char *buffer);
+
+/* A name that may become part of a path: [A-Za-z0-9._-], first character no '.' or '-', 1..64 characters.
+ * CORE_USAGE with a message that names `what` otherwise. */
+int core_text_check_name(const char *name, const char *what);
+
+/* Well-formed UTF-8 (no overlong forms, no surrogates)? */
+bool core_text_is_utf8(const char *string);
+
+/* The candidate nearest to `word` (edit distance, at most a third of its length + 1), or NULL. */
+const char *core_text_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

@@ -1,0 +1,63 @@
+/* Many worlds that step together: the simulator as its users (trainer, tools, tests) see it.
+ *
+ * An environment step = frame_skip physics steps with one action, reward, auto-reset to a level drawn uniformly from
+ * the set, observation (spec kinetix.md 3.2, 3.3). What happens in a world depends on (seed, global world number,
+ * episode) only, never on threads or on how worlds are divided. Nothing is allocated in a step. */
+#ifndef SIM_BATCH_H
+#define SIM_BATCH_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/level.h"
+
+typedef struct SimBatch SimBatch;
+
+typedef struct SimBatchOptions {
+  int worlds;
+  uint64_t seed;
+  uint32_t first_world;      /* global number of world 0 (ranks divide worlds) */
+  int frame_skip, max_steps;
+  float dense_reward;        /* reward a metre; 0 = sparse */
+  bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
+  bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
+} SimBatchOptions;
+SimBatchOptions sim_batch_options_default(void); /* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset */
+
+/* The levels are copied. CORE_USAGE for an impossible option or level, CORE_FAIL when memory is out. */
+int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **batch);
+void sim_batch_destroy(SimBatch **batch);
+
+int sim_batch_worlds(const SimBatch *batch);
+int sim_batch_observation_length(const SimBatch *batch); /* flat symbolic: S 140, M 247, L 679 */
+size_t sim_batch_bytes(const SimBatch *batch);
+
+/* Starts episode 0 of every world with a level drawn from the set. observations: [worlds][length], may be NULL. */
+void sim_batch_reset(SimBatch *batch, float *observations);
+/* Starts every world w on level[w] and keeps it on that level at every auto-reset (evaluation, learnability). */
+void sim_batch_reset_to(SimBatch *batch, const int32_t *level, float *observations);
+
+/* What a step gives; every array [worlds], any may be NULL. The flags speak of the step that ended, `level` of the
+ * level that it was played on. */
+typedef struct SimStepOut {
+  float *observations;       /* [worlds][length], after auto-reset */
+  float *reward;
+  uint8_t *done, *solved;    /* solved: the episode ended at the goal */
+  int32_t *level;
+  int32_t *episode_steps;    /* length of the episode when done */
+} SimStepOut;
+
+/* actions: [worlds][SIM_ACTIONS] classes of the multi-discrete space (motors 0,1,2 = 0,+1,-1; thrusters 0,1).
+ * Parallel over worlds with OpenMP, using the caller's thread count. */
+void sim_batch_step(SimBatch *batch, const uint8_t *actions, const SimStepOut *out);
+
+/* Everything that a step depends on, for checkpoints: bytes of fixed size for given options and levels. */
+size_t sim_batch_state_bytes(const SimBatch *batch);
+void sim_batch_save(const SimBatch *batch, void *state);
+int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */
+
+/* Worlds that reached NaN or infinity since creation (their episodes ended as the reference ends them). */
+int64_t sim_batch_nonfinite(const SimBatch *batch);
+/* Copies world w's present bodies, joints and thrusters into a level (drawing, tests). */
+void sim_batch_get_world(const SimBatch *batch, int world, SimLevel *level);
+
+#endif

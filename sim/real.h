@@ -1,0 +1,129 @@
+/* The number type of the physics, and all mathematics that the machine's library would do differently elsewhere.
+ *
+ * Everything in collide.h, contact.h, joint.h, actuate.h and step.h is written over `real`, `mask` and `whole`: here a
+ * float, a truth value and an int; for a vector machine 8 or 16 worlds of each. So decisions are selects, and a branch
+ * may only skip work that no lane needs (real_any). Only + - * / and square roots are used, which IEEE 754 rounds the
+ * same everywhere; with contraction off the same source gives the same bits on every processor. No libm here.
+ *
+ * Polynomials: Cephes single precision (S. Moshier), which keeps 1 to 2 units in the last place. */
+#ifndef SIM_REAL_H
+#define SIM_REAL_H
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__CUDACC__)
+#define SIM_FN static inline __host__ __device__
+#else
+#define SIM_FN static inline
+#endif
+
+typedef float real;
+typedef int mask;       /* what comparing two reals gives; combine with & and |, negate with mask_not */
+typedef int32_t whole;  /* a small index that lanes may have different */
+
+#define REAL_PI 3.14159274f
+#define REAL_HALF_PI 1.57079637f
+#define REAL_HUGE 1e30f
+
+SIM_FN real real_select(mask m, real yes, real no) { return m ? yes : no; }
+SIM_FN whole whole_select(mask m, whole yes, whole no) { return m ? yes : no; }
+SIM_FN int real_any(mask m) { return m; }
+SIM_FN mask mask_not(mask m) { return !m; }
+
+/* Element `i` of four. */
+SIM_FN real real_pick(const real *four, whole i) { return four[i]; }
+
+/* Where an argument is NaN these give the second one; real_clip hands NaN on, as the reference's clip does. With
+ * low > high the result is high. */
+SIM_FN real real_min(real a, real b) { return real_select(a < b, a, b); }
+SIM_FN real real_max(real a, real b) { return real_select(a > b, a, b); }
+SIM_FN real real_clip(real x, real low, real high) {
+  x = real_select(x < low, low, x);
+  return real_select(x > high, high, x);
+}
+
+SIM_FN real real_sqrt(real x) { return __builtin_sqrtf(x); }
+
+/* 1 where x is exactly 0: the reference's guard of every division. */
+SIM_FN real real_zero_to_one(real x) { return real_select(x == 0.0f, 1.0f, x); }
+
+/* -1, 0, 1. */
+SIM_FN real real_sign(real x) { return real_select(x > 0.0f, 1.0f, real_select(x < 0.0f, -1.0f, 0.0f)); }
+
+SIM_FN uint32_t real_bits(real x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+SIM_FN real real_from_bits(uint32_t bits) {
+  real x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+SIM_FN real real_abs(real x) { return real_from_bits(real_bits(x) & 0x7fffffffu); }
+/* |magnitude| with the sign bit of `sign`. */
+SIM_FN real real_copy_sign(real magnitude, real sign) {
+  return real_from_bits((real_bits(magnitude) & 0x7fffffffu) | (real_bits(sign) & 0x80000000u));
+}
+SIM_FN mask real_is_nan(real x) { return x != x; }
+
+/* Adding this to |x| < 2^22 leaves the nearest integer in the low bits of the sum. */
+#define REAL_ROUND 12582912.0f
+
+typedef struct RealSinCos { real sine, cosine; } RealSinCos;
+
+/* Sine and cosine together. Within 1.5 units in the last place up to 12 000 radians. The reduction subtracts n pi/2 in
+ * four parts; the products of the first three are exact up to there, so that values next to a multiple of pi/2 keep
+ * their relative accuracy (the sign of cos(pi/2 rounded to float) decides contact order on the floor). Further away an
+ * angle's own rounding is the larger error; beyond 4e6 it says nothing any more and counts as 0. */
+SIM_FN RealSinCos real_sin_cos(real x) {
+  x = real_select(real_abs(x) > 4e6f, 0.0f, x);
+  real shifted = x * 0.636619772f + REAL_ROUND;
+  uint32_t quadrant = real_bits(shifted);
+  real n = shifted - REAL_ROUND;
+  real r = x - n * 1.5703125f;
+  r = r - n * 4.83751296997070312e-4f;
+  r = r - n * 7.54953362047672271e-8f;
+  r = r - n * 2.56334415159451890e-12f;
+  real z = r * r;
+  real s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
+  real c = ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z + 1.0f;
+  mask swapped = (quadrant & 1u) != 0;
+  RealSinCos out = {real_select(swapped, c, s), real_select(swapped, s, c)};
+  out.sine = real_from_bits(real_bits(out.sine) ^ ((quadrant & 2u) << 30));
+  out.cosine = real_from_bits(real_bits(out.cosine) ^ (((quadrant + 1u) & 2u) << 30));
+  return out;
+}
+
+/* The angle of (x, y), -pi..pi; 0 where both are 0. */
+SIM_FN real real_atan2(real y, real x) {
+  real ax = real_abs(x), ay = real_abs(y);
+  mask steep = ay > ax;
+  real low = real_select(steep, ax, ay), high = real_select(steep, ay, ax);
+  mask outer = low > 0.414213562f * high; /* above tan(pi/8): measure from pi/4 */
+  real q = real_select(outer, low - high, low) / real_zero_to_one(real_select(outer, low + high, high));
+  real z = q * q;
+  real a = (((8.05374449538e-2f * z - 1.38776856032e-1f) * z + 1.99777106478e-1f) * z - 3.33329491539e-1f) * z * q + q;
+  a = real_select(outer, 0.785398185f + a, a);
+  a = real_select(steep, REAL_HALF_PI - a, a);
+  a = real_select(x < 0.0f, REAL_PI - a, a);
+  return real_copy_sign(a, y);
+}
+
+/* Hyperbolic tangent: a polynomial near 0, 1 - 2 / (e^2x + 1) elsewhere. */
+SIM_FN real real_tanh(real x) {
+  real z = x * x;
+  real inner = ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z -
+                3.33332819422e-1f) * z * x + x;
+  real twice = 2.0f * real_clip(real_abs(x), 0.0f, 9.1f); /* tanh(9.1) rounds to 1 */
+  real shifted = twice * 1.44269504f + REAL_ROUND;
+  real n = shifted - REAL_ROUND;
+  real r = (twice - n * 0.693359375f) - n * -2.12194440e-4f;
+  real e = (((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
+             1.6666665459e-1f) * r + 5.0000001201e-1f) * (r * r) + r + 1.0f;
+  e = e * real_from_bits((real_bits(shifted) + 127u) << 23); /* times 2^n */
+  real outer = real_copy_sign(1.0f - 2.0f / (e + 1.0f), x);
+  return real_select(real_abs(x) < 0.625f, inner, outer);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* results.db: every sweep, run, attempt, iteration and evaluation. The only user of sqlite3.h is this folder. */
+#ifndef STORE_DATABASE_H
+#define STORE_DATABASE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/config.h"
+
+typedef struct StoreDatabase StoreDatabase;
+
+/* Opens or creates; migrates forward. WAL on a local disk, rollback journal on a network filesystem. Refuses, with a
+ * message that says what to do: another program's file (application_id), a newer version, a damaged or locked file,
+ * a read-only one unless read_only. */
+int store_database_open(const char *path, bool read_only, StoreDatabase **database);
+void store_database_close(StoreDatabase **database);
+
+/* Begin/commit of one exclusive write (BEGIN IMMEDIATE, busy timeout, retried with backoff). */
+int store_database_begin(StoreDatabase *database);
+int store_database_commit(StoreDatabase *database);
+void store_database_rollback(StoreDatabase *database);
+
+/* Records a sweep and its members; idempotent. index = place in the manifest. Call between begin and commit. */
+int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text);
+int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t index, const CoreConfig *config,
+                           const char *id);
+
+/* Imports what is new: every run folder's state and run logs (exactly once: rows keyed by run and iteration, file
+ * offsets committed with them). One importer at a time (a lock that survives a crashed owner); when another one
+ * holds it, waits when `wait`, else returns CORE_OK with imported = -1. sweep NULL = all runs of the workspace. */
+typedef struct StoreImport { int64_t rows, runs, damaged_lines; char first_damage[512]; } StoreImport;
+int store_import(StoreDatabase *database, const char *root, const char *sweep, bool wait, StoreImport *result);
+/* results.db anew from runs/ and sweeps/ alone; the old file is kept as results.db.old. */
+int store_rebuild(const char *root, StoreImport *result);
+
+#endif

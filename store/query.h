@@ -1,0 +1,26 @@
+/* Reading results.db: rows of a prepared statement, values bound by position, never pasted into SQL. */
+#ifndef STORE_QUERY_H
+#define STORE_QUERY_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/database.h"
+
+typedef struct StoreQuery StoreQuery;
+
+/* `sql` is a constant of ours (or the user's own text in `analyze sql`, then on a read-only connection). */
+int store_query_open(StoreDatabase *database, const char *sql, StoreQuery **query);
+void store_query_bind_text(StoreQuery *query, int index, const char *value); /* index from 1; NULL binds NULL */
+void store_query_bind_int(StoreQuery *query, int index, int64_t value);
+void store_query_bind_real(StoreQuery *query, int index, double value);
+/* *row = false at the end. */
+int store_query_step(StoreQuery *query, bool *row);
+void store_query_reset(StoreQuery *query); /* to run again with other values */
+int store_query_columns(const StoreQuery *query);
+const char *store_query_name(const StoreQuery *query, int column);
+const char *store_query_text(StoreQuery *query, int column); /* valid until the next step; NULL for NULL */
+int64_t store_query_int(StoreQuery *query, int column);
+double store_query_real(StoreQuery *query, int column);      /* NaN for NULL */
+void store_query_close(StoreQuery **query);
+
+#endif

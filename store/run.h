@@ -1,0 +1,57 @@
+/* A run's folder runs/<id>: its config, the lease that keeps a second writer out, and its state as others see it.
+ *
+ *   config.ini   the resolved configuration        log.txt      the program's own messages
+ *   state        key=value lines, replaced atomically          ckpt/  checkpoints
+ *   lease        fcntl-locked by the writer         stats.<attempt>.tsv, eval.<attempt>.tsv  run logs (runlog.h)
+ *
+ * A locked lease means a live writer on this host; state carries host, pid and heartbeat for every other reader. */
+#ifndef STORE_RUN_H
+#define STORE_RUN_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/config.h"
+
+typedef enum StoreStatus {
+  STORE_PENDING,   /* no attempt yet, or the folder is not there */
+  STORE_RUNNING,
+  STORE_FINISHED,
+  STORE_FAILED,    /* the program said why */
+  STORE_STOPPED,   /* asked to stop; has a checkpoint */
+  STORE_DIVERGED,  /* NaN or infinity */
+  STORE_LOST,      /* says running, but its process or heartbeat is gone (never written, only concluded) */
+} StoreStatus;
+const char *store_status_name(StoreStatus status);             /* "finished" */
+bool store_status_from_name(const char *name, StoreStatus *status);
+
+typedef struct StoreState {
+  StoreStatus status;
+  int attempt;                   /* 1, 2, ...; 0 = never started */
+  char host[64];
+  int64_t pid;
+  double started_unix_s, heartbeat_unix_s, finished_unix_s;
+  int64_t iteration, iterations; /* finished, planned */
+  int64_t transitions, transitions_total;
+  double steps_per_second, solve_rate; /* latest; NaN when unknown */
+  double train_seconds;          /* of all attempts */
+  char device[64], commit[48];
+  char message[512];             /* the last error, one line */
+} StoreState;
+
+enum { STORE_HEARTBEAT_S = 5, STORE_LOST_AFTER_S = 60 };
+
+/* Creates runs/<id> with config.ini when it is not there yet (both may exist already with the same content). */
+int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]);
+
+/* Reads the state as written; a missing file gives STORE_PENDING. `concluded`: turns a dead "running" into STORE_LOST
+ * (same host: the lease is free or the pid gone; other host: heartbeat older than STORE_LOST_AFTER_S). */
+int store_run_state_read(const char *root, const char *id, bool concluded, StoreState *state);
+int store_run_state_write(const char *root, const char *id, const StoreState *state);
+
+/* The right to write in runs/<id>: fails with CORE_FAIL and the holder's host and pid when a live writer has it.
+ * A stale one is taken over. Released by store_run_release or the process's end. */
+typedef struct StoreLease StoreLease;
+int store_run_acquire(const char *root, const char *id, StoreLease **lease);
+void store_run_release(StoreLease **lease);
+
+#endif

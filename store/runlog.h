@@ -1,0 +1,95 @@
+/* Run logs: append-only, tab-separated, one line a record, each line checked by itself.
+ *
+ *   line 1:  "#runlog 1 <kind> <run id> <attempt>"   line 2: column names, "name" or "name[unit]"
+ *   then:    value <tab> value ... <tab> checksum     (8 hex digits: CRC-32 of the line before the last tab)
+ * An empty field is a value that was not measured. A torn or damaged line is skipped and reported by number; a new
+ * writer starts on a fresh line, so what follows is still read. Plain enough for awk, pandas and gnuplot. */
+#ifndef STORE_RUNLOG_H
+#define STORE_RUNLOG_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+/* Kinds: "stats" (one record an iteration) and "eval" (one record an evaluation and level set). The columns are one
+ * table in runlog.c: STORE_COLUMNS below lists them for writer, importer and schema alike. */
+typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
+
+/* One iteration. NaN = not measured (an empty field, NULL in the database). X(name, unit, comment) */
+#define STORE_ITERATION_COLUMNS(X) \
+  X(transitions, "transitions", "environment steps of all worlds since the start") \
+  X(kl, "nat", "exact KL(behaviour || updated), mean over the rollout's states") \
+  X(kl_reverse, "nat", "exact KL(updated || behaviour)") \
+  X(kl_k1, "nat", "estimator k1 = -log ratio") \
+  X(kl_k3, "nat", "estimator k3 = ratio - 1 - log ratio") \
+  X(ddr, "transitions/nat", "transitions of the iteration / max(kl, 1e-12)") \
+  X(grad_norm_actor, "", "gradient norm before clipping, mean over minibatches") \
+  X(grad_norm_critic, "", "the same of the critic") \
+  X(grad_norm_actor_max, "", "largest of the iteration") \
+  X(grad_norm_critic_max, "", "largest of the iteration") \
+  X(grad_clipped_actor, "", "fraction of minibatches whose gradient was clipped") \
+  X(grad_clipped_critic, "", "the same of the critic") \
+  X(update_norm_actor, "", "L2 distance of the actor's weights over the iteration") \
+  X(update_norm_critic, "", "the same of the critic") \
+  X(clip_fraction, "", "samples with the ratio outside 1 +- epsilon") \
+  X(entropy, "nat", "policy entropy, mean over minibatches") \
+  X(explained_variance, "", "1 - Var(target - value) / Var(target)") \
+  X(policy_loss, "", "mean over minibatches") \
+  X(value_loss, "", "mean over minibatches") \
+  X(advantage_mean, "", "before standardisation") \
+  X(advantage_sd, "", "before standardisation") \
+  X(learning_rate, "", "of the iteration") \
+  X(solve_rate, "", "finished training episodes that were solved, mean over levels") \
+  X(episodes, "episodes", "finished in the iteration") \
+  X(episode_return, "", "mean of finished episodes") \
+  X(episode_length, "steps", "mean of finished episodes") \
+  X(steps_per_second, "transitions/s", "rollout and update") \
+  X(seconds_rollout, "s", "policy and simulator") \
+  X(seconds_update, "s", "minibatches") \
+  X(seconds_other, "s", "metrics, advantages, bookkeeping") \
+  X(wall_seconds, "s", "training time since the run's start, all attempts")
+
+#define STORE_EVALUATION_COLUMNS(X) \
+  X(transitions, "transitions", "environment steps trained so far") \
+  X(level_set, "", "which levels") \
+  X(solve_rate, "", "mean over levels of solved / attempts") \
+  X(solve_rate_se, "", "its standard error (NaN with one attempt a level)") \
+  X(episodes, "episodes", "attempts") \
+  X(episode_return, "", "mean") \
+  X(episode_length, "steps", "mean")
+
+typedef struct StoreIteration {
+  int64_t iteration;      /* 1, 2, ... */
+#define X(name, unit, comment) double name;
+  STORE_ITERATION_COLUMNS(X)
+#undef X
+} StoreIteration;
+
+typedef struct StoreEvaluation {
+  int64_t iteration;      /* after so many iterations; 0 = before training */
+  char level_set[64];
+  double transitions, solve_rate, solve_rate_se, episodes, episode_return, episode_length;
+} StoreEvaluation;
+
+StoreIteration store_iteration_unmeasured(int64_t iteration); /* every column NaN */
+
+/* Writers buffer; a line costs microseconds. Flushed (write) every few seconds by store_runlog_flush, fsynced when
+ * `durable`. A failed write (full disk) keeps the lines in memory (up to 64 MiB), returns CORE_FAIL, and is retried at
+ * the next flush, so training may go on. */
+typedef struct StoreRunlog StoreRunlog;
+int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKind kind, StoreRunlog **log);
+void store_runlog_iteration(StoreRunlog *log, const StoreIteration *row);
+void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row);
+int store_runlog_flush(StoreRunlog *log, bool durable);
+int store_runlog_close(StoreRunlog **log); /* flushes durably */
+
+/* Reading, for the importer and tests: feeds complete good lines from `offset` on; *end is the offset after the last
+ * complete line; damaged lines are counted and the first's number is kept. A last line without newline is left for
+ * the next time. Exactly one of the callbacks' rows is not NULL. Returning non-zero from `row` stops with that code. */
+typedef struct StoreLogDamage { int64_t lines, first_line; } StoreLogDamage;
+typedef int (*StoreLogRow)(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation);
+int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *context, int64_t *end,
+                      StoreLogDamage *damage);
+
+#endif

@@ -1,0 +1,14 @@
+/* The entry points of the sweep program's subcommands; main.c has the table. Each parses its own options (argv[0] is
+ * the command's name), prints its own output, and returns a CORE_ code with core_error's message set. */
+#ifndef SWEEP_COMMANDS_H
+#define SWEEP_COMMANDS_H
+
+int sweep_plan(int argc, char **argv);    /* what a file would run, and what of it is done; writes nothing */
+int sweep_submit(int argc, char **argv);  /* records the manifest and starts what is missing */
+int sweep_status(int argc, char **argv);  /* progress, ETA, failures with their reason */
+int sweep_stop(int argc, char **argv);    /* asks runs to checkpoint and end */
+int sweep_logs(int argc, char **argv);    /* a run's own messages; -f follows them */
+int sweep_collect(int argc, char **argv); /* imports new run-log lines into results.db; --follow keeps doing it */
+int sweep_rebuild(int argc, char **argv); /* results.db anew from the run folders alone */
+
+#endif

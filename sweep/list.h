@@ -1,0 +1,46 @@
+/* The values that a grid or zip gives to one setting: text of a comma list to typed, checked values.
+ *
+ *   8, 16, 32          items, trimmed        "a, b", c    quotes keep a comma
+ *   1..4, 8            a..b: the integers from a to b, both included, for whole-number settings only
+ */
+#ifndef SWEEP_LIST_H
+#define SWEEP_LIST_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "core/ini.h"
+
+enum { SWEEP_LIST_MAX = 1000000 /* values of one list; a guard against 1..999999999999 */ };
+
+typedef struct SweepValue {
+  union { int64_t integer; double real; bool boolean; } number;
+  char *text; /* canonical: what core_config_set reads back to the same value */
+} SweepValue;
+
+typedef struct SweepList {
+  const CoreConfigRow *row;
+  const CoreIniEntry *entry; /* where it stands */
+  SweepValue *values;
+  size_t count;
+} SweepList;
+
+/* Parses entry->value for `row`. CORE_USAGE with file:line:column of the item: empty item, wrong type or range, the
+ * same value twice. */
+int sweep_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row, SweepList *list);
+
+/* Gives value number `index` of the list to its setting in `config`. */
+void sweep_list_apply(const SweepList *list, size_t index, CoreConfig *config);
+
+/* The list as text that sweep_list_parse (through core_ini) reads back, "8, 16, 32". */
+void sweep_list_print(const SweepList *list, CoreText *text);
+void sweep_list_free(SweepList *list);
+
+/* Seeds: a count ("5" = 0..4) or a list ("0, 3, 10..14"). free(*seeds). */
+int sweep_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_t **seeds, size_t *count);
+
+/* Cuts the next comma-separated item off *rest: trimmed, quotes and their backslashes resolved, into `item`.
+ * *offset: bytes from the start of `whole`. false at the end. An item may be empty: the caller's error. */
+bool sweep_list_next(const char *whole, const char **rest, CoreText *item, size_t *offset);
+
+#endif

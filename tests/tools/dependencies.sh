@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Libraries this project builds with. "check" (fast, silent when all are there) or "install" (apt as root or sudo).
+# Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops.
+set -u
+mode=${1:-check}
+# what proves it is there | Debian | Fedora | Spack
+needs=(
+  "command:gcc|gcc libc6-dev|gcc|gcc"
+  "command:pkg-config|pkg-config|pkgconf-pkg-config|pkgconf"
+  "header:sqlite3.h|libsqlite3-dev|sqlite-devel|sqlite"
+  "header:jansson.h|libjansson-dev|jansson-devel|jansson"
+  "header:sodium.h|libsodium-dev|libsodium-devel|libsodium"
+  "header:Random123/philox.h|librandom123-dev|random123-devel|random123"
+  "header:oneapi/dnnl/dnnl.h|libdnnl-dev|onednn-devel|onednn"
+  "command:gnuplot|gnuplot-nox|gnuplot|gnuplot"
+  "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
+)
+present() {
+  case $1 in
+    command:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
+    header:cmocka.h) printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
+    header:*) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
+  esac
+}
+stamp=build/dependencies.ok
+if [ -e "$stamp" ] && [ "$stamp" -nt "$0" ]; then exit 0; fi
+collect() {
+  debian=() fedora=() spack=()
+  for row in "${needs[@]}"; do
+    IFS='|' read -r proof d f s <<<"$row"
+    if ! present "$proof"; then debian+=($d); fedora+=("$f"); spack+=("$s"); fi
+  done
+}
+collect
+if [ ${#debian[@]} -gt 0 ] && [ "$mode" = install ] && command -v apt-get >/dev/null 2>&1; then
+  sudo=
+  if [ "$(id -u)" != 0 ]; then sudo=$(command -v sudo || true); [ -n "$sudo" ] && sudo="sudo -n"; fi
+  if [ "$(id -u)" = 0 ] || { [ -n "$sudo" ] && $sudo true 2>/dev/null; }; then
+    echo "installing: ${debian[*]}"
+    log=$(mktemp)
+    if ! { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -yqq --no-install-recommends "${debian[@]}"; } >"$log" 2>&1; then
+      tail -5 "$log" >&2
+    fi
+    rm -f "$log"
+    collect
+  fi
+fi
+if [ ${#debian[@]} -gt 0 ]; then
+  {
+    echo "some libraries are missing; install them and call make again:"
+    echo "  Debian, Ubuntu:  apt-get install ${debian[*]}"
+    echo "  Fedora, RHEL:    dnf install ${fedora[*]}"
+    echo "  Spack:           spack install ${spack[*]}"
+  } >&2
+  exit 1
+fi
+mkdir -p build && touch "$stamp"

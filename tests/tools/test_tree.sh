@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# The tree keeps its own rules: who may include whom, headers that compile alone, file sizes, a true docs/config.md. TAP.
+set -u
+cd "$(dirname "$0")/../.."
+n=0 bad=0
+result() { # name, problems (empty = good)
+  n=$((n + 1))
+  if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
+}
+declare -A may=([core]="core" [sim]="core sim" [store]="core store" [trainer]="core sim store trainer" [slurm]="core slurm"
+                [sweep]="core store slurm sweep" [analysis]="core store analysis")
+problems=
+for folder in "${!may[@]}"; do
+  [ -d "$folder" ] || continue
+  while IFS=: read -r file line text; do
+    target=$(sed -E 's/.*"([a-z_]+)\/.*/\1/' <<<"$text")
+    case " ${may[$folder]} " in *" $target "*) ;; *) problems+="$file:$line includes $target/, which $folder/ may not"$'\n' ;; esac
+  done < <(grep -rnE '^ *# *include "[a-z_]+/' --include='*.[ch]' --include='*.def' "$folder" | cut -d: -f1-3)
+done
+result "folders include only what the design allows" "$problems"
+
+result "sqlite3.h is included in store/ only" "$(grep -rln 'include <sqlite3.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build)/')"
+result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
+  "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build)/')"
+result "_internal.h headers stay in their folder" \
+  "$(grep -rnE 'include "[a-z_/]+_internal\.h"' --include='*.[ch]' core sim store trainer sweep analysis |
+     awk -F: '{ split($1, f, "/"); if (match($3, /"[a-z_]+\//)) { t = substr($3, RSTART + 1, RLENGTH - 2); if (t != f[1]) print } }')"
+
+problems=
+for header in $(git ls-files -co --exclude-standard '*.h' | grep -v '^tests/'); do
+  echo "#include \"$header\"" | ${CC:-gcc} -std=c17 -D_GNU_SOURCE -I. -Wall -Werror -x c -fsyntax-only - 2>/dev/null || problems+="$header"$'\n'
+done
+result "each header compiles alone" "$problems"
+
+result "no source file is longer than 600 lines" \
+  "$(git ls-files -co --exclude-standard 'core/*' 'sim/*' 'store/*' 'trainer/*' 'sweep/*' 'analysis/*' | grep -E '\.(c|h|def)$' | grep -v '_attempts.h$' | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 }')"
+result "docs/config.md is what core/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md | head -5)"
+result "every experiment can be planned" "$(for e in experiments/*.ini; do "$SWEEP_BUILD/bin/sweep" plan "$e" --root "$(mktemp -d)" 2>&1 >/dev/null | head -2; done)"
+echo "1..$n"
+exit $bad

@@ -1,0 +1,31 @@
+/* Advantages and value targets of a rollout (spec ppo.md 1.3), and their standardisation. Between the rollout and the
+ * minibatches; buffers are float32 on the ops' device, time-major [steps][worlds]. Allocates nothing, never fails. */
+#ifndef TRAINER_ADVANTAGE_H
+#define TRAINER_ADVANTAGE_H
+#include "trainer/ops/ops.h"
+
+typedef struct AdvantageRule { double gamma, lambda, reward_scale; } AdvantageRule;
+
+/* Generalised advantage estimation, and target = value + advantage (before any standardisation).
+ *   reward     [steps][worlds]
+ *   value      [steps + 1][worlds]: V(obs_t); the last row is V of the observation after the last step
+ *   done       [steps][worlds]: 1 where the episode ended (discount 0; nothing is bootstrapped across it)
+ *   truncated  [steps][worlds] or NULL: 1 where it was cut without ending; the trace stops there, and
+ *   bootstrap  [steps][worlds] is read there: V of the true next observation, which the reset has replaced in `value`.
+ *              Elsewhere V(next) is value[t + 1] or is multiplied by 0, so it is never computed. NULL iff truncated is. */
+void advantage_estimate(Ops *ops, AdvantageRule rule, const float *reward, const float *value, const uint8_t *done,
+                        const uint8_t *truncated, const float *bootstrap, int steps, int worlds, float *advantage,
+                        float *target);
+
+typedef enum AdvantageNorm {
+  ADVANTAGE_RAW,                 /* as they are */
+  ADVANTAGE_STOIX_BATCH,         /* (A - m) / sqrt(v + 1e-5), population v: over the whole rollout, once an iteration */
+  ADVANTAGE_KINETIX_MINIBATCH,   /* (A - m) / (population std + 1e-8): each minibatch */
+  ADVANTAGE_CLEANRL_MINIBATCH,   /* (A - m) / (unbiased std + 1e-8): each minibatch */
+} AdvantageNorm;
+
+/* Standardises advantage[n] in place; *moments (or NULL) gets those of the values before. Moments are float64, so a
+ * large mean costs no digits (the JAX reference computes E[A^2] - m^2 in float32). */
+void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments);
+
+#endif

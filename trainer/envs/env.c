@@ -1,0 +1,30 @@
+/* What is common to all environments: choosing one by the task's name, and estimating memory before it is taken. */
+#include "trainer/envs/env.h"
+
+/* Both tasks of the table are levels of the simulator; another environment adds its task's name here. */
+int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
+  return env_sim_create(config, worlds, seed, env);
+}
+
+void env_destroy(Env **env) {
+  if (*env != NULL) (*env)->destroy(*env);
+  *env = NULL;
+}
+
+static int sibling_bytes(const Env *env, int worlds, double *bytes) {
+  Env *sibling = NULL;
+  TRY(env->sibling(env, worlds, 0, &sibling));
+  *bytes = (double)sibling->bytes(sibling);
+  env_destroy(&sibling);
+  return CORE_OK;
+}
+
+int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes) {
+  enum { SMALL = 64 }; /* several of the widest blocks of worlds that a batch may be cut into */
+  double one, two;
+  TRY(sibling_bytes(env, SMALL, &one));
+  TRY(sibling_bytes(env, 2 * SMALL, &two));
+  double a_world = (two - one) / SMALL;
+  *bytes = one + a_world * (double)(worlds > SMALL ? worlds - SMALL : 0);
+  return CORE_OK;
+}

@@ -1,0 +1,60 @@
+/* An environment as the trainer sees it: a table of functions over a batch of worlds that step together. The simulator
+ * (sim.c) is the first implementation; others plug in here without a change in rollouts or learners.
+ *
+ * Every buffer is [worlds] or [worlds][columns], row-major, and belongs to the caller. Nothing is allocated in a step.
+ * What happens in a world depends on the seed, the world's number and its episode only, never on threads. */
+#ifndef TRAINER_ENVS_ENV_H
+#define TRAINER_ENVS_ENV_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "trainer/ops/ops.h"
+
+/* What a step gives. The flags speak of the step that ended; `level` of the level it was played on. Every end of an
+ * episode, the time limit included, is a termination (spec ppo.md 1.2). */
+typedef struct EnvStep {
+  float *observations;    /* [worlds][observation_length], after auto-reset */
+  float *rewards;
+  uint8_t *dones, *solved;
+  int32_t *levels, *episode_steps; /* episode_steps: the episode's length where done */
+} EnvStep;
+
+typedef struct Env Env;
+struct Env {
+  const char *name;       /* "kinetix" */
+  int worlds, observation_length;
+  int levels;             /* in the set; a level's number is 0..levels-1 */
+  int max_steps;          /* of an episode */
+  OpsHead head;           /* the action: one class a factor, as uint8_t [worlds][head.factors] */
+
+  /* Episode 0 of every world, each on a level drawn from the set. */
+  void (*reset)(Env *env, float *observations);
+  /* Puts world w on level[w] and keeps it there at every auto-reset. */
+  void (*reset_to)(Env *env, const int32_t *level, float *observations);
+  void (*step)(Env *env, const uint8_t *actions, const EnvStep *out);
+
+  /* Everything that later steps depend on, for checkpoints. load: CORE_USAGE when the bytes are not this batch's. */
+  size_t (*state_bytes)(const Env *env);
+  void (*save)(const Env *env, void *state);
+  int (*load)(Env *env, const void *state, size_t bytes);
+
+  size_t (*bytes)(const Env *env);          /* memory held */
+  int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
+  /* Another batch of `worlds` worlds on the same levels, with its own state. */
+  int (*sibling)(const Env *env, int worlds, uint64_t seed, Env **sibling);
+  void (*destroy)(Env *env);
+  void *state;            /* the implementation's own */
+};
+
+/* The simulator with config.env's levels. CORE_USAGE: no such level or a level that can not be simulated. */
+int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+
+/* The environment that config.env.task asks for. */
+int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+void env_destroy(Env **env);
+
+/* Memory that a sibling of `worlds` worlds would hold, from the slope between two small ones. */
+int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes);
+
+#endif

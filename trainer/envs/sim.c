@@ -1,0 +1,114 @@
+/* The simulator (sim/batch.h) as an environment: Kinetix levels, multi-discrete actions, flat symbolic observations.
+ * It translates names only; physics, rewards and randomness are the simulator's. */
+#include "core/memory.h"
+#include "sim/batch.h"
+#include "trainer/envs/env.h"
+
+typedef struct SimEnv {
+  SimBatch *batch;
+  SimBatchOptions options; /* siblings differ in worlds and seed only */
+  SimLevelSet levels;      /* kept for siblings */
+} SimEnv;
+
+static SimEnv *sim_of(const Env *env) { return env->state; }
+
+static void sim_env_reset(Env *env, float *observations) { sim_batch_reset(sim_of(env)->batch, observations); }
+
+static void sim_env_reset_to(Env *env, const int32_t *level, float *observations) {
+  sim_batch_reset_to(sim_of(env)->batch, level, observations);
+}
+
+static void sim_env_step(Env *env, const uint8_t *actions, const EnvStep *out) {
+  const SimStepOut step = {.observations = out->observations, .reward = out->rewards, .done = out->dones,
+                           .solved = out->solved, .level = out->levels, .episode_steps = out->episode_steps};
+  sim_batch_step(sim_of(env)->batch, actions, &step);
+}
+
+static size_t sim_env_state_bytes(const Env *env) { return sim_batch_state_bytes(sim_of(env)->batch); }
+static void sim_env_save(const Env *env, void *state) { sim_batch_save(sim_of(env)->batch, state); }
+static int sim_env_load(Env *env, const void *state, size_t bytes) {
+  return sim_batch_load(sim_of(env)->batch, state, bytes);
+}
+
+static size_t sim_env_bytes(const Env *env) {
+  const SimEnv *sim = sim_of(env);
+  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level;
+}
+
+static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
+
+static void sim_env_destroy(Env *env) {
+  SimEnv *sim = sim_of(env);
+  sim_batch_destroy(&sim->batch);
+  sim_level_set_free(&sim->levels);
+  free(sim);
+  free(env);
+}
+
+static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling);
+
+/* Takes the levels, also when it fails. */
+static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env) {
+  SimBatch *batch = NULL;
+  int code = sim_batch_create(options, levels, &batch);
+  if (code != CORE_OK) {
+    sim_level_set_free(levels);
+    return code;
+  }
+  SimEnv *sim = core_memory_zero_allocate(1, sizeof *sim);
+  *sim = (SimEnv){batch, *options, *levels};
+  Env *made = core_memory_zero_allocate(1, sizeof *made);
+  *made = (Env){
+    .name = "kinetix",
+    .worlds = options->worlds,
+    .observation_length = sim_batch_observation_length(batch),
+    .levels = levels->count,
+    .max_steps = options->max_steps,
+    .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
+    .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
+    .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .state = sim,
+  };
+  made->head.factors = SIM_ACTIONS;
+  for (int i = 0; i < SIM_ACTIONS; i++) { /* a motor stands, turns or turns back; a thruster is off or on */
+    made->head.size[i] = i < SIM_MOTOR_BINDINGS ? 3 : 2;
+    made->head.logits += made->head.size[i];
+  }
+  *env = made;
+  return CORE_OK;
+}
+
+static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling) {
+  const SimEnv *sim = sim_of(env);
+  SimBatchOptions options = sim->options;
+  options.worlds = worlds;
+  options.seed = seed;
+  SimLevelSet levels = sim->levels;
+  size_t bytes = (size_t)levels.count * sizeof *levels.level;
+  levels.level = core_memory_allocate(bytes);
+  memcpy(levels.level, sim->levels.level, bytes);
+  return sim_env_make(&options, &levels, sibling);
+}
+
+/* The first `count` levels of the set that the task names. */
+static int read_levels(const CoreConfig *config, SimLevelSet *levels) {
+  int64_t count = config->env.level_count;
+  if (strcmp(config->env.task, "loco512") == 0)
+    return sim_morphology_set(config->env.morphologies, config->env.difficulty, (int)count, levels);
+  TRY(sim_level_set_read(config->env.levels, levels));
+  if (levels->count > count) levels->count = (int)count;
+  return CORE_OK;
+}
+
+int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
+  SimLevelSet levels = {0};
+  TRY(read_levels(config, &levels));
+  SimBatchOptions options = sim_batch_options_default();
+  options.worlds = worlds;
+  options.seed = seed;
+  options.frame_skip = (int)config->env.frame_skip;
+  options.max_steps = (int)config->env.max_steps;
+  options.dense_reward = (float)config->env.dense_reward;
+  options.pad_writes_zero = config->env.pad_writes_zero;
+  return sim_env_make(&options, &levels, env);
+}

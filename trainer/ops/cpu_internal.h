@@ -1,0 +1,77 @@
+/* What the files of the CPU implementation share: its state, the matrix-product library, the entries of its table.
+ *
+ * Every loop is cut into parts whose borders follow from the shapes alone, never from the number of threads, and sums
+ * are folded in the order of the parts: a result has the same bits with 1 thread and with 64. */
+#ifndef TRAINER_OPS_CPU_INTERNAL_H
+#define TRAINER_OPS_CPU_INTERNAL_H
+#include "trainer/ops/ops.h"
+
+/* One row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes where asked.
+ * lda, ldb, ldc: row lengths as stored. */
+typedef void CpuProduct(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
+                        int ldb, int accumulate, float *c, int ldc);
+typedef struct CpuLibrary {
+  const char *name;       /* "oneDNN", "OpenBLAS", "plain C" */
+  CpuProduct *product;
+} CpuLibrary;
+
+/* The libraries built in, the preferred first; the last one, plain C, is always there. */
+const CpuLibrary *cpu_libraries(size_t *count);
+/* "oneDNN 2.6.3, avx2": version and kernels of a library on this processor. buffer >= 128. */
+const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
+
+enum {
+  CPU_ROWS = 256,         /* rows of a matrix that one thread takes at a time */
+  CPU_SUM_PARTS = 256,    /* a long vector is summed in at most so many parts ... */
+  CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
+};
+
+typedef struct CpuState {
+  int threads, max_rows, max_width;
+  const CpuLibrary *library;
+  float *kernel_parts;    /* gradients of a kernel by row part, folded afterwards */
+  float *bias_parts;      /* [max_rows / CPU_ROWS][max_width] */
+  float *rows_scratch;    /* [threads][CPU_ROWS][max_width] */
+  double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
+} CpuState;
+enum { CPU_SUMS = 8 };
+
+static inline CpuState *cpu_state(Ops *ops) { return ops->state; }
+static inline int cpu_blocks(int rows) { return (rows + CPU_ROWS - 1) / CPU_ROWS; }
+static inline int cpu_block_rows(int rows, int block) {
+  int left = rows - block * CPU_ROWS;
+  return left < CPU_ROWS ? left : CPU_ROWS;
+}
+
+/* cpu_dense.c */
+size_t cpu_kernel_parts_floats(int max_width);
+void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                       OpsActivation activation);
+void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
+                        float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+/* cpu_policy.c */
+void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
+                       uint32_t first_world, uint32_t step, uint8_t *actions, float *logp);
+void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp, int rows);
+void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
+                   double *kl_reverse);
+void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions,
+                     const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                     double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
+void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
+                    double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
+/* cpu_vector.c */
+void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+double cpu_norm_squared(Ops *ops, const float *x, size_t n);
+double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n);
+void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments);
+void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor);
+void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+              double beta1, double beta2, double epsilon, int64_t t);
+void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep);
+void cpu_gae(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
+             const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
+             float *advantage, float *target);
+size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n);
+
+#endif

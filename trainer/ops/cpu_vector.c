@@ -1,0 +1,239 @@
+/* Long vectors on the CPU: sums in float64, Adam, EWMA, GAE, standardisation. A vector is cut into parts whose borders
+ * depend on its length alone; sums of parts are folded in order. */
+#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/fast_math_internal.h"
+
+enum { LANES = 16 }; /* independent accumulators of a sum: fixed, so that every instruction set adds in one order */
+
+/* -------- parts ---------------------------------------------------------------------------------------------- */
+
+typedef struct Parts { size_t n, size; int count; } Parts;
+
+static Parts parts_of(size_t n) {
+  size_t size = (n + CPU_SUM_PARTS - 1) / CPU_SUM_PARTS;
+  if (size < CPU_SUM_LEAST) size = CPU_SUM_LEAST;
+  return (Parts){n, size, (int)((n + size - 1) / size)};
+}
+
+static size_t part_first(Parts parts, int part) { return parts.size * (size_t)part; }
+static size_t part_count(Parts parts, int part) {
+  size_t left = parts.n - part_first(parts, part);
+  return left < parts.size ? left : parts.size;
+}
+
+/* -------- sums ----------------------------------------------------------------------------------------------- */
+
+/* Sum of term(i) over n elements in LANES interleaved float64 accumulators. */
+#define LANE_SUM(result, n, term)                                                   \
+  do {                                                                              \
+    double lane_[LANES] = {0};                                                      \
+    size_t whole_ = (n) / LANES * LANES, base_ = 0;                                 \
+    for (; base_ < whole_; base_ += LANES)                                          \
+      for (int l_ = 0; l_ < LANES; l_++) { size_t i = base_ + l_; lane_[l_] += (term); } \
+    for (int l_ = 0; base_ + l_ < (n); l_++) { size_t i = base_ + l_; lane_[l_] += (term); } \
+    (result) = 0;                                                                   \
+    for (int l_ = 0; l_ < LANES; l_++) (result) += lane_[l_];                       \
+  } while (0)
+
+static inline double square(double x) { return x * x; }
+
+CPU_VECTOR static double part_norm(const float *x, size_t n) {
+  double sum;
+  LANE_SUM(sum, n, square((double)x[i]));
+  return sum;
+}
+
+CPU_VECTOR static double part_distance(const float *x, const float *y, size_t n) {
+  double sum;
+  LANE_SUM(sum, n, square((double)x[i] - (double)y[i]));
+  return sum;
+}
+
+double cpu_norm_squared(Ops *ops, const float *x, size_t n) {
+  double sums[CPU_SUM_PARTS], sum = 0;
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) sums[part] = part_norm(x + part_first(parts, part), part_count(parts, part));
+  for (int part = 0; part < parts.count; part++) sum += sums[part];
+  return sum;
+}
+
+double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n) {
+  double sums[CPU_SUM_PARTS], sum = 0;
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part);
+    sums[part] = part_distance(x + first, y + first, part_count(parts, part));
+  }
+  for (int part = 0; part < parts.count; part++) sum += sums[part];
+  return sum;
+}
+
+/* Two passes over one part: its mean, then the powers about it. */
+CPU_VECTOR static Moments part_moments(const float *x, size_t n) {
+  Moments moments = {.n = (double)n};
+  double sum, m2, m3, m4;
+  LANE_SUM(sum, n, (double)x[i]);
+  double mean = sum / (double)n;
+  /* The rounded mean leaves a remainder; adding its mean makes equal values give exactly their value. */
+  LANE_SUM(sum, n, (double)x[i] - mean);
+  mean += sum / (double)n;
+  LANE_SUM(m2, n, square((double)x[i] - mean));
+  LANE_SUM(m3, n, square((double)x[i] - mean) * ((double)x[i] - mean));
+  LANE_SUM(m4, n, square(square((double)x[i] - mean)));
+  moments.mean = mean, moments.m2 = m2, moments.m3 = m3, moments.m4 = m4;
+  return moments;
+}
+
+CPU_VECTOR static Moments part_moments_of_difference(const float *x, const float *y, size_t n) {
+  Moments moments = {.n = (double)n};
+  double sum, m2, m3, m4;
+  LANE_SUM(sum, n, (double)x[i] - y[i]);
+  double mean = sum / (double)n;
+  LANE_SUM(sum, n, ((double)x[i] - y[i]) - mean);
+  mean += sum / (double)n;
+  LANE_SUM(m2, n, square(((double)x[i] - y[i]) - mean));
+  LANE_SUM(m3, n, square(((double)x[i] - y[i]) - mean) * (((double)x[i] - y[i]) - mean));
+  LANE_SUM(m4, n, square(square(((double)x[i] - y[i]) - mean)));
+  moments.mean = mean, moments.m2 = m2, moments.m3 = m3, moments.m4 = m4;
+  return moments;
+}
+
+void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments) {
+  Moments records[CPU_SUM_PARTS];
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part), count = part_count(parts, part);
+    records[part] = y ? part_moments_of_difference(x + first, y + first, count) : part_moments(x + first, count);
+  }
+  *moments = (Moments){0};
+  for (int part = 0; part < parts.count; part++) moments_merge(moments, &records[part]);
+}
+
+/* -------- elementwise ---------------------------------------------------------------------------------------- */
+
+void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
+  for (int row = 0; row < rows; row++)
+    memcpy(target + (size_t)row * columns, source + (size_t)index[row] * columns, sizeof(float) * (size_t)columns);
+}
+
+CPU_VECTOR static void part_standardise(float *x, size_t n, double shift, double factor) {
+  for (size_t i = 0; i < n; i++) x[i] = (float)(((double)x[i] - shift) * factor);
+}
+
+void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor) {
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++)
+    part_standardise(x + part_first(parts, part), part_count(parts, part), shift, factor);
+}
+
+/* Scalars of one Adam update, rounded to float32 once. */
+typedef struct AdamFactors { float scale, beta1, beta2, rest1, rest2, rate, root, epsilon; } AdamFactors;
+
+CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gradient, float *restrict m,
+                                 float *restrict v, size_t n, AdamFactors f) {
+  for (size_t i = 0; i < n; i++) {
+    float g = gradient[i] * f.scale;
+    m[i] = f.beta1 * m[i] + f.rest1 * g;
+    v[i] = f.beta2 * v[i] + f.rest2 * (g * g);
+    theta[i] -= f.rate * m[i] / (sqrtf(v[i]) * f.root + f.epsilon);
+  }
+}
+
+void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+              double beta1, double beta2, double epsilon, int64_t t) {
+  AdamFactors factors = {
+      .scale = (float)scale, .beta1 = (float)beta1, .beta2 = (float)beta2, .rest1 = (float)(1 - beta1),
+      .rest2 = (float)(1 - beta2), .rate = (float)(rate / (1 - pow(beta1, (double)t))),
+      .root = (float)(1 / sqrt(1 - pow(beta2, (double)t))), .epsilon = (float)epsilon,
+  };
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part);
+    part_adam(theta + first, gradient + first, m + first, v + first, part_count(parts, part), factors);
+  }
+}
+
+CPU_VECTOR static void part_ewma(float *restrict proximal, const float *restrict theta, size_t n, float share) {
+  for (size_t i = 0; i < n; i++) proximal[i] += share * (theta[i] - proximal[i]);
+}
+
+void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep) {
+  if (keep == 0) { /* p + (theta - p) need not round to theta, and COM 0 means the weights themselves */
+    memcpy(proximal, theta, sizeof(float) * n);
+    return;
+  }
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part);
+    part_ewma(proximal + first, theta + first, part_count(parts, part), (float)(1 - keep));
+  }
+}
+
+/* -------- generalised advantage estimation ------------------------------------------------------------------- */
+
+/* One step for neighbouring worlds. `next` is A of the step after (NULL: zeros). Where an episode was cut, V of the
+ * true next observation takes the place of the stored next value and the trace stops. */
+typedef struct GaeStep {
+  float gamma, lambda, reward_scale;
+  const float *reward, *value, *next_value, *bootstrap, *next;
+  const uint8_t *done, *truncated;
+} GaeStep;
+
+CPU_VECTOR static void gae_step(GaeStep s, int worlds, float *restrict advantage, float *restrict target) {
+  for (int n = 0; n < worlds; n++) {
+    int cut = s.truncated ? s.truncated[n] : 0;
+    float discount = s.done[n] ? 0.0f : s.gamma;
+    float after = cut ? s.bootstrap[n] : s.next_value[n];
+    float delta = s.reward_scale * s.reward[n] + discount * after - s.value[n];
+    float trace = cut ? 0.0f : discount * s.lambda;
+    advantage[n] = delta + (s.next ? trace * s.next[n] : 0.0f);
+    target[n] = s.value[n] + advantage[n];
+  }
+}
+
+void cpu_gae(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
+             const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
+             float *advantage, float *target) {
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
+  for (int first = 0; first < worlds; first += CPU_ROWS) {
+    int count = worlds - first < CPU_ROWS ? worlds - first : CPU_ROWS;
+    for (int step = steps - 1; step >= 0; step--) {
+      size_t at = (size_t)step * worlds + first, next = at + worlds;
+      GaeStep s = {
+          .gamma = (float)gamma, .lambda = (float)lambda, .reward_scale = (float)reward_scale, .reward = reward + at,
+          .value = value + at, .next_value = value + next, .bootstrap = truncated ? bootstrap + at : NULL,
+          .next = step == steps - 1 ? NULL : advantage + next, .done = done + at,
+          .truncated = truncated ? truncated + at : NULL,
+      };
+      gae_step(s, count, advantage + at, target + at);
+    }
+  }
+}
+
+/* -------- checks --------------------------------------------------------------------------------------------- */
+
+/* Whether any element is inf or NaN: all exponent bits set. */
+CPU_VECTOR static int part_has_nonfinite(const float *x, size_t n) {
+  int found = 0;
+  for (size_t i = 0; i < n; i++) found |= (fast_to_bits(x[i]) & 0x7f800000) == 0x7f800000;
+  return found;
+}
+
+size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n) {
+  Parts parts = parts_of(n);
+  int earliest = parts.count;
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) reduction(min : earliest) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++)
+    if (part < earliest && part_has_nonfinite(x + part_first(parts, part), part_count(parts, part))) earliest = part;
+  if (earliest == parts.count) return n;
+  size_t i = part_first(parts, earliest);
+  while (isfinite(x[i])) i++;
+  return i;
+}

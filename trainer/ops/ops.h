@@ -1,0 +1,86 @@
+/* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, CUDA comes beside it.
+ * Learners and networks call ops, never a device. All matrices are row-major float32 on the ops' device; all sums that
+ * become a statistic are float64. Nothing is allocated in a call after `reserve`. */
+#ifndef TRAINER_OPS_H
+#define TRAINER_OPS_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "trainer/moments.h"
+
+typedef enum OpsActivation { OPS_LINEAR, OPS_TANH, OPS_RELU, OPS_SILU, OPS_ELU } OpsActivation;
+
+/* Sums over one minibatch of the PPO / PPO-EWMA actor loss and of what is measured beside it. */
+typedef struct OpsPolicySums {
+  double loss;            /* sum of -min(r A, clip(r) A) (per sample; without the entropy term) */
+  double entropy;         /* sum over samples of the entropy, summed over factors */
+  double k1, k3;          /* sums of -l and expm1(l)-l, l = logp - logp_behaviour */
+  double clipped;         /* samples with the (proximal) ratio outside 1 +- epsilon */
+} OpsPolicySums;
+typedef struct OpsValueSums { double loss; /* sum of 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2 */ } OpsValueSums;
+
+/* Sizes of a multi-discrete head: `factors` categoricals of size[i] logits, concatenated. Kinetix: 3,3,3,3,2,2. */
+typedef struct OpsHead { int factors, logits, size[16]; } OpsHead;
+
+typedef struct Ops Ops;
+struct Ops {
+  const char *name;               /* "cpu" */
+  /* y[rows][out] = activation(x[rows][in] W[in][out] + b[out]) */
+  void (*dense_forward)(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                        OpsActivation activation);
+  /* dy[rows][out] is the gradient at the activation's output y; it is overwritten with the gradient before the
+   * activation. dw[in][out], db[out] are set (not added to); dx[rows][in] is set unless NULL.
+   * SILU can not be inverted from y: x W + b is recomputed there from x, w, b. */
+  void (*dense_backward)(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
+                         float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+  /* rows of `source` [*][columns] named by index -> target [rows][columns] */
+  void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+
+  /* Samples one action a factor from logits (inverse CDF, one Philox number a factor keyed by
+   * (seed; purpose, first_world + row, step)), and the log-probability of the whole action. */
+  void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
+                        uint32_t first_world, uint32_t step, uint8_t *actions, float *logp);
+  /* logp[rows] of given actions. */
+  void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp, int rows);
+  /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. (metrics.md 2.2) */
+  void (*policy_kl)(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl, double *kl_reverse);
+
+  /* PPO-clip (logp_proximal NULL) or PPO-EWMA actor loss (spec ppo.md 1.4, 2.1). dlogits[rows][logits] is set to the
+   * gradient of mean(loss) - entropy_coef*mean(entropy) over the rows; sums are over the rows. epsilon in [0, inf]. */
+  void (*policy_loss)(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions,
+                      const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                      double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
+  /* Value loss 0.5*mean max(...) times value_coef; dvalue[rows] set. clip: around old_value by epsilon. */
+  void (*value_loss)(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
+                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
+
+  double (*norm_squared)(Ops *ops, const float *x, size_t n);                 /* sum x^2 in float64, fixed order */
+  double (*distance_squared)(Ops *ops, const float *x, const float *y, size_t n);
+  /* Adam with bias correction, gradient times `scale` (from clipping); t counts from 1 (spec 1.6). */
+  void (*adam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+               double beta1, double beta2, double epsilon, int64_t t);
+  /* proximal = keep*proximal + (1-keep)*theta, as proximal += (1-keep)*(theta - proximal). */
+  void (*ewma)(Ops *ops, float *proximal, const float *theta, size_t n, double keep);
+  /* Generalised advantage estimation; shapes and rules: trainer/advantage.h. */
+  void (*gae)(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
+              const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
+              float *advantage, float *target);
+  /* Moments of x[n] - y[n] (y NULL: of x), in float64 and a fixed order. */
+  void (*moments)(Ops *ops, const float *x, const float *y, size_t n, Moments *moments);
+  /* x = (x - shift) * factor, each element rounded once from double. */
+  void (*standardise)(Ops *ops, float *x, size_t n, double shift, double factor);
+  /* Index of the first element that is not finite, or n. */
+  size_t (*first_nonfinite)(Ops *ops, const float *x, size_t n);
+
+  void *state;                    /* the implementation's own: scratch, threads */
+  double flops;                   /* matrix-product operations so far (2*m*n*k each) */
+  void (*destroy)(Ops *ops);
+};
+
+/* max_rows, max_width bound every later call. Names the library and kernel in ops_cpu_description(). */
+int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
+const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
+void ops_destroy(Ops **ops);
+
+#endif

@@ -1,0 +1,27 @@
+/* Global-norm clipping and Adam for one network, and the proximal EWMA weights (spec ppo.md 1.6, 2.2). */
+#ifndef TRAINER_OPTIMIZER_H
+#define TRAINER_OPTIMIZER_H
+#include "trainer/ops/ops.h"
+
+/* Owns nothing: the vectors belong to the run's arena. */
+typedef struct Optimizer {
+  float *m, *v;             /* Adam's moments [n] */
+  int64_t t;                /* updates done */
+  double beta1, beta2, epsilon, max_norm;   /* max_norm inf = no clipping */
+} Optimizer;
+
+/* One update of theta[n]. *norm: ||gradient|| before clipping; *clipped: whether the clip acted. The gradient is used
+ * unchanged if norm < max_norm, else times max_norm/norm. */
+void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
+                    double *norm, int *clipped);
+
+typedef enum ProximalRule { PROXIMAL_PLAIN, PROXIMAL_BIAS_CORRECTED } ProximalRule;
+typedef struct Proximal {
+  float *theta;             /* [n] */
+  double com, weight;       /* weight: W of the bias-corrected rule, 1 at the start */
+  ProximalRule rule;
+} Proximal;
+/* After a minibatch update: moves the proximal weights towards theta. */
+void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n);
+
+#endif
