@@ -14,22 +14,19 @@
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
-#define SECTION(section, help)
-#define END_SECTION(section)
-#define ROW_NAME(section, key) .name = #section "." #key, .section = #section, .key = #key, \
-  .offset = offsetof(CoreConfig, section.key)
-#define INT(section, key_, default_, low, high, unit_, identity_, help_) {ROW_NAME(section, key_), \
-  .kind = CORE_CONFIG_INT, .lowest = (low), .highest = (high), .unit = unit_, .help = help_, .identity = identity_},
-#define REAL(section, key_, default_, low, high, unit_, identity_, help_) {ROW_NAME(section, key_), \
-  .kind = CORE_CONFIG_REAL, .lowest = (low), .highest = (high), .unit = unit_, .help = help_, .identity = identity_},
-#define BOOL(section, key_, default_, identity_, help_) {ROW_NAME(section, key_), \
-  .kind = CORE_CONFIG_BOOL, .highest = 1, .unit = "", .help = help_, .identity = identity_},
-#define ENUM(section, key_, default_, choices_, identity_, help_) {ROW_NAME(section, key_), \
-  .kind = CORE_CONFIG_ENUM, .choices = choices_, .unit = "", .help = help_, .identity = identity_},
-#define TEXT(section, key_, default_, identity_, help_) {ROW_NAME(section, key_), \
-  .kind = CORE_CONFIG_STRING, .unit = "", .help = help_, .identity = identity_},
 #define RESULT true
 #define MANNER false
+
+#define ROW(s, k, kind_, low, high, choices_, unit_, identity_, help_) \
+  {.name = #s "." #k, .section = #s, .key = #k, .kind = CORE_CONFIG_##kind_, .offset = offsetof(CoreConfig, s.k), \
+   .lowest = low, .highest = high, .choices = choices_, .unit = unit_, .help = help_, .identity = identity_},
+#define SECTION(s, help_)
+#define END_SECTION(s)
+#define INT(s, k, default_, low, high, unit_, identity_, help_) ROW(s, k, INT, low, high, NULL, unit_, identity_, help_)
+#define REAL(s, k, default_, low, high, unit_, identity_, help_) ROW(s, k, REAL, low, high, NULL, unit_, identity_, help_)
+#define BOOL(s, k, default_, identity_, help_) ROW(s, k, BOOL, 0, 1, NULL, "", identity_, help_)
+#define ENUM(s, k, default_, choices_, identity_, help_) ROW(s, k, ENUM, 0, 0, choices_, "", identity_, help_)
+#define TEXT(s, k, default_, identity_, help_) ROW(s, k, STRING, 0, 0, NULL, "", identity_, help_)
 /* Not const: `def` is filled in by prepare(), from the values themselves. */
 static CoreConfigRow rows[] = {
 #include "core/config.def"
@@ -43,14 +40,14 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 #undef ENUM
 #undef TEXT
 
-#define SECTION(section, help) .section = {
-#define END_SECTION(section) },
-#define INT(section, key, default_, low, high, unit, identity, help) .key = (default_),
-#define REAL(section, key, default_, low, high, unit, identity, help) .key = (default_),
-#define BOOL(section, key, default_, identity, help) .key = (default_),
-#define ENUM(section, key, default_, choices, identity, help) .key = default_,
-#define TEXT(section, key, default_, identity, help) .key = default_,
-static const CoreConfig defaults = {
+#define SECTION(s, help_) .s = {
+#define END_SECTION(s) },
+#define INT(s, k, default_, low, high, unit_, identity_, help_) .k = (default_),
+#define REAL(s, k, default_, low, high, unit_, identity_, help_) .k = (default_),
+#define BOOL(s, k, default_, identity_, help_) .k = (default_),
+#define ENUM(s, k, default_, choices_, identity_, help_) .k = default_,
+#define TEXT(s, k, default_, identity_, help_) .k = default_,
+const CoreConfig core_config_defaults = {
 #include "core/config.def"
 };
 #undef SECTION
@@ -61,26 +58,17 @@ static const CoreConfig defaults = {
 #undef ENUM
 #undef TEXT
 
-#define SECTION(section, help_) {.name = #section, .help = help_},
-#define END_SECTION(section)
-#define INT(section, key, default_, low, high, unit, identity, help)
-#define REAL(section, key, default_, low, high, unit, identity, help)
-#define BOOL(section, key, default_, identity, help)
-#define ENUM(section, key, default_, choices, identity, help)
-#define TEXT(section, key, default_, identity, help)
+#define SECTION(s, help_) {.name = #s, .help = help_},
+#define END_SECTION(s)
+#define INT(...)
+#define REAL(...)
+#define BOOL(...)
+#define ENUM(...)
+#define TEXT(...)
 static CoreConfigSection sections[] = {
 #include "core/config.def"
 };
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
-#undef SECTION
-#undef END_SECTION
-#undef INT
-#undef REAL
-#undef BOOL
-#undef ENUM
-#undef TEXT
-#undef RESULT
-#undef MANNER
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
@@ -106,7 +94,7 @@ static void prepare(void) {
     slots[slot] = (uint8_t)(i + 1);
     names[i] = rows[i].name;
     core_text_clear(&text);
-    rows[i].def = core_text_duplicate(core_config_get(&defaults, &rows[i], &text)); /* lives as long as the process */
+    rows[i].def = core_text_duplicate(core_config_get(&core_config_defaults, &rows[i], &text)); /* lives as long as the process */
     for (size_t s = 0; s < SECTION_COUNT; s++) {
       if (strcmp(sections[s].name, rows[i].section) != 0) continue;
       if (sections[s].count++ == 0) sections[s].first = i;
@@ -137,14 +125,15 @@ const CoreConfigRow *core_config_find(const char *name) {
 }
 
 /* The nearest name; failing that, the name whose key alone is nearest to what follows the last dot ("epsilon",
- * "train.epsilon"). */
+ * "train.epsilom"). A short word is near to too many keys: it has to be one. */
 static const char *nearest_name(const char *name) {
   const char *nearest = core_text_nearest(name, names, ROW_COUNT);
   if (nearest) return nearest;
-  const char *keys[ROW_COUNT], *dot = strrchr(name, '.');
+  const char *keys[ROW_COUNT], *dot = strrchr(name, '.'), *word = dot ? dot + 1 : name;
   for (size_t i = 0; i < ROW_COUNT; i++) keys[i] = rows[i].key;
-  const char *key = core_text_nearest(dot ? dot + 1 : name, keys, ROW_COUNT);
-  for (size_t i = 0; key && i < ROW_COUNT; i++)
+  const char *key = core_text_nearest(word, keys, ROW_COUNT);
+  if (!key || (strlen(word) < 6 && strcmp(key, word) != 0)) return NULL;
+  for (size_t i = 0; i < ROW_COUNT; i++)
     if (keys[i] == key) return names[i];
   return NULL;
 }
@@ -157,7 +146,7 @@ static int unknown_name(const char *name) {
 
 /* ---- values --------------------------------------------------------------------------------------------------- */
 
-CoreConfig core_config_default(void) { return defaults; }
+CoreConfig core_config_default(void) { return core_config_defaults; }
 
 void core_config_append_range(const CoreConfigRow *row, CoreText *text) {
   char low[32], high[32];
@@ -351,9 +340,6 @@ int core_config_check(const CoreConfig *config) {
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
                       "joined by '+'");
-  if (strcmp(config->env.task, "levels") != 0 && *config->env.levels)
-    return core_error(CORE_USAGE, "env.levels is given, but env.task = %s does not read it; set env.task to levels, or "
-                      "leave env.levels out", config->env.task);
   return CORE_OK;
 }
 

@@ -8,6 +8,8 @@ typedef struct CoreConfigSection {
   size_t first, count; /* its rows in core_config_rows() */
 } CoreConfigSection;
 
+extern const CoreConfig core_config_defaults;
+
 const CoreConfigSection *core_config_sections(size_t *count);
 
 /* A field of the kind that the row says. */

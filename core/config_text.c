@@ -37,6 +37,166 @@ static bool same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfi
 /* ---- the id --------------------------------------------------------------------------------------------------- */
 
 void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
-  static _Thread_local CoreConfig defaults;
-  static _Thread_local CoreText value, canonical; /* kept: a sweep asks a hundred thousand times */
+  CoreText canonical = {0}, value = {0};
+  unsigned char hash[crypto_generichash_BYTES_MIN];
+  size_t count;
+  const CoreConfigRow *row = core_config_rows(&count);
+  for (const CoreConfigRow *end = row + count; row < end; row++) {
+    if (!row->identity || same_value(config, &core_config_defaults, row)) continue;
+    core_text_append(&canonical, row->name);
+    core_text_append(&canonical, "=");
+    core_text_append(&canonical, core_config_get(config, row, &value));
+    core_text_append(&canonical, "\n");
+  }
+  CORE_CHECK(sodium_init() >= 0); /* picks the fastest hash once; later calls return at once */
+  CORE_CHECK(crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(&canonical),
+                                canonical.length, NULL, 0) == 0);
+  sodium_bin2hex(id, CORE_RUN_ID, hash, (CORE_RUN_ID - 1) / 2);
+  core_text_free(&canonical);
+  core_text_free(&value);
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------- */
+
+/* Plain where the INI reader gives the same text back, else in quotes. */
+static void append_ini_value(CoreText *text, const char *value) {
+  size_t length = strlen(value);
+  bool plain = length > 0 && !strpbrk(value, ";#\"\\") && !strchr(" \t", value[0]) && !strchr(" \t", value[length - 1]);
+  if (plain) {
+    core_text_append(text, value);
+    return;
+  }
+  core_text_append(text, "\"");
+  for (; *value; value++) {
+    if (*value == '"' || *value == '\\') core_text_append(text, "\\");
+    core_text_append_bytes(text, value, 1);
+  }
+  core_text_append(text, "\"");
+}
+
+void core_config_to_ini(const CoreConfig *config, CoreText *text) {
+  size_t row_count, section_count;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigSection *section = core_config_sections(&section_count);
+  CoreText value = {0};
+  for (const CoreConfigSection *end = section + section_count; section < end; section++) {
+    core_text_appendf(text, "[%s]\n", section->name);
+    for (size_t i = section->first; i < section->first + section->count; i++) {
+      core_text_appendf(text, "%s = ", rows[i].key);
+      append_ini_value(text, core_config_get(config, &rows[i], &value));
+      core_text_append(text, "\n");
+    }
+  }
+  core_text_free(&value);
+}
+
+static void append_json_string(CoreText *text, const char *value) {
+  core_text_append(text, "\"");
+  for (; *value; value++) {
+    unsigned char byte = (unsigned char)*value;
+    if (byte == '"' || byte == '\\') core_text_appendf(text, "\\%c", byte);
+    else if (byte < 0x20) core_text_appendf(text, "\\u%04x", byte);
+    else core_text_append_bytes(text, value, 1);
+  }
+  core_text_append(text, "\"");
+}
+
+static void append_json_value(CoreText *text, const CoreConfigRow *row, const char *value) {
+  switch (row->kind) {
+    case CORE_CONFIG_INT: core_text_append(text, value); break;
+    case CORE_CONFIG_REAL: /* JSON knows no infinity */
+      core_text_append(text, strcmp(value, "inf") == 0 ? "\"inf\"" : value);
+      break;
+    case CORE_CONFIG_BOOL: core_text_append(text, strcmp(value, "yes") == 0 ? "true" : "false"); break;
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: append_json_string(text, value); break;
+  }
+}
+
+void core_config_to_json(const CoreConfig *config, CoreText *text) {
+  size_t row_count, section_count;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigSection *sections = core_config_sections(&section_count);
+  CoreText value = {0};
+  for (size_t s = 0; s < section_count; s++) {
+    core_text_appendf(text, "%s\"%s\":{", s ? "," : "{", sections[s].name);
+    for (size_t i = 0; i < sections[s].count; i++) {
+      const CoreConfigRow *row = &rows[sections[s].first + i];
+      core_text_appendf(text, "%s\"%s\":", i ? "," : "", row->key);
+      append_json_value(text, row, core_config_get(config, row, &value));
+    }
+    core_text_append(text, "}");
+  }
+  core_text_append(text, "}");
+  core_text_free(&value);
+}
+
+/* ---- for people ----------------------------------------------------------------------------------------------- */
+
+static void append_description(CoreText *text, const CoreConfigRow *row) {
+  CoreText range = {0};
+  core_config_append_range(row, &range);
+  core_text_appendf(text, "%s. ", row->help);
+  if (row->kind != CORE_CONFIG_STRING) core_text_appendf(text, "%s; ", core_text_string(&range));
+  core_text_appendf(text, "default %s", *row->def ? row->def : "(empty)");
+  core_text_free(&range);
+}
+
+void core_config_print_help(void) {
+  size_t row_count, section_count;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigSection *sections = core_config_sections(&section_count);
+  const char *bold = core_terminal_color(stdout, CORE_BOLD), *reset = core_terminal_reset(stdout);
+  enum { INDENT = 28 };
+  CoreText text = {0};
+  for (size_t s = 0; s < section_count; s++) {
+    printf("%s%s[%s]%s %s\n", s ? "\n" : "", bold, sections[s].name, reset, sections[s].help);
+    for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
+      int column = printf("  %s", rows[i].name);
+      core_text_clear(&text);
+      append_description(&text, &rows[i]);
+      core_terminal_print_wrapped(stdout, core_text_string(&text), INDENT, column);
+    }
+  }
+  core_text_free(&text);
+}
+
+/* '|' would end the table's cell. */
+static void append_cell(CoreText *text, const char *cell) {
+  core_text_append(text, " ");
+  for (; *cell; cell++) {
+    if (*cell == '|') core_text_append(text, "\\");
+    core_text_append_bytes(text, cell, 1);
+  }
+  core_text_append(text, " |");
+}
+
+void core_config_to_markdown(CoreText *text) {
+  static const char *const kinds[] = {"integer", "real", "yes/no", "choice", "text"};
+  size_t row_count, section_count;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigSection *sections = core_config_sections(&section_count);
+  CoreText cell = {0};
+  core_text_append(text,
+    "# Settings\n\n"
+    "Generated from `core/config.def` by `make docs`; do not edit. Every setting stands in a config file as `key = value`\n"
+    "under its `[section]`, and on the command line as `--set section.key=value`. Integers may be written `1e8`.\n"
+    "Settings marked *manner* say only how a run is carried out; all others are part of the run's id.\n");
+  for (size_t s = 0; s < section_count; s++) {
+    core_text_appendf(text, "\n## [%s]\n\n%s.\n\n| setting | kind | default | possible | meaning |\n|---|---|---|---|---|\n",
+                      sections[s].name, sections[s].help);
+    for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
+      const CoreConfigRow *row = &rows[i];
+      core_text_clear(&cell);
+      core_config_append_range(row, &cell);
+      core_text_appendf(text, "| `%s` | %s |", row->name, kinds[row->kind]);
+      append_cell(text, *row->def ? row->def : "(empty)");
+      append_cell(text, core_text_string(&cell));
+      core_text_clear(&cell);
+      core_text_appendf(&cell, "%s%s", row->identity ? "" : "*manner*: ", row->help);
+      append_cell(text, core_text_string(&cell));
+      core_text_append(text, "\n");
+    }
+  }
+  core_text_free(&cell);
 }

@@ -215,27 +215,39 @@ int core_files_list(const char *path, char ***names, size_t *count) {
 
 /* ---- locks ---------------------------------------------------------------------------------------------------- */
 
+/* The holder writes itself into the file: F_GETLK would give a process number only, which means nothing when the holder
+ * sits on another machine of a shared file system. */
+static void name_holder(int fd) {
+  char host[256] = "unknown host", text[320];
+  gethostname(host, sizeof host - 1);
+  int length = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
+  /* For messages only: a full disk must not stop who holds the lock. */
+  if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) < 0) return;
+}
+
+static int locked_by_another(const char *path, int fd) {
+  char holder[320];
+  ssize_t length = pread(fd, holder, sizeof holder - 1, 0);
+  holder[length > 0 ? length : 0] = '\0';
+  holder[strcspn(holder, "\n")] = '\0';
+  return core_error(CORE_FAIL, "%s is locked by %s", path, *holder ? holder : "another process");
+}
+
 int core_files_lock(const char *path, bool wait, int *fd) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  int taken;
+  int taken, code;
   *fd = -1;
   int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) return core_error_errno(CORE_FAIL, "cannot open lock file %s", path);
   do taken = fcntl(file, wait ? F_SETLKW : F_SETLK, &lock);
-  while (taken < 0 && wait && errno == EINTR);
+  while (taken < 0 && errno == EINTR);
   if (taken == 0) {
+    name_holder(file);
     *fd = file;
     return CORE_OK;
   }
-  int code;
-  if (errno == EACCES || errno == EAGAIN) {
-    bool known = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
-    char holder[32] = "";
-    if (known) snprintf(holder, sizeof holder, " %ld", (long)lock.l_pid);
-    code = core_error(CORE_FAIL, "%s is locked by another process%s", path, holder);
-  } else {
-    code = core_error_errno(CORE_FAIL, "cannot lock %s", path);
-  }
+  if (errno == EACCES || errno == EAGAIN) code = locked_by_another(path, file);
+  else code = core_error_errno(CORE_FAIL, "cannot lock %s", path);
   close(file);
   return code;
 }

@@ -26,9 +26,10 @@ int core_files_path(char *path, const char *format, ...) CORE_PRINTF(2, 3);
 /* The names in a folder, sorted, without "." and ".."; free each and the array. */
 int core_files_list(const char *path, char ***names, size_t *count);
 
-/* An advisory lock (fcntl write lock on `path`, created when absent): it ends with its process, so a crashed owner
- * never keeps it. *fd is closed by core_files_unlock. CORE_FAIL at once when another process holds it (message with
- * its pid) and wait is false. */
+/* An advisory lock (fcntl write lock on `path`, a file of its own, created when absent): it ends with its process, so a
+ * crashed owner never keeps it. *fd is closed by core_files_unlock; closing any other descriptor of `path` in this
+ * process would end the lock too. CORE_FAIL at once when another process holds it and wait is false; the message names
+ * the holder's process and host. */
 int core_files_lock(const char *path, bool wait, int *fd);
 void core_files_unlock(int *fd);
 

@@ -11,7 +11,7 @@
 
 typedef struct Entry {
   void **pointer;
-  size_t count, bytes, offset;
+  size_t count, bytes;
   char *label;
 } Entry;
 
@@ -20,7 +20,6 @@ struct CoreArena {
   Entry *entries;
   size_t count, capacity;
   void *block; /* as calloc gave it; NULL before the commit */
-  size_t total;
 };
 
 static _Noreturn void out_of_memory(size_t bytes) {
@@ -58,13 +57,14 @@ void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t 
     arena->capacity = arena->capacity ? 2 * arena->capacity : 16;
     arena->entries = core_memory_resize(arena->entries, arena->capacity * sizeof *arena->entries);
   }
-  arena->entries[arena->count++] = (Entry){pointer, count, bytes, 0, core_text_duplicate(label)};
+  arena->entries[arena->count++] = (Entry){pointer, count, bytes, core_text_duplicate(label)};
   *pointer = NULL;
 }
 
+/* With the padding to the next entry; SIZE_MAX when that overflows. */
 static size_t entry_bytes(const Entry *entry) {
-  if (entry->bytes && entry->count > SIZE_MAX / entry->bytes) return SIZE_MAX;
-  return entry->count * entry->bytes;
+  if (entry->bytes && entry->count > (SIZE_MAX - CORE_MEMORY_ALIGNMENT) / entry->bytes) return SIZE_MAX;
+  return (entry->count * entry->bytes + CORE_MEMORY_ALIGNMENT - 1) / CORE_MEMORY_ALIGNMENT * CORE_MEMORY_ALIGNMENT;
 }
 
 static int larger_first(const void *a, const void *b) {
@@ -91,27 +91,29 @@ static int too_large(CoreArena *arena) {
   return code;
 }
 
-int core_arena_commit(CoreArena *arena) {
-  CORE_CHECK(!arena->block);
+size_t core_arena_bytes(const CoreArena *arena) {
   size_t total = 0;
   for (size_t i = 0; i < arena->count; i++) {
-    Entry *entry = &arena->entries[i];
-    size_t bytes = entry_bytes(entry);
-    if (bytes > SIZE_MAX / 2 - total) return too_large(arena);
-    entry->offset = total;
-    total += (bytes + CORE_MEMORY_ALIGNMENT - 1) / CORE_MEMORY_ALIGNMENT * CORE_MEMORY_ALIGNMENT;
+    size_t bytes = entry_bytes(&arena->entries[i]);
+    total = bytes > SIZE_MAX - total ? SIZE_MAX : total + bytes;
   }
-  /* calloc rather than aligned_alloc and memset: pages stay untouched until used, on the core that uses them first. */
-  arena->block = calloc(1, total + CORE_MEMORY_ALIGNMENT);
-  if (!arena->block) return too_large(arena);
-  uintptr_t start = (uintptr_t)arena->block;
-  char *base = (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT;
-  for (size_t i = 0; i < arena->count; i++) *arena->entries[i].pointer = base + arena->entries[i].offset;
-  arena->total = total;
-  return CORE_OK;
+  return total;
 }
 
-size_t core_arena_bytes(const CoreArena *arena) { return arena->total; }
+int core_arena_commit(CoreArena *arena) {
+  CORE_CHECK(!arena->block);
+  size_t total = core_arena_bytes(arena);
+  /* calloc rather than aligned_alloc and memset: pages stay untouched until used, on the core that uses them first. */
+  if (total < SIZE_MAX / 2) arena->block = calloc(1, total + CORE_MEMORY_ALIGNMENT);
+  if (!arena->block) return too_large(arena);
+  uintptr_t start = (uintptr_t)arena->block;
+  char *next = (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT;
+  for (size_t i = 0; i < arena->count; i++) {
+    *arena->entries[i].pointer = next;
+    next += entry_bytes(&arena->entries[i]);
+  }
+  return CORE_OK;
+}
 
 void core_arena_destroy(CoreArena **arena) {
   if (!*arena) return;

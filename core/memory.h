@@ -22,6 +22,7 @@ void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t 
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
 /* Allocates everything in one block. CORE_FAIL names the arena, the total and its largest entries. */
 int core_arena_commit(CoreArena *arena);
+/* Bytes that the commit takes, or took, for what is registered; SIZE_MAX when that overflows. */
 size_t core_arena_bytes(const CoreArena *arena);
 void core_arena_destroy(CoreArena **arena);
 

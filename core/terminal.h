@@ -15,6 +15,12 @@ int core_terminal_width(FILE *stream);               /* columns; 100 when unknow
 const char *core_terminal_color(FILE *stream, CoreColor color); /* escape or "" */
 const char *core_terminal_reset(FILE *stream);
 
+/* Columns that a line takes: characters, not bytes; colour escapes take none. */
+int core_terminal_columns(const char *text);
+/* Prints text and a newline, its lines wrapped at the width and starting at column `indent` (0-based). `column`: where
+ * the cursor stands now; the text begins on a new line when that is at or past `indent`. */
+void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int column);
+
 /* A table: fill cells row by row; numbers (and headers over them) align right; columns are as wide as needed,
  * the last text column is cut with "…" when the terminal is too narrow (never on a pipe). UTF-8 is counted right. */
 typedef struct CoreTable CoreTable;
@@ -28,7 +34,7 @@ void core_table_destroy(CoreTable **table);
 const char *core_terminal_bar(double fraction, int width, char *buffer);
 
 /* A block of lines that is redrawn in place on a terminal; on a pipe, printed only when `final` or when at least
- * `plain_every_s` seconds have passed since the last print. Zero-initialise. */
+ * `plain_every_s` seconds have passed since the last print. Zero-initialise; a NULL stream means stderr. */
 typedef struct CoreLive { FILE *stream; int lines; double printed_at_s, plain_every_s; } CoreLive;
 void core_live_draw(CoreLive *live, const char *text, bool final);
 

@@ -4,7 +4,7 @@
  * The normal points from a to b; everything is in world coordinates. */
 #ifndef SIM_COLLIDE_H
 #define SIM_COLLIDE_H
-#include "sim/world.h"
+#include "sim/model.h"
 
 typedef struct SimManifold {
   SimVec normal, point[2];

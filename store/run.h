@@ -40,11 +40,13 @@ typedef struct StoreState {
 
 enum { STORE_HEARTBEAT_S = 5, STORE_LOST_AFTER_S = 60 };
 
-/* Creates runs/<id> with config.ini when it is not there yet (both may exist already with the same content). */
+/* Creates runs/<id> with config.ini when it is not there yet (both may exist already; settings that are not part of the
+ * id take the new values). CORE_FAIL when config.ini there describes another run. */
 int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]);
 
 /* Reads the state as written; a missing file gives STORE_PENDING. `concluded`: turns a dead "running" into STORE_LOST
- * (same host: the lease is free or the pid gone; other host: heartbeat older than STORE_LOST_AFTER_S). */
+ * (same host: nobody holds the lease; other host: heartbeat older than STORE_LOST_AFTER_S). CORE_FAIL: the file is
+ * damaged; *state then holds what could be read. */
 int store_run_state_read(const char *root, const char *id, bool concluded, StoreState *state);
 int store_run_state_write(const char *root, const char *id, const StoreState *state);
 

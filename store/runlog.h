@@ -1,9 +1,12 @@
 /* Run logs: append-only, tab-separated, one line a record, each line checked by itself.
  *
- *   line 1:  "#runlog 1 <kind> <run id> <attempt>"   line 2: column names, "name" or "name[unit]"
+ *   line 1:  "#runlog 1 <kind> <run id> <attempt> <checksum of line 2>"
+ *   line 2:  column names, "name" or "name[unit]", the last is "crc32"
  *   then:    value <tab> value ... <tab> checksum     (8 hex digits: CRC-32 of the line before the last tab)
- * An empty field is a value that was not measured. A torn or damaged line is skipped and reported by number; a new
- * writer starts on a fresh line, so what follows is still read. Plain enough for awk, pandas and gnuplot. */
+ * Numbers carry 9 significant digits (a float32 exactly), whole numbers all of theirs. An empty field is a value that
+ * was not measured. A torn or damaged line is skipped and reported by number; a new writer starts on a fresh line, so
+ * what follows is still read. Columns are found by their names, so logs of other versions are read too. Plain enough for
+ * awk, pandas and gnuplot. */
 #ifndef STORE_RUNLOG_H
 #define STORE_RUNLOG_H
 #include <stdbool.h>
@@ -12,11 +15,12 @@
 
 #include "core/error.h"
 
-/* Kinds: "stats" (one record an iteration) and "eval" (one record an evaluation and level set). The columns are one
- * table in runlog.c: STORE_COLUMNS below lists them for writer, importer and schema alike. */
+/* Kinds: "stats" (one record an iteration) and "eval" (one record an evaluation and level set). The lists below make
+ * the records, the log's columns and the database's columns alike; a new column goes to the end of its list, where
+ * databases that exist already get it too. */
 typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
 
-/* One iteration. NaN = not measured (an empty field, NULL in the database). X(name, unit, comment) */
+/* One iteration, after the key `iteration`. NaN = not measured (an empty field, NULL in the database). X(name, unit, comment) */
 #define STORE_ITERATION_COLUMNS(X) \
   X(transitions, "transitions", "environment steps of all worlds since the start") \
   X(kl, "nat", "exact KL(behaviour || updated), mean over the rollout's states") \
@@ -50,9 +54,9 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
   X(seconds_other, "s", "metrics, advantages, bookkeeping") \
   X(wall_seconds, "s", "training time since the run's start, all attempts")
 
+/* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \
   X(transitions, "transitions", "environment steps trained so far") \
-  X(level_set, "", "which levels") \
   X(solve_rate, "", "mean over levels of solved / attempts") \
   X(solve_rate_se, "", "its standard error (NaN with one attempt a level)") \
   X(episodes, "episodes", "attempts") \
@@ -69,10 +73,13 @@ typedef struct StoreIteration {
 typedef struct StoreEvaluation {
   int64_t iteration;      /* after so many iterations; 0 = before training */
   char level_set[64];
-  double transitions, solve_rate, solve_rate_se, episodes, episode_return, episode_length;
+#define X(name, unit, comment) double name;
+  STORE_EVALUATION_COLUMNS(X)
+#undef X
 } StoreEvaluation;
 
 StoreIteration store_iteration_unmeasured(int64_t iteration); /* every column NaN */
+StoreEvaluation store_evaluation_unmeasured(int64_t iteration, const char *level_set); /* cut to 63 bytes */
 
 /* Writers buffer; a line costs microseconds. Flushed (write) every few seconds by store_runlog_flush, fsynced when
  * `durable`. A failed write (full disk) keeps the lines in memory (up to 64 MiB), returns CORE_FAIL, and is retried at
@@ -84,9 +91,11 @@ void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row);
 int store_runlog_flush(StoreRunlog *log, bool durable);
 int store_runlog_close(StoreRunlog **log); /* flushes durably */
 
-/* Reading, for the importer and tests: feeds complete good lines from `offset` on; *end is the offset after the last
- * complete line; damaged lines are counted and the first's number is kept. A last line without newline is left for
- * the next time. Exactly one of the callbacks' rows is not NULL. Returning non-zero from `row` stops with that code. */
+/* Reading, for the importer and tests: feeds complete good lines from byte `offset` on (0, or an earlier *end); *end is
+ * the offset after the last complete line that was looked at. Damaged lines are counted, and the first's number in the
+ * file kept. A last line without newline is left for the next time. Exactly one of the callback's rows is not NULL, valid
+ * during the call. Returning non-zero from `row` stops with that code; *end is then right behind that row's line.
+ * CORE_FAIL: the file can not be read, or is shorter than `offset`. */
 typedef struct StoreLogDamage { int64_t lines, first_line; } StoreLogDamage;
 typedef int (*StoreLogRow)(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation);
 int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *context, int64_t *end,

@@ -5,6 +5,7 @@
  */
 #ifndef SWEEP_LIST_H
 #define SWEEP_LIST_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,21 +27,18 @@ typedef struct SweepList {
 } SweepList;
 
 /* Parses entry->value for `row`. CORE_USAGE with file:line:column of the item: empty item, wrong type or range, the
- * same value twice. */
+ * same value twice. ini NULL: the value is not from a file, the message has no place. */
 int sweep_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row, SweepList *list);
 
 /* Gives value number `index` of the list to its setting in `config`. */
 void sweep_list_apply(const SweepList *list, size_t index, CoreConfig *config);
-
-/* The list as text that sweep_list_parse (through core_ini) reads back, "8, 16, 32". */
-void sweep_list_print(const SweepList *list, CoreText *text);
 void sweep_list_free(SweepList *list);
 
-/* Seeds: a count ("5" = 0..4) or a list ("0, 3, 10..14"). free(*seeds). */
+/* Seeds: a count ("5" = 0..4) or a list ("0, 3, 10..14"; a single seed 7 is "7..7"). free(*seeds). */
 int sweep_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_t **seeds, size_t *count);
 
-/* Cuts the next comma-separated item off *rest: trimmed, quotes and their backslashes resolved, into `item`.
- * *offset: bytes from the start of `whole`. false at the end. An item may be empty: the caller's error. */
-bool sweep_list_next(const char *whole, const char **rest, CoreText *item, size_t *offset);
+/* Cuts the next comma-separated item off *rest (at first: the whole text): trimmed, quotes and their backslashes
+ * resolved, into `item`. *start: where it begins in the text. false at the end. An empty item is the caller's error. */
+bool sweep_list_next(const char **rest, CoreText *item, const char **start);
 
 #endif

@@ -66,8 +66,4 @@ int sweep_spec_parse(const char *name, const char *text, const char *profile, co
                      size_t set_count, SweepSpec *spec);
 void sweep_spec_free(SweepSpec *spec);
 
-/* The frozen form: comments that say where it came from (file, profile, --set), the resolved experiment that
- * sweep_spec_parse reads back to the same runs in the same order, and the original text as comments. */
-void sweep_spec_freeze(const SweepSpec *spec, CoreText *text);
-
 #endif

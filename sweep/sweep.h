@@ -48,6 +48,9 @@ int sweep_common_name(const SweepCommon *common, const char *operand, char name[
  * None is no error. */
 int sweep_common_list(const char *root, char ***names, size_t *count);
 
+/* CORE_USAGE: this workspace has no sweep `name`, with the nearest it has, or all of them. */
+int sweep_common_unknown(const char *root, const char *name);
+
 /* The run that `text` names: a run id, a prefix (4 digits or more) that only one run of the workspace has, or
  * NAME/INDEX, a place in a sweep's manifest. CORE_USAGE says what was looked for. */
 int sweep_common_run(const char *root, const char *text, char id[CORE_RUN_ID]);

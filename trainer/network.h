@@ -24,6 +24,10 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
  * a function of (seed, tensor number) only; biases 0. tensor: 0 for the actor, 100 for the critic (+ layer). */
 void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta);
 
+/* Its step for one kernel: gaussian is [max(in, out)][min(in, out)] row-major; the longer side of kernel [in][out] becomes
+ * orthonormal, times gain. */
+void network_orthogonal(const double *gaussian, int in, int out, double gain, float *kernel);
+
 /* Activations of a forward pass that backward needs: hidden[l] is [rows][width[l+1]]. */
 typedef struct NetworkActivations { float *hidden[NETWORK_LAYERS_MAX]; } NetworkActivations;
 /* Floats that activations for `rows` rows take; and placing them in one block of that many floats. */
@@ -33,7 +37,8 @@ void network_place_activations(const NetworkShape *shape, int rows, float *block
 /* hidden[layers-1] is the output [rows][outputs]. */
 void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                      const NetworkActivations *activations);
-/* doutput [rows][outputs] (overwritten) -> gradient (whole vector set). scratch: 2*rows*max width floats. */
+/* doutput [rows][outputs] (overwritten) -> gradient (whole vector set). scratch: 2*rows*(widest layer after the
+ * inputs) floats. */
 void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                       const NetworkActivations *activations, float *doutput, float *scratch, float *gradient);
 

@@ -8,6 +8,7 @@ typedef struct Optimizer {
   float *m, *v;             /* Adam's moments [n] */
   int64_t t;                /* updates done */
   double beta1, beta2, epsilon, max_norm;   /* max_norm inf = no clipping */
+  double norm_epsilon;      /* 0: the rule below (optax); > 0: gradient times min(1, max_norm/(norm + it)) (PyTorch) */
 } Optimizer;
 
 /* One update of theta[n]. *norm: ||gradient|| before clipping; *clipped: whether the clip acted. The gradient is used

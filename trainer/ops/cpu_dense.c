@@ -9,7 +9,13 @@ enum {
   KERNEL_PARTS = 16,               /* a kernel's gradient is summed in at most so many row parts */
   KERNEL_PARTS_FLOATS = 1 << 24,   /* and in fewer where they would take more memory than this */
   KERNEL_COLUMNS = 256,            /* inputs of the layer that one task takes: work for all threads in wide layers */
+  BIAS_ROWS = 32,                  /* rows of a bias's gradient that are summed in float32; above that in float64 */
+  BIAS_COLUMNS = 64,
 };
+_Static_assert(CPU_ROWS % BIAS_ROWS == 0, "a block of rows holds whole parts of the bias sum");
+
+static int bias_parts(int rows) { return (rows + BIAS_ROWS - 1) / BIAS_ROWS; }
+size_t cpu_bias_parts_floats(int max_rows, int max_width) { return (size_t)bias_parts(max_rows) * (size_t)max_width; }
 
 /* -------- activations: y = f(y + bias) over a block ---------------------------------------------------------- */
 
@@ -97,24 +103,28 @@ static void backward_block(const Layer *layer, int block) {
   CpuState *state = layer->state;
   size_t first = (size_t)block * CPU_ROWS;
   int count = cpu_block_rows(layer->rows, block), in = layer->in, out = layer->out;
-  float *dy = layer->dy + first * out, *db = state->bias_parts + (size_t)block * out;
+  float *dy = layer->dy + first * out;
   const float *y = layer->y + first * out;
   if (layer->activation == OPS_SILU) {
     float *product = state->rows_scratch + (size_t)omp_get_thread_num() * CPU_ROWS * state->max_width;
     state->library->product(0, 0, count, out, in, layer->x + first * in, in, layer->w, out, 0, product, out);
     y = product;
   }
-  activation_gradient[layer->activation](y, layer->b, dy, db, count, out);
+  for (int r = 0; r < count; r += BIAS_ROWS) {
+    float *db = state->bias_parts + (first + r) / BIAS_ROWS * out;
+    activation_gradient[layer->activation](y + (size_t)r * out, layer->b, dy + (size_t)r * out, db,
+                                           count - r < BIAS_ROWS ? count - r : BIAS_ROWS, out);
+  }
   if (layer->dx) state->library->product(0, 1, count, in, out, dy, out, layer->w, out, 0, layer->dx + first * in, in);
 }
 
-static void fold_bias(const Layer *layer) {
-  for (int c = 0; c < layer->out; c++) {
-    double sum = 0;
-    for (int block = 0; block < cpu_blocks(layer->rows); block++)
-      sum += layer->state->bias_parts[(size_t)block * layer->out + c];
-    layer->db[c] = (float)sum;
-  }
+/* Columns from `first` on, at most BIAS_COLUMNS of them. */
+static void fold_bias(const Layer *layer, int first) {
+  double sum[BIAS_COLUMNS] = {0};
+  int out = layer->out, count = out - first < BIAS_COLUMNS ? out - first : BIAS_COLUMNS;
+  for (int part = 0; part < bias_parts(layer->rows); part++)
+    for (int c = 0; c < count; c++) sum[c] += (double)layer->state->bias_parts[(size_t)part * out + first + c];
+  for (int c = 0; c < count; c++) layer->db[first + c] = (float)sum[c];
 }
 
 /* How many row parts a kernel's gradient is summed in: from the shape alone. */
@@ -163,13 +173,14 @@ void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b
 #pragma omp for schedule(dynamic, 1)
     for (int task = 0; task < parts * slices; task++)
       kernel_task(&layer, parts, task / slices, task % slices * KERNEL_COLUMNS);
+#pragma omp for schedule(static) nowait
+    for (int first = 0; first < out; first += BIAS_COLUMNS) fold_bias(&layer, first);
     if (parts > 1) {
 #pragma omp for schedule(static)
       for (size_t first = 0; first < size; first += chunk)
         fold_kernel(state->kernel_parts, parts, size, first, first + chunk < size ? first + chunk : size, dw);
     }
   }
-  fold_bias(&layer);
   omp_set_num_threads(threads_before);
   ops->flops += 2.0 * rows * in * out * (1 + (dx != NULL) + (activation == OPS_SILU));
 }

@@ -30,7 +30,7 @@ typedef struct CpuState {
   int threads, max_rows, max_width;
   const CpuLibrary *library;
   float *kernel_parts;    /* gradients of a kernel by row part, folded afterwards */
-  float *bias_parts;      /* [max_rows / CPU_ROWS][max_width] */
+  float *bias_parts;      /* gradients of a bias by row part, folded afterwards */
   float *rows_scratch;    /* [threads][CPU_ROWS][max_width] */
   double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
 } CpuState;
@@ -45,6 +45,7 @@ static inline int cpu_block_rows(int rows, int block) {
 
 /* cpu_dense.c */
 size_t cpu_kernel_parts_floats(int max_width);
+size_t cpu_bias_parts_floats(int max_rows, int max_width);
 void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                        OpsActivation activation);
 void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,

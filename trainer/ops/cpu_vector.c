@@ -70,34 +70,25 @@ double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n) 
   return sum;
 }
 
-/* Two passes over one part: its mean, then the powers about it. */
-CPU_VECTOR static Moments part_moments(const float *x, size_t n) {
-  Moments moments = {.n = (double)n};
-  double sum, m2, m3, m4;
-  LANE_SUM(sum, n, (double)x[i]);
-  double mean = sum / (double)n;
-  /* The rounded mean leaves a remainder; adding its mean makes equal values give exactly their value. */
-  LANE_SUM(sum, n, (double)x[i] - mean);
-  mean += sum / (double)n;
-  LANE_SUM(m2, n, square((double)x[i] - mean));
-  LANE_SUM(m3, n, square((double)x[i] - mean) * ((double)x[i] - mean));
-  LANE_SUM(m4, n, square(square((double)x[i] - mean)));
-  moments.mean = mean, moments.m2 = m2, moments.m3 = m3, moments.m4 = m4;
-  return moments;
-}
+/* Two passes over one part: its mean, then the powers about it. The mean of what the rounded mean leaves over is added
+ * to it, so that equal values have exactly their value as mean. */
+#define PART_MOMENTS(n, term)                              \
+  do {                                                     \
+    double sum, mean;                                      \
+    Moments moments = {.n = (double)(n)};                  \
+    LANE_SUM(sum, n, term);                                \
+    mean = sum / moments.n;                                \
+    LANE_SUM(sum, n, (term) - mean);                       \
+    moments.mean = mean += sum / moments.n;                \
+    LANE_SUM(moments.m2, n, square((term) - mean));        \
+    LANE_SUM(moments.m3, n, square((term) - mean) * ((term) - mean)); \
+    LANE_SUM(moments.m4, n, square(square((term) - mean))); \
+    return moments;                                        \
+  } while (0)
 
+CPU_VECTOR static Moments part_moments(const float *x, size_t n) { PART_MOMENTS(n, (double)x[i]); }
 CPU_VECTOR static Moments part_moments_of_difference(const float *x, const float *y, size_t n) {
-  Moments moments = {.n = (double)n};
-  double sum, m2, m3, m4;
-  LANE_SUM(sum, n, (double)x[i] - y[i]);
-  double mean = sum / (double)n;
-  LANE_SUM(sum, n, ((double)x[i] - y[i]) - mean);
-  mean += sum / (double)n;
-  LANE_SUM(m2, n, square(((double)x[i] - y[i]) - mean));
-  LANE_SUM(m3, n, square(((double)x[i] - y[i]) - mean) * (((double)x[i] - y[i]) - mean));
-  LANE_SUM(m4, n, square(square(((double)x[i] - y[i]) - mean)));
-  moments.mean = mean, moments.m2 = m2, moments.m3 = m3, moments.m4 = m4;
-  return moments;
+  PART_MOMENTS(n, (double)x[i] - (double)y[i]);
 }
 
 void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments) {

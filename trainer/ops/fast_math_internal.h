@@ -26,16 +26,17 @@ static inline int32_t fast_to_bits(float value) {
   return bits;
 }
 
-/* e^r - 1 for |r| <= ln(2)/2: the Taylor polynomial, whose next term is below 2^-27 of the result there. */
-static inline float fast_expm1_small(float r) {
-  float p = 1.0f / 40320;
+/* e^r - 1 - r for |r| < 0.35: the Taylor polynomial, whose next term is below 2^-24 of the result there. */
+static inline float fast_exp_tail(float r) {
+  float p = 1.0f / 362880;
+  p = p * r + 1.0f / 40320;
   p = p * r + 1.0f / 5040;
   p = p * r + 1.0f / 720;
   p = p * r + 1.0f / 120;
   p = p * r + 1.0f / 24;
   p = p * r + 1.0f / 6;
   p = p * r + 0.5f;
-  return r + r * r * p;
+  return r * r * p;
 }
 
 /* e^x: 0 below -104, inf above 89, denormals kept; NaN stays NaN. */
@@ -48,12 +49,16 @@ static inline float fast_exp(float x) {
   int32_t exponent = fast_to_bits(shifted) - fast_to_bits(round_to_integer);
   int32_t half = exponent >> 1; /* 2^exponent as two factors, since it may be denormal or 2^128 */
   float low = fast_from_bits((half + 127) << 23), high = fast_from_bits((exponent - half + 127) << 23);
-  return (1.0f + fast_expm1_small(r)) * low * high;
+  return (1.0f + (r + fast_exp_tail(r))) * low * high;
 }
 
-/* e^x - 1, without cancellation near 0. */
+/* e^x - 1 and e^x - 1 - x, without cancellation near 0. */
 static inline float fast_expm1(float x) {
-  float small = fast_expm1_small(x), large = fast_exp(x) - 1.0f;
+  float small = x + fast_exp_tail(x), large = fast_exp(x) - 1.0f;
+  return fabsf(x) < 0.34f ? small : large;
+}
+static inline float fast_expm1_minus(float x) {
+  float small = fast_exp_tail(x), large = fast_exp(x) - 1.0f - x;
   return fabsf(x) < 0.34f ? small : large;
 }
 

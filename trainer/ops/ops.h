@@ -21,7 +21,8 @@ typedef struct OpsPolicySums {
 typedef struct OpsValueSums { double loss; /* sum of 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2 */ } OpsValueSums;
 
 /* Sizes of a multi-discrete head: `factors` categoricals of size[i] logits, concatenated. Kinetix: 3,3,3,3,2,2. */
-typedef struct OpsHead { int factors, logits, size[16]; } OpsHead;
+enum { OPS_FACTORS_MAX = 16, OPS_LOGITS_MAX = 256 };
+typedef struct OpsHead { int factors, logits, size[OPS_FACTORS_MAX]; } OpsHead;
 
 typedef struct Ops Ops;
 struct Ops {
@@ -78,7 +79,8 @@ struct Ops {
   void (*destroy)(Ops *ops);
 };
 
-/* max_rows, max_width bound every later call. Names the library and kernel in ops_cpu_description(). */
+/* threads: 0 = as many as this process may use. The results do not depend on it: sums are cut and folded by shape alone.
+ * max_rows, max_width bound every later call (inputs count as a width). Names the library and kernel in ops_cpu_description(). */
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
 void ops_destroy(Ops **ops);

@@ -1,0 +1,184 @@
+/* The table of figures and the steps that all of them share (figure.h). A new figure is a file figure_*.c and a row here. */
+#include "analysis/figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/memory.h"
+#include "store/query.h"
+
+const AnalysisFigure analysis_figures[] = {
+  {"ddr-vs-solve", "scatter of DDR (transitions per nat of policy change) against solve rate, one dot a seed", analysis_figure_ddr},
+  {"curves", "any measured quantity against transitions, iterations or time: mean and 95 % interval over seeds",
+   analysis_figure_curves},
+  {NULL, NULL, NULL},
+};
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+enum { LEVEL_SETS = 32 };
+typedef struct LevelSets { char names[LEVEL_SETS][64]; size_t runs[LEVEL_SETS], count; } LevelSets;
+
+static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
+  StoreQuery *query = NULL;
+  int code = CORE_OK;
+  TRY(store_query_open(context->database, "SELECT DISTINCT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set", &query));
+  for (size_t r = 0; r < context->selection.count && code == CORE_OK; r++) {
+    bool row = false;
+    store_query_reset(query);
+    store_query_bind_text(query, 1, context->selection.runs[r].id);
+    while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+      const char *name = store_query_text(query, 0);
+      size_t i = 0;
+      while (i < sets->count && strcmp(sets->names[i], name) != 0) i++;
+      if (i == LEVEL_SETS || strlen(name) >= sizeof sets->names[0]) continue;
+      if (i == sets->count) memcpy(sets->names[sets->count++], name, strlen(name) + 1);
+      sets->runs[i]++;
+    }
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* The asked level set, or the one that most runs were evaluated on. */
+static int choose_level_set(AnalysisContext *context) {
+  LevelSets sets = {0};
+  TRY(count_level_sets(context, &sets));
+  context->level_sets = sets.count;
+  if (sets.count == 0) {
+    return core_error(CORE_FAIL, "none of the %zu runs has an evaluation yet; see `sweep status`", context->selection.count);
+  }
+  size_t best = 0;
+  const char *names[LEVEL_SETS], *asked = context->request->level_set;
+  for (size_t i = 0; i < sets.count; i++) {
+    names[i] = sets.names[i];
+    if (asked ? strcmp(asked, sets.names[i]) == 0 : sets.runs[i] > sets.runs[best]) best = i;
+  }
+  if (asked && strcmp(asked, sets.names[best]) != 0) {
+    const char *near = core_text_nearest(asked, names, sets.count);
+    return core_error(CORE_USAGE, "--level-set %s: no run was evaluated on it; try %s", asked, near ? near : names[0]);
+  }
+  memcpy(context->level_set, sets.names[best], sizeof context->level_set);
+  return CORE_OK;
+}
+
+static int choose_folder(AnalysisContext *context) {
+  if (context->request->folder) return core_files_path(context->folder, "%s", context->request->folder);
+  const char *slash = strrchr(context->path, '/');
+  if (!slash) return core_files_path(context->folder, "figures");
+  return core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path);
+}
+
+static int open_context(AnalysisContext *context) {
+  const AnalysisRequest *request = context->request;
+  TRY(analysis_style_find(request->style, &context->style));
+  TRY(choose_folder(context));
+  TRY(analysis_database_open(context->path, &context->database));
+  int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count, &context->selection);
+  if (code == CORE_OK) code = choose_level_set(context);
+  if (code != CORE_OK) return core_error_context(code, "%s", context->path);
+  return analysis_group_runs(&context->selection, NULL, &context->configurations);
+}
+
+int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands, size_t operand_count) {
+  memset(context, 0, sizeof *context);
+  context->request = request;
+  if (operand_count != 1) {
+    return core_error(CORE_USAGE, "expected one database, e.g. results.db%s", operand_count ? "; there are more operands" : "");
+  }
+  context->path = operands[0];
+  int code = open_context(context);
+  if (code != CORE_OK) analysis_context_close(context);
+  return code;
+}
+
+void analysis_context_close(AnalysisContext *context) {
+  analysis_grouping_free(&context->configurations);
+  analysis_selection_free(&context->selection);
+  store_database_close(&context->database);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+static bool earlier_seed(const AnalysisContext *context, size_t run) {
+  const AnalysisSelection *selection = &context->selection;
+  for (size_t r = 0; r < run; r++) {
+    bool same = context->configurations.group_of[r] == context->configurations.group_of[run];
+    if (same && selection->runs[r].config.train.seed == selection->runs[run].config.train.seed) return true;
+  }
+  return false;
+}
+
+size_t analysis_seed_count(const AnalysisContext *context, size_t configuration) {
+  size_t seeds = 0;
+  for (size_t r = 0; r < context->selection.count; r++) {
+    seeds += context->configurations.group_of[r] == configuration && !earlier_seed(context, r);
+  }
+  return seeds;
+}
+
+void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
+  const AnalysisSelection *selection = &context->selection;
+  size_t configurations = context->configurations.count, fewest = SIZE_MAX, most = 0;
+  for (size_t c = 0; c < configurations; c++) {
+    size_t seeds = analysis_seed_count(context, c);
+    if (seeds < fewest) fewest = seeds;
+    if (seeds > most) most = seeds;
+  }
+  core_text_appendf(text, "%zu run%s of %zu configuration%s (", selection->count, selection->count == 1 ? "" : "s",
+                    configurations, configurations == 1 ? "" : "s");
+  if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
+  core_text_appendf(text, "%zu seed%s%s)", most, most == 1 ? "" : "s", configurations > 1 && fewest == most ? " each" : "");
+  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED, STORE_LOST, STORE_FAILED, STORE_DIVERGED};
+  const char *separator = ": ";
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    size_t count = 0;
+    for (size_t r = 0; r < selection->count; r++) count += selection->runs[r].status == order[i];
+    if (count == 0) continue;
+    core_text_appendf(text, "%s%zu %s", separator, count, store_status_name(order[i]));
+    separator = ", ";
+  }
+  if (selection->unreadable) core_text_appendf(text, "; %zu left out: configuration unreadable", selection->unreadable);
+}
+
+static void describe_trainers(const AnalysisSelection *selection, CoreText *text) {
+  size_t distinct = 0;
+  for (size_t r = 0; r < selection->count && distinct < 8; r++) {
+    const char *commit = selection->runs[r].commit;
+    bool seen = *commit == '\0';
+    for (size_t e = 0; e < r && !seen; e++) seen = strcmp(selection->runs[e].commit, commit) == 0;
+    if (!seen) core_text_appendf(text, "%s%s", distinct++ ? ", " : "", commit);
+  }
+  if (distinct == 0) core_text_append(text, "unknown");
+}
+
+void analysis_describe_source(const AnalysisContext *context, const char *figure, int argc, char **argv, const char *query,
+                              const char *interval, CoreText *text) {
+  char date[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &utc));
+  core_text_appendf(text, "figure: %s\ncommand: analyze", figure);
+  for (int i = 0; i < argc; i++) core_text_appendf(text, " %s", argv[i]);
+  core_text_appendf(text, "\nprogram: analyze %s, commit %s\ntrainer: commit ", core_version(), core_commit());
+  describe_trainers(&context->selection, text);
+  core_text_appendf(text, "\ndate: %s\nfilter: %s; level set %s\nruns: ", date, context->selection.filter, context->level_set);
+  analysis_describe_runs(context, text);
+  core_text_appendf(text, "\nquery: %s\nquery: %s\ninterval: %s\n", context->selection.sql, query, interval);
+  /* Names and values of users stand here: one line each, whatever they hold. */
+  for (char *c = text->data; *c; c++) {
+    if ((unsigned char)*c < 0x20 && *c != '\n') *c = ' ';
+  }
+}
+
+void analysis_print_files(const AnalysisContext *context, const char *name) {
+  printf("%s/%s.svg .png .csv .gp\n", context->folder, name);
+}
+
+void analysis_format_interval(double center, double low, double high, char *buffer, size_t size) {
+  if (isnan(center)) snprintf(buffer, size, "-");
+  else if (isnan(low)) snprintf(buffer, size, "%.3g", center);
+  else snprintf(buffer, size, "%.3g [%.2g, %.2g]", center, low, high);
+}

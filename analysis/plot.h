@@ -1,0 +1,39 @@
+/* A figure as panels, points, curves, a legend and a caption, and the gnuplot script that draws it. Lays everything out
+ * itself (gnuplot's own legends overlap data). Runs nothing: render.h does. All text may come from users: it reaches
+ * gnuplot only inside single quotes, without markup. */
+#ifndef ANALYSIS_PLOT_H
+#define ANALYSIS_PLOT_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/axis.h"
+#include "analysis/palette.h"
+#include "core/text.h"
+
+typedef struct AnalysisPlot AnalysisPlot;
+
+/* Both axes are shared by all panels, so that they can be compared. Titles are copied. */
+AnalysisPlot *analysis_plot_create(const AnalysisStyle *style, const char *x_title, bool x_log, const char *y_title,
+                                   bool y_log);
+void analysis_plot_destroy(AnalysisPlot **plot);
+
+/* Returns the panel's number. note: a line under the panel's x axis, "" for none. */
+size_t analysis_plot_panel(AnalysisPlot *plot, const char *title, const char *note);
+void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, AnalysisMark mark, bool hollow);
+typedef enum AnalysisLine { ANALYSIS_SOLID, ANALYSIS_DASHED, ANALYSIS_FAINT } AnalysisLine;
+/* A line through (x, y) with a shaded band between low and high (NaN, or NULL: no band). NaN in y interrupts the line. */
+void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y, const double *low,
+                         const double *high, AnalysisMark mark, AnalysisLine line);
+/* A dashed horizontal line with a small label. */
+void analysis_plot_level(AnalysisPlot *plot, size_t panel, double y, const char *label);
+
+/* The legend stands under the panels: a head begins a new block of columns. */
+void analysis_plot_legend_head(AnalysisPlot *plot, const char *text);
+void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool hollow, bool line);
+/* A paragraph under the legend, wrapped to the figure's width. */
+void analysis_plot_caption(AnalysisPlot *plot, const char *text);
+
+/* The whole script: draws <name>.svg and <name>.png into the current folder. header: lines that become comments. */
+void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *header, CoreText *script);
+
+#endif

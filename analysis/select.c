@@ -1,0 +1,331 @@
+/* From a path to the runs a figure is about: open, import what is new, read the run table, filter. The configuration of a
+ * run is read back through core/config, so that its values have the one canonical text. Writes nothing but the import. */
+#include "analysis/select.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "store/paths.h"
+#include "store/query.h"
+
+static const char runs_sql[] =
+  "SELECT id, config, status, git_commit FROM run"
+  " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id";
+
+/* ---- the database ----------------------------------------------------------------------------------------------- */
+
+bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]) {
+  char real[PATH_MAX], runs[CORE_PATH_MAX];
+  if (!realpath(path, real)) return false;
+  char *slash = strrchr(real, '/');
+  *(slash == real ? slash + 1 : slash) = '\0';
+  bool fits = core_files_path(root, "%s", real) == CORE_OK && core_files_path(runs, "%s/runs", real) == CORE_OK;
+  return fits && core_files_exists(runs);
+}
+
+/* Brings the database up to date; what stands in the way is a note, for the figure can be drawn from what is there. */
+static void import_new(StoreDatabase *database, const char *root) {
+  StoreImport result = {0};
+  if (store_import(database, root, NULL, false, &result) != CORE_OK) {
+    fprintf(stderr, "note: new results were not imported: %s\n", core_error_message());
+    core_error_clear();
+  } else if (result.damaged_lines > 0) {
+    fprintf(stderr, "note: %lld damaged line%s in the run logs skipped, the first: %s\n", (long long)result.damaged_lines,
+            result.damaged_lines == 1 ? "" : "s", result.first_damage);
+  }
+}
+
+int analysis_database_open(const char *path, StoreDatabase **database) {
+  char root[CORE_PATH_MAX];
+  if (!core_files_exists(path)) {
+    return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace (`sweep submit` makes one, "
+                      "`sweep rebuild` makes it anew from the run logs)", path);
+  }
+  if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
+  /* A workspace of somebody else can be read without the right to write in it. */
+  if (access(path, W_OK) != 0 || access(root, W_OK) != 0) {
+    fprintf(stderr, "note: %s can not be written: new results are not imported\n", path);
+    return store_database_open(path, true, database);
+  }
+  TRY(store_database_open(path, false, database));
+  import_new(*database, root);
+  return CORE_OK;
+}
+
+/* ---- keys and values -------------------------------------------------------------------------------------------- */
+
+int analysis_find_key(const char *name, const CoreConfigRow **row) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  *row = core_config_find(name);
+  for (size_t i = 0, matches = 0; i < count && !strchr(name, '.'); i++) {
+    if (strcmp(rows[i].key, name) == 0) *row = matches++ == 0 ? &rows[i] : NULL;
+  }
+  if (*row) return CORE_OK;
+  const char **names = core_memory_allocate(2 * count * sizeof *names);
+  for (size_t i = 0; i < count; i++) {
+    names[i] = rows[i].name;
+    names[count + i] = rows[i].key;
+  }
+  const char *near = core_text_nearest(name, names, 2 * count);
+  int code = near ? core_error(CORE_USAGE, "unknown key %s; did you mean %s?", name, near)
+                  : core_error(CORE_USAGE, "unknown key %s; `trainer --help` lists them", name);
+  free(names);
+  return code;
+}
+
+const char *analysis_key_name(const CoreConfigRow *row) {
+  static const struct { const char *name, *label; } shorter[] = {
+    {"ppo.epsilon", "eps"},         {"env.num", "envs"},         {"ppo.num_steps", "steps"},
+    {"ppo.learning_rate", "lr"},    {"ppo.gae_lambda", "lambda"}, {"ppo.num_minibatches", "minibatches"},
+    {"ppo.entropy_coef", "entropy"}, {"algo.name", "algo"},        {"train.total_steps", "budget"}};
+  for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+    if (strcmp(row->name, shorter[i].name) == 0) return shorter[i].label;
+  }
+  return row->key;
+}
+
+bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row) {
+  bool of_ewma = strcmp(row->name, "ppo.com") == 0 || strcmp(row->name, "ppo.ewma_rule") == 0;
+  return !of_ewma || strcmp(config->algo.name, "ppo_ewma") == 0;
+}
+
+const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  core_text_clear(text);
+  return analysis_key_applies(config, row) ? core_config_get(config, row, text) : "";
+}
+
+/* ---- the runs --------------------------------------------------------------------------------------------------- */
+
+/* One JSON value as the text that core_config_set takes. */
+static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const json_t *value) {
+  char number[32];
+  const char *text = number;
+  if (json_is_string(value)) text = json_string_value(value);
+  else if (json_is_boolean(value)) text = json_is_true(value) ? "1" : "0";
+  else if (json_is_integer(value)) snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+  else if (json_is_real(value)) core_text_from_real(json_real_value(value), number);
+  else return core_error(CORE_FAIL, "%s is neither text nor number", row->name);
+  return core_config_set(config, row->name, text);
+}
+
+/* {"env":{"num":2048,...},...}; a setting that the text lacks has its default, as in the run's id. */
+static int config_from_json(const char *text, CoreConfig *config) {
+  json_error_t fault;
+  json_t *root = json_loads(text, 0, &fault);
+  if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  int code = CORE_OK;
+  *config = core_config_default();
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    const json_t *value = json_object_get(json_object_get(root, rows[i].section), rows[i].key);
+    if (value) code = set_from_json(config, &rows[i], value);
+  }
+  json_decref(root);
+  return code;
+}
+
+/* *readable = false: the run's configuration is missing or damaged, so that it can not be placed in any figure. */
+static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
+  const char *id = store_query_text(query, 0), *config = store_query_text(query, 1), *status = store_query_text(query, 2);
+  const char *commit = store_query_text(query, 3);
+  memset(run, 0, sizeof *run);
+  *readable = id && config && config_from_json(config, &run->config) == CORE_OK;
+  if (!*readable) {
+    fprintf(stderr, "note: run %s is left out: %s\n", id ? id : "without id", config ? core_error_message() : "no configuration");
+    core_error_clear();
+    return CORE_OK;
+  }
+  TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
+  if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
+  return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
+}
+
+static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelection *selection) {
+  StoreQuery *query = NULL;
+  size_t capacity = 0;
+  bool row = false;
+  TRY(store_query_open(database, runs_sql, &query));
+  store_query_bind_text(query, 1, sweep);
+  int code = store_query_step(query, &row);
+  while (code == CORE_OK && row) {
+    if (selection->count == capacity) {
+      capacity = capacity ? 2 * capacity : 64;
+      selection->runs = core_memory_resize(selection->runs, capacity * sizeof *selection->runs);
+    }
+    bool readable = false;
+    code = read_run(query, &selection->runs[selection->count], &readable);
+    if (readable) selection->count++;
+    else selection->unreadable++;
+    if (code == CORE_OK) code = store_query_step(query, &row);
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* ---- filters ---------------------------------------------------------------------------------------------------- */
+
+static int unknown_sweep(StoreDatabase *database, const char *sweep) {
+  const char *names[256];
+  size_t count = 0;
+  StoreQuery *query = NULL;
+  bool row = true;
+  TRY(store_query_open(database, "SELECT name FROM sweep ORDER BY name LIMIT 256", &query));
+  CoreText all = {0};
+  int code = CORE_OK;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    names[count] = core_text_duplicate(store_query_text(query, 0) ? store_query_text(query, 0) : "");
+    core_text_appendf(&all, "%s%s", count ? ", " : "", names[count]);
+    count++;
+  }
+  store_query_close(&query);
+  const char *near = core_text_nearest(sweep, names, count);
+  if (code != CORE_OK) { /* the message is the store's */
+  } else if (near) code = core_error(CORE_USAGE, "no sweep %s here; did you mean %s?", sweep, near);
+  else code = core_error(CORE_USAGE, "no sweep %s here; there %s: %.400s", sweep, count == 1 ? "is" : "are",
+                         count ? core_text_string(&all) : "none");
+  for (size_t i = 0; i < count; i++) free((char *)names[i]);
+  core_text_free(&all);
+  return code;
+}
+
+static int sweep_is_known(StoreDatabase *database, const char *sweep, bool *known) {
+  StoreQuery *query = NULL;
+  TRY(store_query_open(database, "SELECT 1 FROM sweep WHERE name = ?1", &query));
+  store_query_bind_text(query, 1, sweep);
+  int code = store_query_step(query, known);
+  store_query_close(&query);
+  return code;
+}
+
+typedef struct Condition { const CoreConfigRow *row; char *value; /* canonical */ } Condition;
+
+static int condition_parse(const char *pair, Condition *condition) {
+  const char *equals = strchr(pair, '=');
+  if (!equals || equals == pair) return core_error(CORE_USAGE, "--where %s: expected key=value", pair);
+  char *name = core_text_duplicate(pair);
+  name[equals - pair] = '\0';
+  CoreConfig config = core_config_default();
+  CoreText text = {0};
+  int code = analysis_find_key(name, &condition->row);
+  if (code == CORE_OK) code = core_config_set(&config, condition->row->name, equals + 1);
+  if (code == CORE_OK) condition->value = core_text_duplicate(core_config_get(&config, condition->row, &text));
+  else code = core_error_context(code, "--where %s", pair);
+  core_text_free(&text);
+  free(name);
+  return code;
+}
+
+/* Conditions on one key are alternatives; those on different keys must all hold. */
+static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfig *config, CoreText *text) {
+  for (size_t i = 0; i < count; i++) {
+    core_text_clear(text);
+    const char *value = core_config_get(config, conditions[i].row, text);
+    bool met = false;
+    for (size_t k = 0; k < count; k++) {
+      met |= conditions[k].row == conditions[i].row && strcmp(conditions[k].value, value) == 0;
+    }
+    if (!met) return false;
+  }
+  return true;
+}
+
+/* No run met the conditions: say which values the conditions' keys have, so that the next try succeeds. */
+static int nothing_matches(const AnalysisSelection *selection, const Condition *conditions, size_t count) {
+  CoreText message = {0}, value = {0};
+  for (size_t i = 0; i < count; i++) {
+    CoreText seen = {0};
+    for (size_t r = 0; r < selection->count && seen.length < 200; r++) {
+      char item[CORE_CONFIG_TEXT + 2];
+      core_text_clear(&value);
+      snprintf(item, sizeof item, " %s,", core_config_get(&selection->runs[r].config, conditions[i].row, &value));
+      if (!strstr(core_text_string(&seen), item)) core_text_append(&seen, item);
+    }
+    if (seen.length) seen.data[seen.length - 1] = '\0';
+    core_text_appendf(&message, "; %s is%s", conditions[i].row->name, core_text_string(&seen));
+    core_text_free(&seen);
+  }
+  int code = core_error(CORE_FAIL, "no run matches the --where conditions%s", core_text_string(&message));
+  core_text_free(&message);
+  core_text_free(&value);
+  return code;
+}
+
+static int apply_conditions(AnalysisSelection *selection, const Condition *conditions, size_t count) {
+  size_t kept = 0;
+  CoreText text = {0};
+  for (size_t r = 0; r < selection->count; r++) { /* count first: on failure the message looks at all runs */
+    kept += conditions_hold(conditions, count, &selection->runs[r].config, &text);
+  }
+  if (kept == 0) {
+    core_text_free(&text);
+    return nothing_matches(selection, conditions, count);
+  }
+  kept = 0;
+  for (size_t r = 0; r < selection->count; r++) {
+    if (!conditions_hold(conditions, count, &selection->runs[r].config, &text)) continue;
+    if (kept != r) selection->runs[kept] = selection->runs[r];
+    kept++;
+  }
+  selection->count = kept;
+  core_text_free(&text);
+  return CORE_OK;
+}
+
+static char *describe_filter(const char *sweep, const Condition *conditions, size_t count) {
+  CoreText text = {0};
+  if (sweep) core_text_appendf(&text, "sweep %s", sweep);
+  else core_text_append(&text, "all runs");
+  for (size_t i = 0; i < count; i++) {
+    bool again = false; /* already named as an alternative of an earlier condition */
+    for (size_t k = 0; k < i; k++) again |= conditions[k].row == conditions[i].row;
+    if (again) continue;
+    core_text_appendf(&text, "; %s=%s", conditions[i].row->name, conditions[i].value);
+    for (size_t k = i + 1; k < count; k++) {
+      if (conditions[k].row == conditions[i].row) core_text_appendf(&text, " or %s", conditions[k].value);
+    }
+  }
+  char *filter = core_text_duplicate(core_text_string(&text));
+  core_text_free(&text);
+  return filter;
+}
+
+static int select_runs(StoreDatabase *database, const char *sweep, Condition *conditions, const char *const *where,
+                       size_t where_count, AnalysisSelection *selection) {
+  for (size_t i = 0; i < where_count; i++) TRY(condition_parse(where[i], &conditions[i]));
+  bool known = true;
+  if (sweep) TRY(sweep_is_known(database, sweep, &known));
+  if (!known) return unknown_sweep(database, sweep);
+  TRY(read_runs(database, sweep, selection));
+  if (selection->count == 0) {
+    return core_error(CORE_FAIL, "the database holds no runs%s yet; start some with `sweep submit FILE.ini`",
+                      sweep ? " of this sweep" : "");
+  }
+  if (where_count > 0) TRY(apply_conditions(selection, conditions, where_count));
+  selection->filter = describe_filter(sweep, conditions, where_count);
+  return CORE_OK;
+}
+
+int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
+                         AnalysisSelection *selection) {
+  memset(selection, 0, sizeof *selection);
+  selection->sql = runs_sql;
+  Condition *conditions = core_memory_zero_allocate(where_count + 1, sizeof *conditions);
+  int code = select_runs(database, sweep, conditions, where, where_count, selection);
+  for (size_t i = 0; i < where_count; i++) free(conditions[i].value);
+  free(conditions);
+  if (code != CORE_OK) analysis_selection_free(selection);
+  return code;
+}
+
+void analysis_selection_free(AnalysisSelection *selection) {
+  free(selection->runs);
+  free(selection->filter);
+  memset(selection, 0, sizeof *selection);
+}

@@ -1,0 +1,309 @@
+/* What programs show to people: colours, tables, bars, text that is redrawn in place. Escapes only ever go to a terminal,
+ * so that output in files and pipes stays plain text. */
+#include "core/terminal.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+/* ---- the terminal --------------------------------------------------------------------------------------------- */
+
+bool core_terminal_is_tty(FILE *stream) { return isatty(fileno(stream)) == 1; }
+
+bool core_terminal_has_color(FILE *stream) {
+  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+  if ((no_color && *no_color) || !term || strcmp(term, "dumb") == 0) return false;
+  return core_terminal_is_tty(stream);
+}
+
+int core_terminal_width(FILE *stream) {
+  struct winsize size;
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char *columns = getenv("COLUMNS");
+  int64_t value;
+  if (columns && core_text_to_int(columns, &value) && value >= 20 && value <= 1000) return (int)value;
+  return 100;
+}
+
+static int terminal_height(FILE *stream) {
+  struct winsize size;
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_row > 1) return size.ws_row;
+  return 24;
+}
+
+const char *core_terminal_color(FILE *stream, CoreColor color) {
+  static const char *const escapes[] = {"", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m", "\033[34m"};
+  return core_terminal_has_color(stream) ? escapes[color] : "";
+}
+
+const char *core_terminal_reset(FILE *stream) { return core_terminal_has_color(stream) ? "\033[0m" : ""; }
+
+/* ---- text in columns ------------------------------------------------------------------------------------------ */
+
+/* The bytes of an escape "ESC [ ... letter" at `s`, which take no column; 0 when there is none. */
+static size_t escape_length(const char *s) {
+  if (s[0] != '\033' || s[1] != '[') return 0;
+  size_t length = 2;
+  while (s[length] && !isalpha((unsigned char)s[length])) length++;
+  return s[length] ? length + 1 : length;
+}
+
+static bool continues_character(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+
+/* The first bytes of a line of `length` bytes that fill at most `columns` columns; *used: the columns they do fill. */
+static size_t bytes_for_columns(const char *line, size_t length, int columns, int *used) {
+  size_t at = 0;
+  *used = 0;
+  while (at < length) {
+    size_t escape = escape_length(line + at);
+    if (escape) {
+      at += escape;
+      continue;
+    }
+    if (*used == columns) break;
+    ++*used;
+    do at++;
+    while (at < length && continues_character(line[at]));
+  }
+  return at;
+}
+
+static int columns_of(const char *text, size_t length) {
+  int used;
+  bytes_for_columns(text, length, INT_MAX, &used);
+  return used;
+}
+
+int core_terminal_columns(const char *text) { return columns_of(text, strlen(text)); }
+
+void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int column) {
+  int width = core_terminal_width(stream);
+  if (width < indent + 24) width = indent + 24;
+  if (column >= indent && indent > 0) {
+    fputc('\n', stream);
+    column = 0;
+  }
+  fprintf(stream, "%*s", indent - column, "");
+  column = indent;
+  bool line_start = true;
+  for (;;) {
+    size_t length = strcspn(text, " \n");
+    int columns = columns_of(text, length);
+    if (!line_start && column + 1 + columns > width) {
+      fprintf(stream, "\n%*s", indent, "");
+      column = indent;
+      line_start = true;
+    }
+    fprintf(stream, "%s%.*s", line_start ? "" : " ", (int)length, text);
+    column += columns + !line_start;
+    line_start = false;
+    text += length;
+    if (!*text || !text[1]) break;
+    if (*text++ == '\n') {
+      fprintf(stream, "\n%*s", *text == '\n' ? 0 : indent, "");
+      column = indent;
+      line_start = true;
+    }
+  }
+  fputc('\n', stream);
+}
+
+/* ---- tables --------------------------------------------------------------------------------------------------- */
+
+typedef struct Cell {
+  char *text;
+  CoreColor color;
+} Cell;
+
+struct CoreTable {
+  size_t columns;
+  Cell *cells; /* the headers first, then row by row */
+  size_t count, capacity;
+};
+
+enum { GAP = 2, CUT_COLUMN_MIN = 8 };
+
+static void add_cell(CoreTable *table, CoreColor color, char *text) {
+  if (table->count == table->capacity) {
+    table->capacity = table->capacity ? 2 * table->capacity : 64;
+    table->cells = core_memory_resize(table->cells, table->capacity * sizeof *table->cells);
+  }
+  /* A cell is one line of plain text: its colour is given apart, and a newline would break the row. */
+  for (char *c = text; *c; c++)
+    if ((unsigned char)*c < 0x20) *c = ' ';
+  table->cells[table->count++] = (Cell){text, color};
+}
+
+CoreTable *core_table_create(const char *const *headers, size_t columns) {
+  CoreTable *table = core_memory_zero_allocate(1, sizeof *table);
+  table->columns = columns;
+  for (size_t i = 0; i < columns; i++) add_cell(table, CORE_BOLD, core_text_duplicate(headers[i]));
+  return table;
+}
+
+static void add_formatted(CoreTable *table, CoreColor color, const char *format, va_list arguments) {
+  char *text = NULL;
+  CORE_CHECK(vasprintf(&text, format, arguments) >= 0);
+  add_cell(table, color, text);
+}
+
+void core_table_cell(CoreTable *table, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add_formatted(table, CORE_PLAIN, format, arguments);
+  va_end(arguments);
+}
+
+void core_table_cell_color(CoreTable *table, CoreColor color, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add_formatted(table, color, format, arguments);
+  va_end(arguments);
+}
+
+/* "12", "-0.5", "1e8", "1.23 M", "63 %", "3/5", "inf"; a date or a hash is none. */
+static bool looks_like_number(const char *text) {
+  const char *s = text + (*text == '-' || *text == '+');
+  if (strncmp(s, "inf", 3) == 0 || strncmp(s, "nan", 3) == 0) return s[3] == '\0';
+  if (!isdigit((unsigned char)*s) && *s != '.') return false;
+  s += strspn(s, "0123456789.");
+  if (*s == 'e' && (isdigit((unsigned char)s[1]) || s[1] == '-' || s[1] == '+')) s += 2 + strspn(s + 2, "0123456789");
+  return !*s || strchr(" %/", *s);
+}
+
+/* A column of numbers; cells that are empty or "-" (not measured) fit any. */
+static bool is_numeric(const CoreTable *table, size_t column) {
+  bool any = false;
+  for (size_t i = table->columns + column; i < table->count; i += table->columns) {
+    const char *text = table->cells[i].text;
+    if (!*text || strcmp(text, "-") == 0) continue;
+    if (!looks_like_number(text)) return false;
+    any = true;
+  }
+  return any;
+}
+
+/* Widths of all columns; the last text column gives way when the terminal is too narrow. */
+static void measure(const CoreTable *table, FILE *stream, int *widths, bool *numeric) {
+  int total = GAP * ((int)table->columns - 1);
+  size_t text_column = table->columns;
+  for (size_t c = 0; c < table->columns; c++) {
+    widths[c] = 0;
+    numeric[c] = is_numeric(table, c);
+    if (!numeric[c]) text_column = c;
+    for (size_t i = c; i < table->count; i += table->columns) {
+      int columns = core_terminal_columns(table->cells[i].text);
+      if (columns > widths[c]) widths[c] = columns;
+    }
+    total += widths[c];
+  }
+  if (text_column == table->columns || !core_terminal_is_tty(stream)) return;
+  int excess = total - core_terminal_width(stream), room = widths[text_column] - CUT_COLUMN_MIN;
+  if (excess > 0 && room > 0) widths[text_column] -= excess < room ? excess : room;
+}
+
+static void print_cell(const Cell *cell, int width, bool numeric, bool last, FILE *stream) {
+  size_t length = strlen(cell->text);
+  int columns = core_terminal_columns(cell->text);
+  const char *mark = "";
+  if (columns > width) {
+    length = bytes_for_columns(cell->text, length, width - 1, &columns);
+    columns++;
+    mark = "…";
+  }
+  int padding = width - columns;
+  if (numeric) fprintf(stream, "%*s", padding, "");
+  bool colored = cell->color != CORE_PLAIN;
+  fprintf(stream, "%s%.*s%s%s", colored ? core_terminal_color(stream, cell->color) : "", (int)length, cell->text, mark,
+          colored ? core_terminal_reset(stream) : "");
+  if (!last) fprintf(stream, "%*s", (numeric ? 0 : padding) + GAP, "");
+}
+
+void core_table_print(const CoreTable *table, FILE *stream) {
+  CORE_CHECK(table->count % table->columns == 0);
+  int *widths = core_memory_zero_allocate(table->columns, sizeof *widths);
+  bool *numeric = core_memory_zero_allocate(table->columns, sizeof *numeric);
+  measure(table, stream, widths, numeric);
+  for (size_t i = 0; i < table->count; i++) {
+    size_t column = i % table->columns;
+    bool last = column + 1 == table->columns;
+    print_cell(&table->cells[i], widths[column], numeric[column], last, stream);
+    if (last) fputc('\n', stream);
+  }
+  free(widths);
+  free(numeric);
+}
+
+void core_table_destroy(CoreTable **table) {
+  if (!*table) return;
+  for (size_t i = 0; i < (*table)->count; i++) free((*table)->cells[i].text);
+  free((*table)->cells);
+  free(*table);
+  *table = NULL;
+}
+
+/* ---- progress ------------------------------------------------------------------------------------------------- */
+
+const char *core_terminal_bar(double fraction, int width, char *buffer) {
+  enum { PERCENT = 6 /* " 100 %" */ };
+  fraction = fraction > 0 ? fraction : 0; /* NaN too */
+  if (fraction > 1) fraction = 1;
+  int inner = width - 2 - PERCENT;
+  if (inner < 1) inner = 1;
+  int full = (int)(fraction * inner);
+  char *out = buffer;
+  *out++ = '[';
+  for (int i = 0; i < inner; i++) *out++ = i < full ? '#' : '-';
+  *out++ = ']';
+  /* Rounded down: 100 % only when all is done. */
+  snprintf(out, PERCENT + 1, " %d %%", (int)(fraction * 100 + 1e-9));
+  return buffer;
+}
+
+/* Lines are cut to the screen: one that wrapped, or scrolled out above, could not be drawn over. */
+static void redraw(CoreLive *live, FILE *stream, const char *text) {
+  int width = core_terminal_width(stream) - 1, height = terminal_height(stream) - 1, lines = 0;
+  if (live->lines > 0) fprintf(stream, "\033[%dA\r\033[J", live->lines);
+  while (*text && lines < height) {
+    size_t length = strcspn(text, "\n");
+    int used;
+    fprintf(stream, "%.*s%s\n", (int)bytes_for_columns(text, length, width, &used), text, core_terminal_reset(stream));
+    lines++;
+    text += length + (text[length] == '\n');
+  }
+  live->lines = lines;
+}
+
+void core_live_draw(CoreLive *live, const char *text, bool final) {
+  FILE *stream = live->stream ? live->stream : stderr;
+  double now = core_clock_s();
+  if (core_terminal_is_tty(stream)) {
+    redraw(live, stream, text);
+  } else {
+    if (!final && live->printed_at_s > 0 && now - live->printed_at_s < live->plain_every_s) return;
+    size_t length = strlen(text);
+    fprintf(stream, "%s%s", text, length && text[length - 1] != '\n' ? "\n" : "");
+  }
+  fflush(stream);
+  live->printed_at_s = now;
+  if (final) live->lines = 0; /* what comes next stands below */
+}
+
+static double clock_s(clockid_t id) {
+  struct timespec t;
+  clock_gettime(id, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double core_clock_s(void) { return clock_s(CLOCK_MONOTONIC); }
+
+double core_clock_unix_s(void) { return clock_s(CLOCK_REALTIME); }

@@ -1,0 +1,206 @@
+/* A batch's life outside of stepping: creation and its checks, saved states, looking at one world. */
+#include "sim/batch.h"
+
+#include <math.h>
+
+#include "sim/batch_internal.h"
+
+SimBatchOptions sim_batch_options_default(void) {
+  return (SimBatchOptions){.worlds = 1, .frame_skip = 2, .max_steps = 256, .dense_reward = 0.2f, .auto_reset = true};
+}
+
+static int check_options(const SimBatchOptions *o) {
+  if (o->worlds < 1) return core_error(CORE_USAGE, "a batch needs at least 1 world, not %d", o->worlds);
+  if (o->first_world > UINT32_MAX - (uint32_t)o->worlds)
+    return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
+  if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
+  if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
+  if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))
+    return core_error(CORE_USAGE, "dense_reward must be a finite number from 0 up, not %g", (double)o->dense_reward);
+  return CORE_OK;
+}
+
+static int check_levels(const SimLevelSet *set) {
+  if (set->count < 1) return core_error(CORE_USAGE, "the level set is empty");
+  for (int i = 0; i < set->count; i++) {
+    SimSize size = set->level[i].size;
+    TRY(sim_level_check(&set->level[i]));
+    if (size.polygons != set->size.polygons || size.circles != set->size.circles || size.joints != set->size.joints ||
+        size.thrusters != set->size.thrusters)
+      return core_error(CORE_USAGE, "level '%.63s' has another size than the set; expand it first", set->level[i].name);
+  }
+  return CORE_OK;
+}
+
+int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **out) {
+  *out = NULL;
+  TRY(check_options(options));
+  TRY(check_levels(levels));
+  SimBatch *batch = core_memory_zero_allocate(1, sizeof *batch);
+  size_t count = (size_t)levels->count;
+  batch->options = *options;
+  batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
+  batch->size = levels->size;
+  batch->level_count = levels->count;
+  batch->observation_length = sim_observe_length(levels->size);
+  batch->arena = core_arena_create("simulator");
+  CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
+  CORE_ARENA(batch->arena, batch->levels, count, "levels [levels]");
+  CORE_ARENA(batch->arena, batch->models, count, "level constants [levels]");
+  CORE_ARENA(batch->arena, batch->templates, count * (size_t)batch->observation_length,
+             "constant observations [levels][features]");
+  int code = core_arena_commit(batch->arena);
+  if (code != CORE_OK) {
+    sim_batch_destroy(&batch);
+    return code;
+  }
+  for (int i = 0; i < levels->count; i++) {
+    batch->levels[i] = levels->level[i];
+    sim_model_build(&levels->level[i], options->pad_writes_zero, &batch->models[i]);
+    sim_observe_template(&levels->level[i], batch->templates + (size_t)i * (size_t)batch->observation_length);
+  }
+  sim_batch_reset(batch, NULL);
+  *out = batch;
+  return CORE_OK;
+}
+
+void sim_batch_destroy(SimBatch **batch) {
+  if (!*batch) return;
+  core_arena_destroy(&(*batch)->arena);
+  free(*batch);
+  *batch = NULL;
+}
+
+int sim_batch_worlds(const SimBatch *batch) { return batch->options.worlds; }
+int sim_batch_observation_length(const SimBatch *batch) { return batch->observation_length; }
+size_t sim_batch_bytes(const SimBatch *batch) { return sizeof *batch + core_arena_bytes(batch->arena); }
+int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
+
+/* ---- saved states: a header, then every world's fields in the order of walk_world -------------------------------- */
+
+typedef struct StateHeader {
+  char magic[4];
+  uint32_t version;
+  int32_t worlds, level_count;
+  SimSize size;
+} StateHeader;
+
+static StateHeader header_of(const SimBatch *batch) {
+  return (StateHeader){{'S', 'I', 'M', 'B'}, 1, batch->options.worlds, batch->level_count, batch->size};
+}
+
+typedef struct Cursor { unsigned char *write; const unsigned char *read; } Cursor;
+
+/* Saves or loads, so that the two can not differ. */
+static void walk_field(Cursor *cursor, void *field, size_t bytes) {
+  if (cursor->write) {
+    memcpy(cursor->write, field, bytes);
+    cursor->write += bytes;
+  } else {
+    memcpy(field, cursor->read, bytes);
+    cursor->read += bytes;
+  }
+}
+
+/* Sine and cosine follow from the rotation; slots that the size does not have are left out. */
+static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
+  for (int k = 0; k < batch->size.polygons + batch->size.circles; k++) {
+    SimBody *body = &world->body[k];
+    walk_field(cursor, &body->position, sizeof body->position);
+    walk_field(cursor, &body->velocity, sizeof body->velocity);
+    walk_field(cursor, &body->angular_velocity, sizeof body->angular_velocity);
+    walk_field(cursor, &body->rotation, sizeof body->rotation);
+    RealSinCos turn = real_sin_cos(body->rotation);
+    body->sine = turn.sine;
+    body->cosine = turn.cosine;
+  }
+  walk_field(cursor, world->joint_impulse, (size_t)batch->size.joints * sizeof world->joint_impulse[0]);
+  walk_field(cursor, world->joint_spin_impulse, (size_t)batch->size.joints * sizeof world->joint_spin_impulse[0]);
+  walk_field(cursor, world->contact_impulse,
+             (size_t)sim_model_contacts(batch->size) * sizeof world->contact_impulse[0]);
+  walk_field(cursor, &world->last_distance, sizeof world->last_distance);
+  walk_field(cursor, &world->level, sizeof world->level);
+  walk_field(cursor, &world->timestep, sizeof world->timestep);
+  walk_field(cursor, &world->episode, sizeof world->episode);
+  walk_field(cursor, &world->keeps_level, sizeof world->keeps_level);
+}
+
+size_t sim_batch_state_bytes(const SimBatch *batch) {
+  size_t body = 6 * sizeof(real), shapes = (size_t)(batch->size.polygons + batch->size.circles);
+  size_t joint = sizeof(SimVec) + sizeof(real), contact = sizeof(SimVec);
+  size_t world = shapes * body + (size_t)batch->size.joints * joint +
+                 (size_t)sim_model_contacts(batch->size) * contact + sizeof(real) + 4 * sizeof(int32_t);
+  return sizeof(StateHeader) + (size_t)batch->options.worlds * world;
+}
+
+void sim_batch_save(const SimBatch *batch, void *state) {
+  StateHeader header = header_of(batch);
+  memcpy(state, &header, sizeof header);
+  Cursor cursor = {.write = (unsigned char *)state + sizeof header};
+  for (int w = 0; w < batch->options.worlds; w++) {
+    SimWorld world = batch->worlds[w];
+    walk_world(batch, &cursor, &world);
+  }
+}
+
+static int check_world(const SimBatch *batch, const SimWorld *world, int w) {
+  if (world->level < 0 || world->level >= batch->level_count)
+    return core_error(CORE_USAGE, "saved simulator state: world %d plays level %d of %d", w, world->level,
+                      batch->level_count);
+  if (world->timestep < 0 || (batch->options.auto_reset && world->timestep >= batch->options.max_steps))
+    return core_error(CORE_USAGE, "saved simulator state: world %d is at step %d of %d", w, world->timestep,
+                      batch->options.max_steps);
+  if (world->keeps_level != 0 && world->keeps_level != 1)
+    return core_error(CORE_USAGE, "saved simulator state: world %d is damaged", w);
+  return CORE_OK;
+}
+
+int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
+  StateHeader expected = header_of(batch);
+  if (bytes != sim_batch_state_bytes(batch))
+    return core_error(CORE_USAGE, "saved simulator state has %zu bytes where these levels and worlds need %zu", bytes,
+                      sim_batch_state_bytes(batch));
+  if (memcmp(state, &expected, sizeof expected) != 0)
+    return core_error(CORE_USAGE, "saved simulator state is of another version, or of other levels or worlds");
+  Cursor cursor = {.read = (const unsigned char *)state + sizeof expected};
+  SimWorld world = {0};
+  for (int w = 0; w < batch->options.worlds; w++) { /* all of it is checked before any of it counts */
+    walk_world(batch, &cursor, &world);
+    TRY(check_world(batch, &world, w));
+  }
+  cursor.read = (const unsigned char *)state + sizeof expected;
+  for (int w = 0; w < batch->options.worlds; w++) walk_world(batch, &cursor, &batch->worlds[w]);
+  return CORE_OK;
+}
+
+/* ---- looking at one world ---------------------------------------------------------------------------------------- */
+
+void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
+  CORE_CHECK(w >= 0 && w < batch->options.worlds);
+  const SimWorld *world = &batch->worlds[w];
+  *level = batch->levels[world->level];
+  for (int k = 0; k < level->size.polygons + level->size.circles; k++) {
+    SimShape *shape = k < level->size.polygons ? &level->polygon[k] : &level->circle[k - level->size.polygons];
+    const SimBody *body = &world->body[k];
+    shape->x = body->position.x;
+    shape->y = body->position.y;
+    shape->rotation = body->rotation;
+    shape->vx = body->velocity.x;
+    shape->vy = body->velocity.y;
+    shape->angular_velocity = body->angular_velocity;
+  }
+  for (int i = 0; i < level->size.joints; i++) {
+    SimJoint *joint = &level->joint[i];
+    SimVec at = sim_body_to_world(world->body[joint->a], sim_vec(joint->a_x, joint->a_y));
+    if (!joint->active) continue;
+    joint->global_x = at.x;
+    joint->global_y = at.y;
+  }
+  for (int i = 0; i < level->size.thrusters; i++) {
+    SimThruster *thruster = &level->thruster[i];
+    SimVec at = sim_body_to_world(world->body[thruster->shape], sim_vec(thruster->x, thruster->y));
+    if (!thruster->active) continue;
+    thruster->global_x = at.x;
+    thruster->global_y = at.y;
+  }
+}

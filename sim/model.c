@@ -1,0 +1,181 @@
+/* Builds SimModel from a checked level: outlines with face normals, pair lists, joints with their mass terms. */
+#include "sim/model.h"
+
+#include "sim/contact.h"
+#include "sim/step.h"
+
+int sim_model_pairs(SimSize size, int kind) {
+  switch (kind) {
+    case SIM_RR: return size.polygons * (size.polygons - 1) / 2 - SIM_STATIC_POLYGONS * (SIM_STATIC_POLYGONS - 1) / 2;
+    case SIM_CR: return size.circles * size.polygons;
+    default: return size.circles * (size.circles - 1) / 2;
+  }
+}
+
+int sim_model_contacts(SimSize size) {
+  return 2 * sim_model_pairs(size, SIM_RR) + sim_model_pairs(size, SIM_CR) + sim_model_pairs(size, SIM_CC);
+}
+
+static const SimShape *shape_of(const SimLevel *level, int index) {
+  return index < level->size.polygons ? &level->polygon[index] : &level->circle[index - level->size.polygons];
+}
+
+/* Edges and outward normals. A normal is its edge turned by the reference's float pi/2, whose cosine is not quite 0. */
+static SimOutline outline_of(const SimShape *shape) {
+  RealSinCos left = real_sin_cos(REAL_HALF_PI);
+  SimOutline o = {.triangle = shape->vertex_count == 3};
+  int count = o.triangle ? 3 : SIM_VERTICES;
+  for (int i = 0; i < SIM_VERTICES; i++) o.vertex[i] = sim_vec(shape->vertex_x[i], shape->vertex_y[i]);
+  for (int i = 0; i < SIM_VERTICES; i++) {
+    SimVec delta = sim_vec_sub(o.vertex[(i + 1) % (i < count ? count : SIM_VERTICES)], o.vertex[i]);
+    SimVec normal = sim_vec_rotate(left.sine, left.cosine, delta);
+    o.length[i] = real_sqrt(sim_vec_dot(delta, delta));
+    real guarded = real_zero_to_one(o.length[i]);
+    o.edge[i] = sim_vec(delta.x / guarded, delta.y / guarded);
+    o.normal_x[i] = normal.x / guarded;
+    o.normal_y[i] = normal.y / guarded;
+    o.support[i] = i < count ? -REAL_HUGE : REAL_HUGE;
+    for (int k = 0; k < count; k++)
+      o.support[i] = real_max(o.support[i], sim_vec_dot(sim_vec(o.normal_x[i], o.normal_y[i]), o.vertex[k]));
+  }
+  return o;
+}
+
+/* Never moves: nothing can push it, it has no speed, and no clipping touches it. */
+static bool is_frozen(const SimShape *s) {
+  return s->inverse_mass == 0 && s->inverse_inertia == 0 && s->vx == 0 && s->vy == 0 && s->angular_velocity == 0 &&
+         s->x >= -SIM_POSITION_MAX && s->x <= SIM_POSITION_MAX && s->y >= -SIM_POSITION_MAX && s->y <= SIM_POSITION_MAX;
+}
+
+static void build_shapes(const SimLevel *level, SimModel *model) {
+  for (int k = 0; k < model->shapes; k++) {
+    const SimShape *shape = shape_of(level, k);
+    RealSinCos turn = real_sin_cos(shape->rotation);
+    model->start[k] = (SimBody){
+      .position = {shape->x, shape->y}, .velocity = {shape->vx, shape->vy},
+      .angular_velocity = shape->angular_velocity, .rotation = shape->rotation, .sine = turn.sine, .cosine = turn.cosine,
+    };
+    if (!shape->active) continue;
+    model->mass[k] = (SimMass){shape->inverse_mass, shape->inverse_inertia};
+    model->radius[k] = shape->radius;
+    model->active[model->active_count++] = (uint8_t)k;
+    if (!is_frozen(shape)) model->moving[model->moving_count++] = (uint8_t)k;
+    if (k < level->size.polygons) {
+      model->outline[k] = outline_of(shape);
+      model->box[k] = sim_step_place_polygon(&model->outline[k], &model->start[k], model->corner[k]);
+    } else {
+      model->box[k] = sim_step_circle_box(model->start[k].position, shape->radius);
+    }
+  }
+}
+
+/* group[k]: the smallest shape that k is joined to, over any number of joints. Shapes of one group never collide. */
+static void find_groups(const SimLevel *level, int shapes, int group[SIM_MAX_SHAPES]) {
+  for (int k = 0; k < shapes; k++) group[k] = k;
+  for (int i = 0; i < level->size.joints; i++) {
+    if (!level->joint[i].active) continue;
+    int from = group[level->joint[i].b], to = group[level->joint[i].a];
+    for (int k = 0; k < shapes; k++) {
+      if (group[k] == from) group[k] = to;
+    }
+  }
+}
+
+/* Mode 0 meets only mode 2, which meets everything. */
+static bool modes_meet(int a, int b) { return a == 2 || b == 2 || a * b > 0; }
+
+static bool joined_or_fixated(const SimModel *model, const int *group, int a, int b) {
+  return group[a] == group[b] || (model->mass[a].inverse_mass == 0 && model->mass[b].inverse_mass == 0);
+}
+
+/* Lists pair `number` of its kind where it can matter: it pushes, it means something to the task, or (with several
+ * batches) its overlap moves others to another batch. */
+static void add_pair(const SimLevel *level, const int *group, bool pad_writes_zero, int kind, int number, int a, int b,
+                     SimModel *model) {
+  const SimShape *p = shape_of(level, a), *q = shape_of(level, b);
+  if (!p->active || !q->active) return;
+  int roles = p->role * q->role, listed = model->listed[kind];
+  if (roles == SIM_ROLE_GREEN * SIM_ROLE_BLUE) {
+    model->goal[model->goal_count][0] = (uint8_t)a;
+    model->goal[model->goal_count++][1] = (uint8_t)b;
+  }
+  SimPair pair = {
+    .a = (uint8_t)a, .b = (uint8_t)b, .number = (uint8_t)number,
+    .reward = roles == SIM_ROLE_GREEN * SIM_ROLE_BLUE ? SIM_TOUCH : roles == SIM_ROLE_GREEN * SIM_ROLE_RED ? SIM_LAVA : 0,
+    .resolved = !joined_or_fixated(model, group, a, b),
+    .forgets = pad_writes_zero && number == listed - 1 && listed % SIM_SOLVER_LANES != 0,
+    .friction = sim_contact_friction(p->friction, q->friction),
+    .restitution = real_min(p->restitution, q->restitution),
+  };
+  int before = kind == SIM_RR ? 0 : 2 * model->listed[SIM_RR] + (kind == SIM_CC ? model->listed[SIM_CR] : 0);
+  pair.slot = (uint16_t)(before + (kind == SIM_RR ? 2 * number : number));
+  bool counts = pair.resolved || pair.reward || listed > SIM_SOLVER_LANES;
+  if (modes_meet(p->collision_mode, q->collision_mode) && counts) model->pair[model->pair_end[kind]++] = pair;
+}
+
+static void build_pairs(const SimLevel *level, bool pad_writes_zero, SimModel *model) {
+  int group[SIM_MAX_SHAPES], polygons = level->size.polygons, number = 0;
+  find_groups(level, model->shapes, group);
+  for (int a = 0; a < polygons; a++) {
+    for (int b = a + 1; b < polygons; b++) {
+      if (b >= SIM_STATIC_POLYGONS) add_pair(level, group, pad_writes_zero, SIM_RR, number++, a, b, model);
+    }
+  }
+  model->pair_end[SIM_CR] = model->pair_end[SIM_RR];
+  for (int c = 0; c < level->size.circles; c++) {
+    for (int p = 0; p < polygons; p++)
+      add_pair(level, group, pad_writes_zero, SIM_CR, c * polygons + p, polygons + c, p, model);
+  }
+  model->pair_end[SIM_CC] = model->pair_end[SIM_CR];
+  number = 0;
+  for (int a = polygons; a < model->shapes; a++) {
+    for (int b = a + 1; b < model->shapes; b++)
+      add_pair(level, group, pad_writes_zero, SIM_CC, number++, a, b, model);
+  }
+}
+
+static void build_joints(const SimLevel *level, SimModel *model) {
+  for (int i = 0; i < level->size.joints; i++) {
+    const SimJoint *j = &level->joint[i];
+    if (!j->active || !shape_of(level, j->a)->active || !shape_of(level, j->b)->active) continue;
+    SimMass a = model->mass[j->a], b = model->mass[j->b];
+    if (a.inverse_mass == 0 && b.inverse_mass == 0) continue;
+    real a_mass = 1.0f / real_zero_to_one(a.inverse_mass), b_mass = 1.0f / real_zero_to_one(b.inverse_mass);
+    real a_share = a.inverse_mass == 0 ? 1.0f : b.inverse_mass == 0 ? 0.0f : a_mass / (a_mass + b_mass);
+    real b_share = a.inverse_mass == 0 ? 0.0f : b.inverse_mass == 0 ? 1.0f : b_mass / (a_mass + b_mass);
+    model->joint[model->joint_count++] = (SimJointModel){
+      .a = (uint8_t)j->a, .b = (uint8_t)j->b, .slot = (uint8_t)i, .binding = (uint8_t)j->motor_binding,
+      .fixed = j->fixed, .has_limits = j->has_limits, .motor_on = j->motor_on, .motor_auto = j->motor_auto,
+      .a_anchor = {j->a_x, j->a_y}, .b_anchor = {j->b_x, j->b_y}, .a_mass = a, .b_mass = b,
+      .a_share = a_share, .b_share = b_share,
+      .inverse_sum_mass = 1.0f / real_zero_to_one(a.inverse_mass + b.inverse_mass),
+      .inverse_sum_inertia = 1.0f / real_zero_to_one(a.inverse_inertia + b.inverse_inertia),
+      .min_rotation = j->min_rotation, .max_rotation = j->max_rotation, .rotation = j->rotation,
+      .motor_speed = j->motor_speed, .motor_power = j->motor_power,
+    };
+  }
+}
+
+static void build_thrusters(const SimLevel *level, SimModel *model) {
+  for (int i = 0; i < level->size.thrusters; i++) {
+    const SimThruster *t = &level->thruster[i];
+    if (!t->active || !shape_of(level, t->shape)->active) continue;
+    model->thruster[model->thruster_count++] = (SimThrusterModel){
+      .shape = (uint8_t)t->shape, .slot = (uint8_t)i, .binding = (uint8_t)t->binding, .anchor = {t->x, t->y},
+      .mass = model->mass[t->shape], .rotation = t->rotation, .power = t->power,
+    };
+  }
+}
+
+void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model) {
+  memset(model, 0, sizeof *model);
+  model->size = level->size;
+  model->shapes = level->size.polygons + level->size.circles;
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) model->listed[kind] = sim_model_pairs(level->size, kind);
+  model->contacts = sim_model_contacts(level->size);
+  model->gravity_step = sim_vec(level->gravity_x * SIM_DT, level->gravity_y * SIM_DT);
+  build_shapes(level, model);
+  build_pairs(level, pad_writes_zero, model);
+  build_joints(level, model);
+  build_thrusters(level, model);
+}

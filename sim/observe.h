@@ -1,0 +1,49 @@
+/* The flat symbolic observation (spec kinetix.md 3.3). Nearly all of it never changes on a level, so it is written once
+ * into a template; what moves is put into a copy of it. */
+#ifndef SIM_OBSERVE_H
+#define SIM_OBSERVE_H
+#include "sim/model.h"
+
+enum {
+  SIM_OBSERVE_POLYGON = 26, SIM_OBSERVE_CIRCLE = 18, SIM_OBSERVE_JOINT = 22, SIM_OBSERVE_THRUSTER = 8, /* + one-hots */
+  SIM_OBSERVE_MAX = 679,
+};
+#define SIM_OBSERVE_CLIP 10.0f
+
+/* 26 (P-3) + 18 C + J (22 + 2 (P+C)) + T (8 + P + C) + 1. */
+int sim_observe_length(SimSize size);
+/* Fills `row` (sim_observe_length) with everything that is constant on the level, clipped. */
+void sim_observe_template(const SimLevel *level, float *row);
+
+SIM_FN real sim_observe_clip(real x) {
+  return real_select(real_is_nan(x), 0.0f, real_clip(x, -SIM_OBSERVE_CLIP, SIM_OBSERVE_CLIP));
+}
+
+/* Where shape k's row begins: slot 0, then polygons from 4, then circles; -1 for the other statics. */
+SIM_FN int sim_observe_offset(SimSize size, int k) {
+  if (k == 0) return 0;
+  if (k < SIM_STATIC_POLYGONS) return -1;
+  int polygons_before = (k < size.polygons ? k : size.polygons) - SIM_STATIC_POLYGONS + 1;
+  int circles_before = k < size.polygons ? 0 : k - size.polygons;
+  return polygons_before * SIM_OBSERVE_POLYGON + circles_before * SIM_OBSERVE_CIRCLE;
+}
+
+SIM_FN void sim_observe_body(const SimBody *body, float *row) {
+  row[0] = sim_observe_clip(body->position.x);
+  row[1] = sim_observe_clip(body->position.y);
+  row[2] = sim_observe_clip(body->velocity.x);
+  row[3] = sim_observe_clip(body->velocity.y);
+  row[7] = sim_observe_clip(real_tanh(body->angular_velocity / 10.0f));
+  row[12] = sim_observe_clip(body->sine);
+  row[13] = sim_observe_clip(body->cosine);
+}
+
+SIM_FN void sim_observe(const SimModel *model, const SimWorld *world, const float *template_row, int length, float *row) {
+  memcpy(row, template_row, (size_t)length * sizeof *row);
+  for (int i = 0; i < model->moving_count; i++) {
+    int offset = sim_observe_offset(model->size, model->moving[i]);
+    if (offset >= 0) sim_observe_body(&world->body[model->moving[i]], row + offset);
+  }
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* One physics step of one world (spec kinetix.md 2): walks the pairs, contacts and joints and applies the functions of
+ * collide.h, contact.h, joint.h and actuate.h to them. Knows nothing of tasks, rewards or actions (task.h).
+ *
+ * What can not matter is skipped: pairs whose boxes are apart, and everything that model.c did not list. The order in
+ * which impulses are applied is the reference's, since it changes the motion. */
+#ifndef SIM_STEP_H
+#define SIM_STEP_H
+#include "sim/actuate.h"
+#include "sim/collide.h"
+#include "sim/contact.h"
+#include "sim/model.h"
+
+enum { SIM_NO_CONTACT = 255 };
+
+/* A pair that overlaps now. */
+typedef struct SimTouching {
+  uint8_t pair;       /* in SimModel.pair */
+  uint8_t contact[2]; /* in SimScratch.contact, or SIM_NO_CONTACT */
+} SimTouching;
+
+/* A thread's working memory: what a step computes anew and nobody needs after it. After a step, tests read the contacts
+ * and joints here. */
+typedef struct SimScratch {
+  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES];
+  SimBox box[SIM_MAX_SHAPES];
+  SimTouching touching[SIM_MAX_PAIRS];
+  int touching_count;
+  SimContact contact[SIM_MAX_CONTACTS];
+  int contact_count;
+  uint8_t order[SIM_MAX_CONTACTS];      /* contacts as the solver takes them */
+  uint8_t group_end[SIM_MAX_CONTACTS];  /* those of a group are applied at once */
+  int order_count, group_count;
+  SimJointStep joint[SIM_MAX_JOINTS];
+} SimScratch;
+
+/* Motors by joint slot, -1..1; thrusters by slot, 0..1. */
+typedef struct SimControl { real motor[SIM_MAX_JOINTS], thruster[SIM_MAX_THRUSTERS]; } SimControl;
+
+/* Boxes are this much larger than the shapes, so that rounding can not hide a touching pair. */
+#define SIM_BOX_MARGIN 1e-3f
+
+SIM_FN SimBox sim_step_circle_box(SimVec centre, real radius) {
+  real reach = radius + SIM_BOX_MARGIN;
+  return (SimBox){centre.x - reach, centre.x + reach, centre.y - reach, centre.y + reach};
+}
+
+/* Corners in the world, and their box. A triangle's spare corner only widens the box. */
+SIM_FN SimBox sim_step_place_polygon(const SimOutline *outline, const SimBody *body, SimVec corner[SIM_VERTICES]) {
+  for (int k = 0; k < SIM_VERTICES; k++) corner[k] = sim_body_to_world(*body, outline->vertex[k]);
+  SimBox box = {corner[0].x, corner[0].x, corner[0].y, corner[0].y};
+  for (int k = 1; k < SIM_VERTICES; k++) {
+    box.left = real_min(box.left, corner[k].x);
+    box.right = real_max(box.right, corner[k].x);
+    box.bottom = real_min(box.bottom, corner[k].y);
+    box.top = real_max(box.top, corner[k].y);
+  }
+  return (SimBox){box.left - SIM_BOX_MARGIN, box.right + SIM_BOX_MARGIN, box.bottom - SIM_BOX_MARGIN,
+                  box.top + SIM_BOX_MARGIN};
+}
+
+/* Places what never moves; once before the first step that uses this scratch with this level. */
+SIM_FN void sim_step_begin_level(const SimModel *model, SimScratch *s) {
+  memcpy(s->corner, model->corner, sizeof s->corner);
+  memcpy(s->box, model->box, sizeof s->box);
+}
+
+SIM_FN void sim_step_place(const SimModel *model, const SimWorld *world, SimScratch *s) {
+  for (int i = 0; i < model->moving_count; i++) {
+    int k = model->moving[i];
+    const SimBody *body = &world->body[k];
+    if (k < model->size.polygons) s->box[k] = sim_step_place_polygon(&model->outline[k], body, s->corner[k]);
+    else s->box[k] = sim_step_circle_box(body->position, model->radius[k]);
+  }
+}
+
+SIM_FN void sim_step_add_contact(const SimModel *model, const SimWorld *world, SimScratch *s, const SimPair *pair,
+                                 const SimManifold *m, int k) {
+  const SimBody *a = &world->body[pair->a], *b = &world->body[pair->b];
+  s->contact[s->contact_count++] = (SimContact){
+    .normal = m->normal, .point = m->point[k], .a_mass = model->mass[pair->a], .b_mass = model->mass[pair->b],
+    .penetration = m->penetration,
+    .restitution_target = sim_contact_restitution(a, b, m->normal, m->point[k], pair->restitution),
+    .friction = pair->friction, .impulse = world->contact_impulse[pair->slot + k],
+    .a = pair->a, .b = pair->b, .forgets = pair->forgets, .slot = (uint16_t)(pair->slot + k),
+  };
+}
+
+/* Whether a pair overlaps; its manifold too where it pushes. */
+SIM_FN mask sim_step_test_pair(const SimModel *model, const SimWorld *world, const SimScratch *s, int kind,
+                               const SimPair *pair, SimManifold *m) {
+  const SimBody *a = &world->body[pair->a], *b = &world->body[pair->b];
+  if (kind == SIM_RR) {
+    SimPolygon p = {&model->outline[pair->a], s->corner[pair->a], *a}, q = {&model->outline[pair->b], s->corner[pair->b], *b};
+    SimOverlap overlap = sim_collide_overlap(&p, &q);
+    if (real_any(overlap.active) && pair->resolved) *m = sim_collide_polygons(&p, &q, &overlap);
+    return overlap.active;
+  }
+  if (kind == SIM_CR) *m = sim_collide_circle_polygon(*a, model->radius[pair->a], *b, &model->outline[pair->b]);
+  else *m = sim_collide_circles(*a, model->radius[pair->a], *b, model->radius[pair->b]);
+  return m->active[0];
+}
+
+/* The solver's order for the overlapping pairs `first`.. of one kind. The reference sorts all n listed pairs, inactive
+ * ones first, and deals them to nb = ceil(n / 16) batches in turn; a batch's contacts are applied at once, batches one
+ * after the other; polygons have their second contacts in a second round. */
+SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
+  int batches = (listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES, active = s->touching_count - first;
+  if (active == 0) return;
+  int lead = (batches - (listed - active) % batches) % batches; /* of the active pairs, the first in batch 0 */
+  for (int round = 0; round < rounds; round++) {
+    for (int batch = 0; batch < batches; batch++) {
+      int begin = s->order_count;
+      for (int r = (lead + batch) % batches; r < active; r += batches) {
+        uint8_t contact = s->touching[first + r].contact[round];
+        if (contact != SIM_NO_CONTACT) s->order[s->order_count++] = contact;
+      }
+      if (s->order_count > begin) s->group_end[s->group_count++] = (uint8_t)s->order_count;
+    }
+  }
+}
+
+/* Finds all overlapping pairs and makes their contacts, in listing order. Gives the reward bits of those pairs. */
+SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScratch *s) {
+  int bits = 0, i = 0;
+  s->touching_count = s->contact_count = s->order_count = s->group_count = 0;
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
+    int first = s->touching_count;
+    for (; i < model->pair_end[kind]; i++) {
+      const SimPair *pair = &model->pair[i];
+      SimManifold m;
+      if (!sim_collide_boxes(s->box[pair->a], s->box[pair->b])) continue;
+      if (!sim_step_test_pair(model, world, s, kind, pair, &m)) continue;
+      bits |= pair->reward;
+      SimTouching *touching = &s->touching[s->touching_count++];
+      *touching = (SimTouching){(uint8_t)i, {SIM_NO_CONTACT, SIM_NO_CONTACT}};
+      for (int k = 0; k < 2 && pair->resolved && m.active[k]; k++) {
+        touching->contact[k] = (uint8_t)s->contact_count;
+        sim_step_add_contact(model, world, s, pair, &m, k);
+      }
+    }
+    sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first, s);
+  }
+  return bits;
+}
+
+SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimControl *control) {
+  real spin[SIM_MAX_JOINTS];
+  for (int i = 0; i < model->joint_count; i++) { /* all motors see the velocities before any of them acts */
+    const SimJointModel *j = &model->joint[i];
+    spin[i] = sim_actuate_motor(j, &world->body[j->a], &world->body[j->b], control->motor[j->slot]);
+  }
+  for (int i = 0; i < model->joint_count; i++) {
+    const SimJointModel *j = &model->joint[i];
+    world->body[j->a].angular_velocity += spin[i] * j->a_mass.inverse_inertia;
+    world->body[j->b].angular_velocity -= spin[i] * j->b_mass.inverse_inertia;
+  }
+  for (int i = 0; i < model->thruster_count; i++) {
+    const SimThrusterModel *t = &model->thruster[i];
+    SimBody *body = &world->body[t->shape];
+    if (control->thruster[t->slot] == 0.0f) continue;
+    SimPush push = sim_actuate_thruster(t, body, control->thruster[t->slot]);
+    body->velocity = sim_vec_add(body->velocity, push.a_velocity);
+    body->angular_velocity += push.a_spin;
+  }
+}
+
+SIM_FN void sim_step_push_a(SimBody *a, const SimPush *push) {
+  a->velocity = sim_vec_add(a->velocity, push->a_velocity);
+  a->angular_velocity += push->a_spin;
+}
+SIM_FN void sim_step_push_b(SimBody *b, const SimPush *push) {
+  b->velocity = sim_vec_add(b->velocity, push->b_velocity);
+  b->angular_velocity += push->b_spin;
+}
+
+/* Impulses do not depend on velocities here, so they may be added one by one. */
+SIM_FN void sim_step_warm_start(const SimModel *model, SimWorld *world, SimScratch *s) {
+  for (int i = 0; i < s->contact_count; i++) {
+    const SimContact *c = &s->contact[i];
+    SimBody *a = &world->body[c->a], *b = &world->body[c->b];
+    SimPush push = sim_contact_warm_start(c, a, b);
+    sim_step_push_a(a, &push);
+    sim_step_push_b(b, &push);
+  }
+  for (int i = 0; i < model->joint_count; i++) {
+    const SimJointModel *j = &model->joint[i];
+    SimBody *a = &world->body[j->a], *b = &world->body[j->b];
+    s->joint[i] = sim_joint_begin(j, a, b, world->joint_impulse[j->slot], world->joint_spin_impulse[j->slot]);
+    SimPush push = sim_joint_warm_start(j, &s->joint[i]);
+    sim_step_push_a(a, &push);
+    sim_step_push_b(b, &push);
+  }
+}
+
+/* The contacts of a batch all see the same velocities; what they give is summed. */
+SIM_FN void sim_step_apply_group(SimWorld *world, SimScratch *s, const uint8_t *lane, int lanes) {
+  SimPush push[SIM_SOLVER_LANES];
+  for (int i = 0; i < lanes; i++) {
+    SimContact *c = &s->contact[lane[i]];
+    push[i] = sim_contact_resolve(c, &world->body[c->a], &world->body[c->b]);
+    if (c->forgets) c->impulse = sim_vec(0.0f, 0.0f);
+  }
+  for (int i = 0; i < lanes; i++) sim_step_push_a(&world->body[s->contact[lane[i]].a], &push[i]);
+  for (int i = 0; i < lanes; i++) sim_step_push_b(&world->body[s->contact[lane[i]].b], &push[i]);
+}
+
+SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s) {
+  for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
+    for (int i = 0; i < model->joint_count; i++) {
+      const SimJointModel *j = &model->joint[i];
+      sim_joint_resolve(j, &s->joint[i], &world->body[j->a], &world->body[j->b]);
+    }
+    for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++])
+      sim_step_apply_group(world, s, s->order + begin, s->group_end[g] - begin);
+  }
+}
+
+/* Keeps the accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
+SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
+  memset(world->contact_impulse, 0, (size_t)model->contacts * sizeof world->contact_impulse[0]);
+  for (int i = 0; i < s->contact_count; i++) world->contact_impulse[s->contact[i].slot] = s->contact[i].impulse;
+  for (int i = 0; i < model->joint_count; i++) {
+    world->joint_impulse[model->joint[i].slot] = s->joint[i].impulse;
+    world->joint_spin_impulse[model->joint[i].slot] = s->joint[i].spin_impulse;
+  }
+}
+
+SIM_FN SimBody sim_step_advance(SimBody body) {
+  body.position = sim_vec_add(body.position, sim_vec_scale(SIM_DT, body.velocity));
+  body.rotation = body.rotation + body.angular_velocity * SIM_DT;
+  body.position.x = real_clip(body.position.x, -SIM_POSITION_MAX, SIM_POSITION_MAX);
+  body.position.y = real_clip(body.position.y, -SIM_POSITION_MAX, SIM_POSITION_MAX);
+  body.velocity.x = real_clip(body.velocity.x, -SIM_VELOCITY_MAX, SIM_VELOCITY_MAX);
+  body.velocity.y = real_clip(body.velocity.y, -SIM_VELOCITY_MAX, SIM_VELOCITY_MAX);
+  body.angular_velocity = real_clip(body.angular_velocity, -SIM_ANGULAR_VELOCITY_MAX, SIM_ANGULAR_VELOCITY_MAX);
+  RealSinCos turn = real_sin_cos(body.rotation);
+  body.sine = turn.sine;
+  body.cosine = turn.cosine;
+  return body;
+}
+
+/* The whole step. Gives the reward bits (SIM_TOUCH, SIM_LAVA) of the pairs that overlapped at its beginning. */
+SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
+  for (int i = 0; i < model->moving_count; i++) {
+    int k = model->moving[i];
+    mask falls = model->mass[k].inverse_mass != 0.0f;
+    SimVec faster = sim_vec_add(world->body[k].velocity, model->gravity_step);
+    world->body[k].velocity = sim_vec_select(falls, faster, world->body[k].velocity);
+  }
+  sim_step_place(model, world, s);
+  int bits = sim_step_collide(model, world, s);
+  sim_step_actuate(model, world, control);
+  sim_step_warm_start(model, world, s);
+  sim_step_solve(model, world, s);
+  sim_step_keep_impulses(model, world, s);
+  for (int i = 0; i < model->moving_count; i++) {
+    int k = model->moving[i];
+    world->body[k] = sim_step_advance(world->body[k]);
+  }
+  return bits;
+}
+
+#endif

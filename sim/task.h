@@ -1,0 +1,86 @@
+/* The task on top of the physics (spec kinetix.md 3.1, 3.2): actions, reward, end of an episode. An environment step is
+ * `frame_skip` physics steps under one action. Resets are the batch's matter (batch_cpu.c). */
+#ifndef SIM_TASK_H
+#define SIM_TASK_H
+#include "sim/step.h"
+
+typedef struct SimTaskRules {
+  int frame_skip, max_steps;
+  real dense_reward;  /* a metre */
+} SimTaskRules;
+
+typedef struct SimTaskResult {
+  real reward;
+  real distance;      /* between green and blue: when the episode was decided, else after the last physics step */
+  bool done, solved, nonfinite;
+} SimTaskResult;
+
+/* Multi-discrete classes to controls: motors 0 +1 -1, thrusters 0 1. Other classes count as 0. */
+SIM_FN SimControl sim_task_control(const SimModel *model, const uint8_t action[SIM_ACTIONS]) {
+  SimControl control = {0};
+  for (int i = 0; i < model->joint_count; i++) {
+    const SimJointModel *j = &model->joint[i];
+    uint8_t class = action[j->binding];
+    control.motor[j->slot] = j->motor_auto || class == 1 ? 1.0f : class == 2 ? -1.0f : 0.0f;
+  }
+  for (int i = 0; i < model->thruster_count; i++) {
+    const SimThrusterModel *t = &model->thruster[i];
+    control.thruster[t->slot] = action[SIM_MOTOR_BINDINGS + t->binding] == 1 ? 1.0f : 0.0f;
+  }
+  return control;
+}
+
+/* Sum over all pairs of a green and a blue shape. */
+SIM_FN real sim_task_distance(const SimModel *model, const SimWorld *world) {
+  real sum = 0.0f;
+  for (int i = 0; i < model->goal_count; i++) {
+    SimVec apart = sim_vec_sub(world->body[model->goal[i][0]].position, world->body[model->goal[i][1]].position);
+    sum += real_sqrt(sim_vec_dot(apart, apart));
+  }
+  return sum;
+}
+
+/* NaN or infinity in what can move. */
+SIM_FN bool sim_task_is_nonfinite(const SimModel *model, const SimWorld *world) {
+  real sum = 0.0f;
+  for (int i = 0; i < model->moving_count; i++) {
+    const SimBody *b = &world->body[model->moving[i]];
+    sum += (b->position.x + b->position.y + b->velocity.x + b->velocity.y + b->angular_velocity + b->rotation) * 0.0f;
+  }
+  for (int i = 0; i < model->joint_count; i++) {
+    SimVec impulse = world->joint_impulse[model->joint[i].slot];
+    sum += (impulse.x + impulse.y + world->joint_spin_impulse[model->joint[i].slot]) * 0.0f;
+  }
+  return real_any(real_is_nan(sum)) != 0;
+}
+
+/* The reward of nearness gained; 0 in the first step of an episode and where distances are not finite. */
+SIM_FN real sim_task_dense_reward(const SimTaskRules *rules, real last_distance, real distance) {
+  real gained = -(distance - last_distance) * rules->dense_reward;
+  mask counts = (last_distance != -1.0f) & (gained - gained == 0.0f);
+  return real_select(counts, gained, 0.0f);
+}
+
+SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *model, SimWorld *world,
+                                   const uint8_t action[SIM_ACTIONS], SimScratch *scratch) {
+  SimControl control = sim_task_control(model, action);
+  SimTaskResult result = {0};
+  bool decided = false;
+  sim_step_begin_level(model, scratch);
+  for (int k = 0; k < rules->frame_skip; k++) {
+    int bits = sim_step(model, world, &control, scratch);
+    if (decided) continue; /* the reference goes on to the end of the frame as well */
+    result.distance = sim_task_distance(model, world);
+    decided = bits != 0;
+    result.solved = bits == SIM_TOUCH;
+    result.reward = bits & SIM_LAVA ? -1.0f : bits ? 1.0f : 0.0f;
+  }
+  world->timestep++;
+  result.nonfinite = sim_task_is_nonfinite(model, world);
+  result.done = decided || result.nonfinite || world->timestep >= rules->max_steps;
+  result.reward += sim_task_dense_reward(rules, world->last_distance, result.distance);
+  world->last_distance = result.done ? -1.0f : result.distance;
+  return result;
+}
+
+#endif

@@ -1,0 +1,9 @@
+/* CRC-32 (IEEE 802.3, as zlib, gzip and Python's binascii.crc32 have it): the checksum of run log lines. */
+#ifndef STORE_CRC32_INTERNAL_H
+#define STORE_CRC32_INTERNAL_H
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t store_crc32(const void *bytes, size_t count);
+
+#endif

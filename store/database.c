@@ -1,0 +1,322 @@
+/* Opening results.db (whose is it, which version, where does it lie), transactions, and what `sweep` records. Rows of run
+ * logs come in through ingest.c; reading is query.c. */
+#include "store/database.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/options.h"
+#include "core/terminal.h"
+#include "store/database_internal.h"
+#include "store/paths.h"
+#include "store/runlog_internal.h"
+#include "store/schema.h"
+
+/* ---- SQL -------------------------------------------------------------------------------------------------------- */
+
+int store_database_execute(StoreDatabase *database, const char *sql) {
+  if (sqlite3_exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK) return CORE_OK;
+  return store_database_error(database, database->read_only ? "read" : "write");
+}
+
+int store_database_prepare(StoreDatabase *database, const char *sql, sqlite3_stmt **statement) {
+  if (*statement) return CORE_OK;
+  if (sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) == SQLITE_OK)
+    return CORE_OK;
+  return store_database_error(database, "read");
+}
+
+int store_database_run(StoreDatabase *database, sqlite3_stmt *statement) {
+  int code = sqlite3_step(statement) == SQLITE_DONE ? CORE_OK : store_database_error(database, "write");
+  sqlite3_reset(statement);
+  return code;
+}
+
+int store_database_int(StoreDatabase *database, const char *sql, int64_t *value) {
+  sqlite3_stmt *statement = NULL;
+  *value = 0;
+  TRY(store_database_prepare(database, sql, &statement));
+  int step = sqlite3_step(statement);
+  int code = CORE_OK;
+  if (step == SQLITE_ROW) *value = sqlite3_column_int64(statement, 0);
+  else if (step != SQLITE_DONE) code = store_database_error(database, "read");
+  sqlite3_finalize(statement);
+  return code;
+}
+
+/* ---- whose file is it ------------------------------------------------------------------------------------------- */
+
+/* *version = 0 for a file that holds nothing yet. */
+static int identify(StoreDatabase *database, int64_t *version) {
+  int64_t application, objects;
+  TRY(store_database_int(database, "PRAGMA application_id", &application));
+  TRY(store_database_int(database, "PRAGMA user_version", version));
+  TRY(store_database_int(database, "SELECT count(*) FROM sqlite_schema", &objects));
+  if (application == 0 && *version == 0 && objects == 0) return CORE_OK;
+  if (application != STORE_SCHEMA_APPLICATION)
+    return core_error(CORE_USAGE, "%s is another program's database; move it away or choose another folder with --root",
+                      database->path);
+  if (*version > STORE_SCHEMA_VERSION)
+    return core_error(CORE_USAGE, "%s was written by a newer version (its schema is %lld, this program knows %d); install "
+                      "that version, or make it anew with: sweep rebuild", database->path, (long long)*version,
+                      STORE_SCHEMA_VERSION);
+  return CORE_OK;
+}
+
+/* ---- schema and migrations -------------------------------------------------------------------------------------- */
+
+/* Rows go to the database by position, so its columns must be those of the list, in that order. An older database lacks
+ * some at the end: they are added. */
+static int match_columns(StoreDatabase *database, const char *table, size_t keys, StoreLogKind kind) {
+  size_t count, at = 0;
+  const StoreLogColumn *columns = store_runlog_columns(kind, &count);
+  CoreText sql = {0};
+  sqlite3_stmt *info = NULL;
+  core_text_appendf(&sql, "SELECT name FROM pragma_table_info('%s') WHERE cid >= %zu ORDER BY cid", table, keys);
+  int code = store_database_prepare(database, sql.data, &info), step = SQLITE_DONE;
+  core_text_clear(&sql);
+  while (code == CORE_OK && (step = sqlite3_step(info)) == SQLITE_ROW) {
+    const char *name = (const char *)sqlite3_column_text(info, 0);
+    if (at == count || !name || strcmp(name, columns[at].name) != 0)
+      code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); make it anew "
+                        "with: sweep rebuild", database->path, name ? name : "", table);
+    at++;
+  }
+  if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
+  sqlite3_finalize(info);
+  for (; code == CORE_OK && at < count; at++)
+    core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s REAL;", table, columns[at].name);
+  if (code == CORE_OK && sql.length) {
+    core_text_append(&sql, store_schema_views);
+    code = store_database_execute(database, sql.data);
+  }
+  core_text_free(&sql);
+  return code;
+}
+
+static int create_schema(StoreDatabase *database) {
+  CoreText sql = {0};
+  char *program = sqlite3_mprintf("%s %s", core_version(), core_commit());
+  char *version = sqlite3_mprintf("INSERT INTO schema_version VALUES(%d, %Q, %.3f)", STORE_SCHEMA_VERSION,
+                                  program ? program : "", core_clock_unix_s());
+  core_text_append(&sql, store_schema_tables);
+  core_text_appendf(&sql, "CREATE TABLE main.iteration_row%s%s%s;", store_schema_iteration_row, store_schema_views,
+                    version ? version : "");
+  core_text_appendf(&sql, "PRAGMA application_id = %d; PRAGMA user_version = %d;", STORE_SCHEMA_APPLICATION,
+                    STORE_SCHEMA_VERSION);
+  int code = store_database_execute(database, sql.data);
+  sqlite3_free(program);
+  sqlite3_free(version);
+  core_text_free(&sql);
+  return code;
+}
+
+/* Version 1 is the first; a later one adds its steps here, each from the version before. */
+static int migrate(StoreDatabase *database) {
+  int64_t version;
+  TRY(store_database_begin(database));
+  int code = identify(database, &version); /* again: another process may have done it meanwhile */
+  if (code == CORE_OK && version == 0) code = create_schema(database);
+  if (code == CORE_OK) code = match_columns(database, "iteration_row", 1, STORE_LOG_STATS);
+  if (code == CORE_OK) code = match_columns(database, "evaluation", 3, STORE_LOG_EVAL);
+  if (code == CORE_OK) code = store_database_commit(database);
+  if (code != CORE_OK) store_database_rollback(database);
+  return code;
+}
+
+/* Does anything have to be written before the file can be used? Keeps opening from taking the write lock. */
+static int needs_migration(StoreDatabase *database, int64_t version, bool *needed) {
+  int64_t columns;
+  *needed = version < STORE_SCHEMA_VERSION;
+  if (*needed) return CORE_OK;
+  TRY(store_database_int(database, "SELECT (SELECT count(*) FROM pragma_table_info('iteration_row'))"
+                         " + (SELECT count(*) FROM pragma_table_info('evaluation'))", &columns));
+  *needed = columns != 1 + STORE_ITERATION_COUNT + 3 + STORE_EVALUATION_COUNT;
+  return CORE_OK;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+/* WAL lets readers and the importer work at the same time, but needs memory shared between all users of the file, which a
+ * network filesystem does not give. */
+static int choose_journal(StoreDatabase *database) {
+  static bool warned;
+  bool network = store_is_network_filesystem(database->path);
+  if (network && !warned)
+    core_warn("%s lies on a network filesystem: only one program at a time can use it", database->path);
+  warned = warned || network;
+  const char *sql = network ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
+  /* The change of mode takes an exclusive lock, for which SQLite does not wait by itself. */
+  double deadline = core_clock_s() + STORE_BUSY_MS / 1000.0;
+  int code;
+  while ((code = sqlite3_exec(database->handle, sql, NULL, NULL, NULL)) != SQLITE_OK) {
+    if ((code & 0xff) != SQLITE_BUSY || core_clock_s() > deadline) return store_database_error(database, "open");
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  }
+  return store_database_execute(database, network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+}
+
+static int connect_file(StoreDatabase *database, const char *name, int flags) {
+  if (sqlite3_open_v2(name, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    return store_database_error(database, "open");
+  sqlite3_busy_timeout(database->handle, STORE_BUSY_MS);
+  sqlite3_extended_result_codes(database->handle, 1);
+  /* The file may be hostile: its schema is not to call functions with effects, and its pages are checked. */
+  sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(database->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  return CORE_OK;
+}
+
+/* For reading a database in WAL mode from a folder that can not be written, SQLite must be promised that nobody else
+ * writes. True only when no WAL is left over; then what stands in the file is all. */
+static int connect_immutable(StoreDatabase *database) {
+  char wal[CORE_PATH_MAX];
+  struct stat status;
+  CoreText uri = {0};
+  TRY(core_files_path(wal, "%s-wal", database->path));
+  if (stat(wal, &status) == 0 && status.st_size > 0) return store_database_error(database, "read");
+  core_text_append(&uri, "file:");
+  for (const char *c = database->path; *c; c++)
+    core_text_appendf(&uri, *c == '%' || *c == '?' || *c == '#' ? "%%%02x" : "%c", (unsigned char)*c);
+  core_text_append(&uri, "?immutable=1");
+  sqlite3_close(database->handle);
+  int code = connect_file(database, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  core_text_free(&uri);
+  return code;
+}
+
+static int open_for_reading(StoreDatabase *database) {
+  int64_t version;
+  TRY(connect_file(database, database->path, SQLITE_OPEN_READONLY));
+  int step = sqlite3_exec(database->handle, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+  if ((step & 0xff) == SQLITE_CANTOPEN || (step & 0xff) == SQLITE_READONLY) TRY(connect_immutable(database));
+  TRY(identify(database, &version));
+  if (version == 0)
+    return core_error(CORE_USAGE, "%s holds no results yet; import them with: sweep status", database->path);
+  return CORE_OK;
+}
+
+static int open_for_writing(StoreDatabase *database) {
+  int64_t version;
+  bool needed;
+  TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  TRY(identify(database, &version));
+  if (sqlite3_db_readonly(database->handle, "main") == 1)
+    return core_error(CORE_FAIL, "%s can only be read; change its permissions, or copy the workspace", database->path);
+  char pragmas[160];
+  snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 512;"
+           "PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);
+  TRY(store_database_execute(database, pragmas));
+  TRY(choose_journal(database));
+  TRY(needs_migration(database, version, &needed));
+  return needed ? migrate(database) : CORE_OK;
+}
+
+int store_database_open(const char *path, bool read_only, StoreDatabase **result) {
+  struct stat status;
+  *result = NULL;
+  bool exists = stat(path, &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) return core_error(CORE_USAGE, "%s is a folder; name a results.db", path);
+  if (exists && !S_ISREG(status.st_mode)) return core_error(CORE_USAGE, "%s is no plain file; name a results.db", path);
+  if (!exists && read_only) return core_error_errno(CORE_USAGE, "cannot open %s", path);
+  StoreDatabase *database = core_memory_zero_allocate(1, sizeof *database);
+  database->read_only = read_only;
+  /* "./" keeps SQLite from giving names like ":memory:" a meaning of their own. */
+  int code = core_files_path(database->path, "%s%s", *path == '/' ? "" : "./", path);
+  if (code == CORE_OK) code = read_only ? open_for_reading(database) : open_for_writing(database);
+  if (code != CORE_OK) {
+    store_database_close(&database);
+    return code;
+  }
+  *result = database;
+  return CORE_OK;
+}
+
+void store_database_close(StoreDatabase **database) {
+  if (!*database) return;
+  sqlite3_finalize((*database)->put_run);
+  sqlite3_finalize((*database)->put_member);
+  sqlite3_close((*database)->handle);
+  free(*database);
+  *database = NULL;
+}
+
+/* ---- transactions ----------------------------------------------------------------------------------------------- */
+
+/* SQLite waits by itself for most locks, but refuses some at once (another connection is recovering the WAL). */
+static int execute_patiently(StoreDatabase *database, const char *sql) {
+  double deadline = core_clock_s() + STORE_BUSY_MS / 1000.0;
+  for (long wait_ns = 1000000;; wait_ns = wait_ns < 200000000 ? 2 * wait_ns : wait_ns) {
+    int code = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK) return CORE_OK;
+    if ((code & 0xff) != SQLITE_BUSY || core_clock_s() >= deadline) return store_database_error(database, "write");
+    nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+  }
+}
+
+int store_database_begin(StoreDatabase *database) { return execute_patiently(database, "BEGIN IMMEDIATE"); }
+
+int store_database_commit(StoreDatabase *database) { return execute_patiently(database, "COMMIT"); }
+
+void store_database_rollback(StoreDatabase *database) {
+  if (!sqlite3_get_autocommit(database->handle)) sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* ---- sweeps and runs -------------------------------------------------------------------------------------------- */
+
+int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text) {
+  sqlite3_stmt *statement = NULL;
+  TRY(core_text_check_name(name, "the sweep's name"));
+  TRY(store_database_prepare(database,
+                             "INSERT INTO sweep(name, ini, created) VALUES(?1, ?2, ?3)"
+                             " ON CONFLICT(name) DO UPDATE SET ini = excluded.ini WHERE ini IS NOT excluded.ini",
+                             &statement));
+  sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+  sqlite3_bind_text(statement, 2, ini_text, -1, SQLITE_STATIC);
+  sqlite3_bind_double(statement, 3, core_clock_unix_s());
+  int code = store_database_run(database, statement);
+  sqlite3_finalize(statement);
+  return code;
+}
+
+int store_database_put_config(StoreDatabase *database, const CoreConfig *config, const char *id) {
+  CoreText json = {0};
+  if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is no run id", id);
+  TRY(store_database_prepare(database,
+                             "INSERT INTO run(id, seed, config, iterations, transitions_total) VALUES(?1, ?2, ?3, ?4, ?5)"
+                             " ON CONFLICT(id) DO UPDATE SET config = excluded.config, seed = excluded.seed"
+                             " WHERE excluded.config IS NOT NULL AND config IS NOT excluded.config",
+                             &database->put_run));
+  sqlite3_stmt *put = database->put_run;
+  sqlite3_clear_bindings(put);
+  sqlite3_bind_text(put, 1, id, -1, SQLITE_STATIC);
+  if (config) {
+    int64_t iterations = core_config_iterations(config);
+    core_config_to_json(config, &json);
+    sqlite3_bind_int64(put, 2, config->train.seed);
+    sqlite3_bind_text(put, 3, json.data, (int)json.length, SQLITE_STATIC);
+    sqlite3_bind_int64(put, 4, iterations);
+    sqlite3_bind_int64(put, 5, iterations * core_config_transitions_per_iteration(config));
+  }
+  int code = store_database_run(database, put);
+  core_text_free(&json);
+  return code;
+}
+
+int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t index, const CoreConfig *config,
+                           const char *id) {
+  TRY(store_database_put_config(database, config, id));
+  TRY(store_database_prepare(database, "INSERT OR REPLACE INTO sweep_run(sweep, idx, run_id) VALUES(?1, ?2, ?3)",
+                             &database->put_member));
+  sqlite3_bind_text(database->put_member, 1, sweep, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(database->put_member, 2, index);
+  sqlite3_bind_text(database->put_member, 3, id, -1, SQLITE_STATIC);
+  return store_database_run(database, database->put_member);
+}

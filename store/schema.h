@@ -1,0 +1,114 @@
+/* results.db's schema, as rows of SQL that database.c executes. The comments inside the SQL stay in the database, so that
+ * `sqlite3 results.db .schema` explains it. The columns of iterations and evaluations come from runlog.h.
+ *
+ * Iterations are kept by an integer (run.key and iteration in one) because that is the fastest thing to append to; the
+ * view `iteration` gives them the run's id. Read with iteration.run_id = run.id; the key is nobody's business. */
+#ifndef STORE_SCHEMA_H
+#define STORE_SCHEMA_H
+#include "store/runlog.h"
+
+enum {
+  STORE_SCHEMA_VERSION = 1,               /* PRAGMA user_version */
+  STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
+  STORE_SCHEMA_PAGE_BYTES = 16384,
+};
+
+#define STORE_SQL_COLUMN(name, unit, comment) "  " #name " REAL,  -- " unit "; " comment "\n"
+#define STORE_SQL_MORE_COLUMN(name, unit, comment) "  , " #name " REAL  -- " unit "; " comment "\n"
+#define STORE_SQL_FROM_DATA(name, unit, comment) ", data." #name " AS " #name
+
+/* What follows "CREATE TABLE <schema>.iteration_row": the importer's staging table is made of the same text, because rows
+ * are handed over by position (bulk.c). */
+static const char store_schema_iteration_row[] =
+  "(\n"
+  "  row INTEGER PRIMARY KEY  -- run.key << 32 | iteration\n"
+  STORE_ITERATION_COLUMNS(STORE_SQL_MORE_COLUMN)
+  ");\n";
+
+static const char store_schema_tables[] =
+  "CREATE TABLE schema_version(  -- one row for each version this file has had\n"
+  "  version INTEGER PRIMARY KEY,\n"
+  "  program TEXT,     -- version and commit of the program that made it so\n"
+  "  applied REAL      -- unix time\n"
+  ");\n"
+  "CREATE TABLE sweep(\n"
+  "  name TEXT PRIMARY KEY,\n"
+  "  ini TEXT,         -- the experiment file\n"
+  "  created REAL      -- unix time\n"
+  ") WITHOUT ROWID;\n"
+  "CREATE TABLE run(\n"
+  "  key INTEGER PRIMARY KEY,\n"
+  "  id TEXT NOT NULL UNIQUE,   -- hash of the configuration; the folder runs/<id>\n"
+  "  seed INTEGER,\n"
+  "  config TEXT,               -- JSON: json_extract(config, '$.ppo.com'); NULL when config.ini can not be read\n"
+  "  status TEXT NOT NULL DEFAULT 'pending',  -- pending running finished failed stopped diverged lost\n"
+  "  attempt INTEGER NOT NULL DEFAULT 0,      -- the latest; 0 = never started\n"
+  "  host TEXT, pid INTEGER, device TEXT, git_commit TEXT,\n"
+  "  started REAL, heartbeat REAL, finished REAL,   -- unix time; of the latest attempt\n"
+  "  iteration INTEGER, iterations INTEGER,         -- done, planned\n"
+  "  transitions INTEGER, transitions_total INTEGER,\n"
+  "  steps_per_second REAL, solve_rate REAL,        -- latest\n"
+  "  train_seconds REAL,                            -- of all attempts\n"
+  "  message TEXT                                   -- the last error\n"
+  ");\n"
+  "CREATE TABLE sweep_run(  -- the members of a sweep: its manifest; a run may belong to several\n"
+  "  sweep TEXT NOT NULL, idx INTEGER NOT NULL, run_id TEXT NOT NULL,\n"
+  "  PRIMARY KEY(sweep, idx)\n"
+  ") WITHOUT ROWID;\n"
+  "CREATE INDEX sweep_run_by_run ON sweep_run(run_id);\n"
+  "CREATE TABLE attempt(  -- one start of the trainer; columns as in run\n"
+  "  run_id TEXT NOT NULL, attempt INTEGER NOT NULL, status TEXT NOT NULL,\n"
+  "  host TEXT, pid INTEGER, device TEXT, git_commit TEXT, started REAL, heartbeat REAL, finished REAL, message TEXT,\n"
+  "  PRIMARY KEY(run_id, attempt)\n"
+  ") WITHOUT ROWID;\n"
+  "CREATE TABLE evaluation(\n"
+  "  run_id TEXT NOT NULL,\n"
+  "  iteration INTEGER NOT NULL,  -- after so many iterations\n"
+  "  level_set TEXT NOT NULL,     -- which levels\n"
+  STORE_EVALUATION_COLUMNS(STORE_SQL_COLUMN)
+  "  PRIMARY KEY(run_id, iteration, level_set)\n"
+  ") WITHOUT ROWID;\n"
+  "CREATE TABLE run_log(  -- how far each run log is imported; committed together with its rows\n"
+  "  run_id TEXT NOT NULL, attempt INTEGER NOT NULL, kind TEXT NOT NULL,\n"
+  "  file TEXT NOT NULL,          -- below the workspace\n"
+  "  offset INTEGER NOT NULL,     -- bytes\n"
+  "  mark INTEGER NOT NULL,       -- CRC-32 of the bytes before the offset: tells growth from replacement\n"
+  "  damage INTEGER NOT NULL,     -- lines that could not be read\n"
+  "  first_damage INTEGER,        -- the first one's number\n"
+  "  PRIMARY KEY(run_id, attempt, kind)\n"
+  ") WITHOUT ROWID;\n"
+  "CREATE TABLE run_import(  -- what the importer saw last, to pass over runs where nothing can have changed\n"
+  "  run INTEGER PRIMARY KEY,     -- run.key\n"
+  "  folder_time INTEGER NOT NULL,  -- of runs/<id>, nanoseconds; 0 = look again\n"
+  "  mark INTEGER NOT NULL        -- CRC-32 of the state\n"
+  ");\n";
+
+/* Made anew with every version. DDR of a run: transitions of the iterations whose KL is known / the sum of their KL. */
+static const char store_schema_views[] =
+  "DROP VIEW IF EXISTS best_solve_rate; DROP VIEW IF EXISTS run_summary; DROP VIEW IF EXISTS run_ddr;\n"
+  "DROP VIEW IF EXISTS iteration;\n"
+  "CREATE VIEW iteration AS  -- one row a run and iteration; units: .schema iteration_row\n"
+  "SELECT run.id AS run_id, data.row & 4294967295 AS iteration"
+  STORE_ITERATION_COLUMNS(STORE_SQL_FROM_DATA)
+  "\n"
+  "FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295;\n"
+  "CREATE VIEW run_ddr AS\n"
+  "SELECT run_id, count(kl) AS iterations, sum(kl) AS kl_sum,\n"
+  "  sum(CASE WHEN kl IS NOT NULL THEN transitions / iteration END) / sum(max(kl, 1e-12)) AS ddr\n"
+  "FROM iteration WHERE iteration > 0 GROUP BY run_id;\n"
+  "CREATE VIEW best_solve_rate AS  -- of the evaluations, by level set, and where it was reached\n"
+  "SELECT e.run_id, e.level_set, max(e.solve_rate) AS solve_rate, e.iteration, e.transitions,\n"
+  "  (SELECT ddr FROM run_ddr WHERE run_ddr.run_id = e.run_id) AS ddr\n"
+  "FROM evaluation AS e WHERE e.solve_rate IS NOT NULL GROUP BY e.run_id, e.level_set;\n"
+  "CREATE VIEW run_summary AS\n"
+  "SELECT run.id AS run_id, run.status, run.seed,\n"
+  "  (SELECT group_concat(sweep, ' ') FROM (SELECT DISTINCT sweep FROM sweep_run WHERE run_id = run.id)) AS sweeps,\n"
+  "  json_extract(config, '$.env.task') AS task, json_extract(config, '$.algo.name') AS algorithm,\n"
+  "  run.iteration, run.iterations, run.transitions,\n"
+  "  (SELECT max(solve_rate) FROM evaluation WHERE run_id = run.id) AS best_solve_rate,\n"
+  "  (SELECT solve_rate FROM evaluation WHERE run_id = run.id ORDER BY iteration DESC LIMIT 1) AS last_solve_rate,\n"
+  "  (SELECT ddr FROM run_ddr WHERE run_id = run.id) AS ddr,\n"
+  "  run.steps_per_second, run.train_seconds, run.attempt, run.host, run.device, run.git_commit, run.message\n"
+  "FROM run;\n";
+
+#endif

@@ -1,0 +1,168 @@
+/* `sweep stop` and `sweep logs`. Stopping never kills: a run finishes its iteration, writes its checkpoint and ends. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/terminal.h"
+#include "store/run.h"
+#include "sweep/commands.h"
+#include "sweep/progress.h"
+#include "sweep/queue.h"
+#include "sweep/sweep.h"
+
+enum { STOP_WAIT_S = 120 };
+
+/* Asks the process that holds this run; only on this host can a process id be trusted. */
+static int stop_run(const char *root, const char *id) {
+  StoreState state;
+  TRY(store_run_state_read(root, id, true, &state));
+  if (state.status != STORE_RUNNING)
+    return core_error(CORE_USAGE, "run %s is not running: it is %s", id, store_status_name(state.status));
+  char host[64];
+  gethostname(host, sizeof host);
+  if (strcmp(host, state.host) != 0)
+    return core_error(CORE_FAIL, "run %s runs on %s; stop it there", id, state.host);
+  if (kill((pid_t)state.pid, SIGTERM) != 0)
+    return core_error_errno(CORE_FAIL, "run %s: can not signal process %lld", id, (long long)state.pid);
+  printf("run %s: told to checkpoint and end\n", id);
+  return CORE_OK;
+}
+
+/* Takes the sweep off the queue and waits until its runs have ended. */
+static int stop_sweep(const char *root, const char *name, bool wait) {
+  bool queued;
+  SweepRequest request;
+  TRY(sweep_queue_read(root, name, &request, &queued));
+  if (!queued) {
+    printf("%s: nothing of it is running or waiting here\n", name);
+    return CORE_OK;
+  }
+  TRY(sweep_queue_remove(root, name));
+  printf("%s: its runs finish their iteration, write their checkpoints and end\n", name);
+  fflush(stdout);
+  const double start = core_clock_s();
+  while (wait && sweep_queue_executor(root)) {
+    SweepProgress progress;
+    TRY(sweep_progress_read(root, name, &progress));
+    const size_t running = progress.count[STORE_RUNNING];
+    sweep_progress_free(&progress);
+    if (running == 0) break;
+    if (core_clock_s() - start > STOP_WAIT_S)
+      return core_error(CORE_FAIL, "%zu runs are still finishing their iteration; sweep status shows when they end", running);
+    usleep(200 * 1000);
+  }
+  if (wait) printf("%s: stopped; sweep submit %s goes on\n", name, name);
+  return CORE_OK;
+}
+
+static int stop_all(const char *root, bool wait) {
+  char **names;
+  size_t count;
+  int code = CORE_OK;
+  TRY(sweep_common_list(root, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    SweepRequest request;
+    bool queued = false;
+    if (code == CORE_OK) code = sweep_queue_read(root, names[i], &request, &queued);
+    if (code == CORE_OK && queued) code = stop_sweep(root, names[i], wait);
+    free(names[i]);
+  }
+  free(names);
+  return code;
+}
+
+static bool is_sweep(const char *root, const char *word) {
+  char path[CORE_PATH_MAX];
+  return store_path_sweep(root, word, "manifest.tsv", path) == CORE_OK && core_files_exists(path);
+}
+
+int sweep_stop(int argc, char **argv) {
+  SweepCommon common = {0};
+  bool help, no_wait = false;
+  const char **operands;
+  size_t count;
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(common),
+                                {"no-wait", 0, CORE_OPTION_FLAG, &no_wait, NULL, "return at once"},
+                                {0}};
+  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
+  int code = CORE_OK;
+  if (help)
+    core_options_help("sweep stop [NAME|RUN]... [options]",
+                      "Stops sweeps (all that are queued, when none is named) or single runs: they finish their iteration, "
+                      "write a checkpoint and end. sweep submit goes on from there.", options);
+  else if ((code = sweep_common_open(&common)) == CORE_OK && count == 0)
+    code = stop_all(common.root, !no_wait);
+  for (size_t i = 0; !help && code == CORE_OK && i < count; i++) {
+    char id[CORE_RUN_ID];
+    if (is_sweep(common.root, operands[i])) code = stop_sweep(common.root, operands[i], !no_wait);
+    else if ((code = sweep_common_run(common.root, operands[i], id)) == CORE_OK) code = stop_run(common.root, id);
+  }
+  sweep_common_close(&common);
+  free(operands);
+  return code;
+}
+
+/* Offset of the last `lines` lines. */
+static long tail_offset(FILE *file, int64_t lines) {
+  fseek(file, 0, SEEK_END);
+  long at = ftell(file);
+  for (int64_t seen = 0; at > 0; at--) {
+    fseek(file, at - 1, SEEK_SET);
+    if (getc(file) == '\n' && seen++ == lines) break;
+  }
+  return at;
+}
+
+static void print_rest(FILE *file) {
+  char buffer[8192];
+  clearerr(file);
+  for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0;) fwrite(buffer, 1, got, stdout);
+  fflush(stdout);
+}
+
+static int show_log(const char *root, const char *id, int64_t lines, bool follow) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_run(root, id, "log.txt", path));
+  FILE *file = fopen(path, "r");
+  if (!file && errno == ENOENT) return core_error(CORE_FAIL, "run %s has no log yet: it has not started", id);
+  if (!file) return core_error_errno(CORE_FAIL, "%s: can not read", path);
+  fseek(file, tail_offset(file, lines), SEEK_SET);
+  print_rest(file);
+  int code = CORE_OK;
+  for (StoreState state = {.status = STORE_RUNNING}; follow && code == CORE_OK && state.status == STORE_RUNNING;) {
+    usleep(300 * 1000);
+    code = store_run_state_read(root, id, true, &state);
+    print_rest(file);
+  }
+  fclose(file);
+  return code;
+}
+
+int sweep_logs(int argc, char **argv) {
+  static const char *const usage = "sweep logs RUN [options]";
+  SweepCommon common = {0};
+  bool help, follow = false;
+  int64_t lines = 50;
+  const char **operands;
+  size_t count;
+  char id[CORE_RUN_ID];
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(common),
+                                {"follow", 'f', CORE_OPTION_FLAG, &follow, NULL, "go on until the run ends"},
+                                {"lines", 'n', CORE_OPTION_INT, &lines, "N", "begin with the last N lines (default: 50)"},
+                                {0}};
+  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
+  int code = CORE_OK;
+  if (help)
+    core_options_help(usage, "Prints a run's own messages. RUN is an id, the beginning of one, or SWEEP/INDEX.", options);
+  else if ((code = sweep_common_operands(usage, count, 1, 1)) == CORE_OK && lines < 0)
+    code = core_error(CORE_USAGE, "--lines %lld: at least 0", (long long)lines);
+  if (!help && code == CORE_OK) code = sweep_common_open(&common);
+  if (!help && code == CORE_OK) code = sweep_common_run(common.root, operands[0], id);
+  if (!help && code == CORE_OK) code = show_log(common.root, id, lines, follow);
+  sweep_common_close(&common);
+  free(operands);
+  return code;
+}

@@ -1,0 +1,270 @@
+/* Starting trainers and judging their ends. The trainer owns its run's folder; the executor writes a run's state only
+ * where the trainer could not (it never started, or was killed). */
+#include "sweep/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/run.h"
+#include "sweep/executor.h"
+#include "sweep/manifest.h"
+#include "sweep/sweep.h"
+
+enum { STARTS_MAX = 3 /* of one run in one session, when it is killed */ };
+
+typedef enum JobPhase { JOB_WAITING, JOB_RUNNING, JOB_ENDED } JobPhase;
+
+typedef struct Job {
+  size_t run;      /* in the grid */
+  pid_t process;
+  int starts;
+  JobPhase phase;
+  bool force;
+} Job;
+
+struct JobSet {
+  const char *root;
+  SweepSpec spec;
+  SweepGrid grid;
+  Job *jobs;       /* [grid.runs] */
+  size_t waiting, running, finished, failed, next;
+  int places, threads;
+  bool stopping;
+};
+
+static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
+
+/* What of the grid is to be done now. */
+static void choose(JobSet *set, const SweepRequest *request) {
+  set->waiting = set->next = 0;
+  for (size_t i = 0; i < set->grid.runs; i++) {
+    Job *job = &set->jobs[i];
+    job->run = i;
+    if (job->phase == JOB_RUNNING) continue;
+    StoreState state;
+    if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK) core_warn("%s", core_error_message());
+    const bool final = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
+    job->force = final && request->force;
+    job->phase = (final && !request->force) || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
+    job->starts = 0;
+    if (job->phase == JOB_WAITING) set->waiting++;
+  }
+  const int cores = sweep_executor_cores();
+  set->places = request->jobs > 0 ? (int)request->jobs : cores;
+  if ((size_t)set->places > set->waiting + set->running) set->places = (int)(set->waiting + set->running);
+  if (set->places < 1) set->places = 1;
+  set->threads = cores / set->places > 0 ? cores / set->places : 1;
+}
+
+static int load(JobSet *set, const char *name) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(set->root, name, "sweep.ini", path));
+  TRY(sweep_spec_read(path, NULL, NULL, 0, &set->spec));
+  const int code = sweep_grid_expand(&set->spec, &set->grid);
+  if (code != CORE_OK) sweep_spec_free(&set->spec);
+  return code;
+}
+
+int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **out) {
+  JobSet *set = core_memory_zero_allocate(1, sizeof *set);
+  set->root = root;
+  const int code = load(set, name);
+  if (code != CORE_OK) {
+    free(set);
+    return code;
+  }
+  set->jobs = core_memory_zero_allocate(set->grid.runs + 1, sizeof *set->jobs);
+  choose(set, request);
+  *out = set;
+  return CORE_OK;
+}
+
+int job_set_reload(JobSet *set, const SweepRequest *request) {
+  JobSet *fresh;
+  TRY(job_set_create(set->root, set->spec.name, request, &fresh));
+  for (size_t i = 0; i < set->grid.runs; i++) { /* what runs goes over, by id */
+    if (set->jobs[i].phase != JOB_RUNNING) continue;
+    for (size_t k = 0; k < fresh->grid.runs; k++) {
+      if (strcmp(fresh->grid.ids[k], set->grid.ids[i]) != 0) continue;
+      if (fresh->jobs[k].phase == JOB_WAITING) fresh->waiting--;
+      const size_t run = fresh->jobs[k].run;
+      fresh->jobs[k] = set->jobs[i];
+      fresh->jobs[k].run = run;
+      fresh->running++;
+    }
+  }
+  fresh->finished = set->finished, fresh->failed = set->failed;
+  JobSet old = *set;
+  *set = *fresh;
+  set->grid.spec = &set->spec;
+  *fresh = old;
+  fresh->grid.spec = &fresh->spec;
+  job_set_destroy(&fresh);
+  return CORE_OK;
+}
+
+void job_set_destroy(JobSet **set) {
+  if (!*set) return;
+  sweep_grid_free(&(*set)->grid);
+  sweep_spec_free(&(*set)->spec);
+  free((*set)->jobs);
+  free(*set);
+  *set = NULL;
+}
+
+const char *job_set_name(const JobSet *set) { return set->spec.name; }
+size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->waiting; }
+size_t job_set_running(const JobSet *set) { return set->running; }
+size_t job_set_finished(const JobSet *set) { return set->finished; }
+size_t job_set_failed(const JobSet *set) { return set->failed; }
+int job_set_places(const JobSet *set) { return set->places; }
+int job_set_threads(const JobSet *set) { return set->threads; }
+
+/* The trainer beside this program; $SWEEP_TRAINER names another one. */
+static int trainer_path(char path[CORE_PATH_MAX]) {
+  const char *given = getenv("SWEEP_TRAINER");
+  if (given && *given) return core_files_path(path, "%s", given);
+  char self[CORE_PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return core_files_path(path, "trainer");
+  self[length] = '\0';
+  *strrchr(self, '/') = '\0';
+  return core_files_path(path, "%s/trainer", self);
+}
+
+/* In the child: its own messages to the run's log, SIGTERM when the executor dies, default signals; never returns. */
+static _Noreturn void become_trainer(char *const arguments[], int log, pid_t executor) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != executor) _exit(CORE_REQUEUE); /* it died before prctl */
+  dup2(log, 1), dup2(log, 2);
+  execvp(arguments[0], arguments);
+  fprintf(stderr, "can not start %s: %s\n", arguments[0], strerror(errno));
+  _exit(127);
+}
+
+static int job_start(JobSet *set, Job *job) {
+  CoreConfig config;
+  char id[CORE_RUN_ID], trainer[CORE_PATH_MAX], file[CORE_PATH_MAX], log_path[CORE_PATH_MAX], threads[64];
+  sweep_grid_config(&set->grid, job->run, &config);
+  TRY(store_run_prepare(set->root, &config, id));
+  TRY(store_path_run(set->root, id, "config.ini", file));
+  TRY(store_path_run(set->root, id, "log.txt", log_path));
+  TRY(trainer_path(trainer));
+  snprintf(threads, sizeof threads, "train.threads=%d", set->threads);
+  const int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (log < 0) return core_error_errno(CORE_FAIL, "%s: can not write", log_path);
+  char *arguments[] = {trainer, "--root", (char *)set->root, "--config", file, "--set", threads, "--quiet",
+                       job->force ? "--force" : "--resume", NULL};
+  const pid_t executor = getpid();
+  job->process = fork();
+  if (job->process == 0) become_trainer(arguments, log, executor);
+  close(log);
+  if (job->process < 0) return core_error_errno(CORE_FAIL, "can not start a process");
+  return CORE_OK;
+}
+
+/* The last line of the run's log that is not blank, without its time stamp and the program's name. */
+static void last_line(const JobSet *set, const Job *job, char *line, size_t capacity) {
+  char path[CORE_PATH_MAX], *data;
+  size_t size;
+  line[0] = '\0';
+  if (store_path_run(set->root, job_id(set, job), "log.txt", path) != CORE_OK) return;
+  if (core_files_read(path, 0, &data, &size) != CORE_OK) return;
+  while (size > 0 && (data[size - 1] == '\n' || data[size - 1] == ' ')) data[--size] = '\0';
+  const char *start = strrchr(data, '\n');
+  start = start ? start + 1 : data;
+  if (strncmp(start, "trainer: ", 9) == 0) start += 9;
+  snprintf(line, capacity, "%s", start);
+  free(data);
+}
+
+/* Writes a failure into a state that the trainer left open. */
+static void record_failure(const JobSet *set, const Job *job, const char *reason) {
+  StoreState state;
+  if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) core_warn("%s", core_error_message());
+  if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_RUNNING) return;
+  char line[256];
+  last_line(set, job, line, sizeof line);
+  state.status = STORE_FAILED;
+  state.finished_unix_s = core_clock_unix_s();
+  snprintf(state.message, sizeof state.message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
+  if (store_run_state_write(set->root, job_id(set, job), &state) != CORE_OK) core_warn("%s", core_error_message());
+}
+
+bool job_set_start_next(JobSet *set) {
+  while (set->next < set->grid.runs && set->jobs[set->next].phase != JOB_WAITING) set->next++;
+  if (set->next == set->grid.runs) {
+    CORE_CHECK(set->waiting == 0);
+    return false;
+  }
+  Job *job = &set->jobs[set->next];
+  set->waiting--;
+  job->starts++;
+  if (job_start(set, job) == CORE_OK) {
+    job->phase = JOB_RUNNING;
+    set->running++;
+    return true;
+  }
+  core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
+  record_failure(set, job, core_error_message());
+  job->phase = JOB_ENDED;
+  set->failed++;
+  return false;
+}
+
+/* Killed from outside: again, unless it keeps happening or we are stopping. */
+static void job_killed(JobSet *set, Job *job, int signal) {
+  char reason[160];
+  snprintf(reason, sizeof reason, "killed by signal %d (%s)%s", signal, strsignal(signal),
+           signal == SIGKILL ? ", perhaps out of memory" : "");
+  core_warn("%s: %s", job_id(set, job), reason);
+  if (job->starts < STARTS_MAX && !set->stopping) {
+    job->phase = JOB_WAITING;
+    job->force = false; /* it has begun: go on, do not start over */
+    set->waiting++;
+    if (set->next > job->run) set->next = job->run;
+    return;
+  }
+  record_failure(set, job, reason);
+  set->failed++;
+}
+
+bool job_set_ended(JobSet *set, pid_t process, int status) {
+  Job *job = NULL;
+  for (size_t i = 0; i < set->grid.runs && !job; i++)
+    if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) job = &set->jobs[i];
+  if (!job) return false;
+  job->phase = JOB_ENDED;
+  set->running--;
+  if (WIFSIGNALED(status)) {
+    job_killed(set, job, WTERMSIG(status));
+    return true;
+  }
+  const int code = WEXITSTATUS(status);
+  if (code == CORE_OK) set->finished++;
+  if (code == CORE_OK || code == CORE_REQUEUE) return true; /* 75: stopped on request, has its checkpoint */
+  set->failed++;
+  char reason[64];
+  snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
+  record_failure(set, job, reason);
+  core_warn("%s: %s", job_id(set, job), reason);
+  return true;
+}
+
+void job_set_stop(JobSet *set) {
+  if (set->stopping) return;
+  set->stopping = true;
+  for (size_t i = 0; i < set->grid.runs; i++)
+    if (set->jobs[i].phase == JOB_RUNNING) kill(set->jobs[i].process, SIGTERM);
+}

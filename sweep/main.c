@@ -1,0 +1,22 @@
+/* The sweep program: a table of subcommands. Each one lies in its own file; see commands.h. */
+#include "core/options.h"
+#include "sweep/commands.h"
+
+int main(int argc, char **argv) {
+  static const char intro[] =
+      "Runs PPO experiments over grids of settings: an experiment file (docs/experiments.md) becomes runs, the runs' logs "
+      "become results.db, and `analyze` draws it.\n\n"
+      "  sweep plan experiments/fig8_ddr.ini --profile demo\n"
+      "  sweep submit experiments/fig8_ddr.ini --profile demo\n"
+      "  sweep status";
+  static const CoreCommand commands[] = {
+    {"plan", "what a file would run, what of it is done, how long the rest takes", sweep_plan},
+    {"submit", "record the runs and start what is missing", sweep_submit},
+    {"status", "progress, time left, failures with their reason", sweep_status},
+    {"stop", "ask runs to save a checkpoint and end", sweep_stop},
+    {"logs", "what a run said", sweep_logs},
+    {"collect", "import new results into results.db", sweep_collect},
+    {"rebuild", "make results.db anew from the run logs", sweep_rebuild},
+    {0}};
+  return core_options_dispatch("sweep", intro, commands, argc, argv);
+}

@@ -1,0 +1,111 @@
+/* `sweep plan`: what a file would run, how much of it is done, how long the rest takes. Reads the workspace, writes
+ * nothing. The counterpart that acts is submit.c. */
+#include "sweep/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "sweep/commands.h"
+#include "sweep/speed.h"
+#include "sweep/sweep.h"
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+/* One run: its state, what is left of it, and how long that takes. */
+static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, size_t run, SweepPlan *plan) {
+  CoreConfig config;
+  StoreState state = {.status = STORE_PENDING};
+  sweep_grid_config(&plan->grid, run, &config);
+  if (has_runs) TRY(store_run_state_read(root, plan->grid.ids[run], true, &state));
+  double planned = (double)core_config_iterations(&config) * (double)core_config_transitions_per_iteration(&config);
+  plan->status[run] = (uint8_t)state.status;
+  plan->count[state.status]++;
+  plan->transitions += planned;
+  if (state.status == STORE_FINISHED || state.status == STORE_DIVERGED) return CORE_OK;
+  double left = fmax(0, planned - (double)state.transitions);
+  plan->to_run++;
+  plan->partly += state.transitions > 0;
+  plan->transitions_left += left;
+  if (!speeds) return CORE_OK;
+  SweepSpeed speed = sweep_speeds_find(speeds, &config);
+  plan->seconds_left += speed.steps_per_second > 0 ? left / speed.steps_per_second : NAN;
+  plan->speed_exact = plan->speed_exact && speed.exact;
+  if (speed.runs > plan->speed_runs) plan->speed_runs = speed.runs;
+  return CORE_OK;
+}
+
+static int add_runs(const char *root, const SweepSpeeds *speeds, SweepPlan *plan) {
+  char path[CORE_PATH_MAX];
+  TRY(core_files_path(path, "%s/runs", root));
+  bool has_runs = core_files_exists(path); /* a fresh workspace needs no look at each run */
+  plan->speed_exact = true;
+  plan->seconds_left = speeds ? 0 : NAN;
+  plan->status = core_memory_allocate(plan->grid.runs * sizeof *plan->status);
+  for (size_t run = 0; run < plan->grid.runs; run++) TRY(add_run(root, speeds, has_runs, run, plan));
+  return CORE_OK;
+}
+
+int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
+  SweepSpeeds *speeds;
+  int code;
+  *plan = (SweepPlan){.spec = spec};
+  TRY(sweep_grid_expand(spec, &plan->grid));
+  TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change, NULL));
+  /* Without a readable database the plan stands all the same; it only has no estimate, and says why. */
+  if (sweep_speeds_load(root, &speeds) != CORE_OK)
+    snprintf(plan->speed_problem, sizeof plan->speed_problem, "%s", core_error_message());
+  code = add_runs(root, speeds, plan);
+  sweep_speeds_destroy(&speeds);
+out:
+  if (code != CORE_OK) sweep_plan_free(plan);
+  return code;
+}
+
+void sweep_plan_free(SweepPlan *plan) {
+  sweep_grid_free(&plan->grid);
+  sweep_manifest_free(&plan->manifest);
+  free(plan->status);
+  *plan = (SweepPlan){0};
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static const char usage[] = "sweep plan FILE|NAME [options]";
+static const char about[] =
+    "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how many "
+    "transitions are left and how long they take at the speed measured so far. Writes and starts nothing. FILE is an "
+    "experiment (docs/experiments.md); NAME a sweep that was submitted.";
+
+int sweep_plan(int argc, char **argv) {
+  SweepCommon common = {0};
+  bool help, json = false, with_runs = false;
+  const CoreOption options[] = {
+    SWEEP_OPTION_PROFILE(common), SWEEP_OPTION_SET(common), SWEEP_OPTION_ROOT(common),
+    {"runs", 0, CORE_OPTION_FLAG, &with_runs, NULL, "list each run with its id, its status and what differs"},
+    {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON instead of tables"},
+    {0}};
+  const char **operands = NULL;
+  size_t count;
+  SweepSpec spec = {0};
+  SweepPlan plan = {0};
+  int code;
+  TRY_GOTO(code, out, core_options_parse(options, argc, argv, &operands, &count, &help));
+  if (help) {
+    core_options_help(usage, about, options);
+    goto out;
+  }
+  TRY_GOTO(code, out, sweep_common_operands(usage, count, 1, 1));
+  TRY_GOTO(code, out, sweep_common_open(&common));
+  TRY_GOTO(code, out, sweep_common_spec(&common, operands[0], &spec));
+  TRY_GOTO(code, out, sweep_plan_make(common.root, &spec, &plan));
+  if (json) sweep_plan_print_json(&plan, with_runs);
+  else sweep_plan_print(&plan, with_runs);
+out:
+  sweep_plan_free(&plan);
+  sweep_spec_free(&spec);
+  sweep_common_close(&common);
+  free(operands);
+  return code;
+}

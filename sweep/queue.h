@@ -1,0 +1,26 @@
+/* What the local executor is asked to do: sweeps/<name>/queued, one small file a sweep, written by `sweep submit`, taken by
+ * the executor, removed when the sweep is done or stopped. The file outlives a crash, so the next submit goes on. */
+#ifndef SWEEP_QUEUE_H
+#define SWEEP_QUEUE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+typedef struct SweepRequest {
+  int64_t jobs;        /* runs at a time; 0 = one a core */
+  bool force;          /* also runs that finished or diverged, as new attempts */
+  int64_t executor;    /* process that took it; 0 = nobody yet */
+} SweepRequest;
+
+int sweep_queue_write(const char *root, const char *name, const SweepRequest *request);
+/* *present = false (and CORE_OK) when the sweep is not queued. */
+int sweep_queue_read(const char *root, const char *name, SweepRequest *request, bool *present);
+int sweep_queue_remove(const char *root, const char *name);
+
+/* The executor's lock in the workspace; held for its lifetime. core_files_lock's rules. */
+int sweep_queue_lock(const char *root, int *fd);
+/* Process id of the executor that lives in this workspace, 0 when none does. */
+int64_t sweep_queue_executor(const char *root);
+
+#endif

@@ -1,0 +1,31 @@
+# Sourced by test scripts: TAP lines, a temporary folder that is removed, and tries of programs.
+tap_count=0 tap_bad=0
+tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/sweep-test.XXXXXX")
+tap_cleanup() { rm -rf "$tap_dir"; }
+trap tap_cleanup EXIT
+
+# tap_result NAME CODE [DETAIL]: code 0 is good
+tap_result() {
+  tap_count=$((tap_count + 1))
+  if [ "$2" -eq 0 ]; then echo "ok $tap_count - $1"; else
+    tap_bad=1; echo "not ok $tap_count - $1"; [ -n "${3:-}" ] && sed 's/^/#   /' <<<"$3"; fi
+  return 0
+}
+tap_skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; }
+
+# tap_run NAME CODE TEXT COMMAND...: the command exits with CODE and its output contains TEXT (a fixed string)
+tap_run() {
+  local name=$1 want=$2 text=$3 out rc; shift 3
+  out=$("$@" 2>&1); rc=$?
+  if [ "$rc" -ne "$want" ]; then tap_result "$name" 1 "exit code $rc, not $want: $out"
+  elif ! grep -qF -- "$text" <<<"$out"; then tap_result "$name" 1 "no '$text' in: $out"
+  else tap_result "$name" 0; fi
+}
+
+# tap_wait SECONDS COMMAND...: until the command succeeds; 1 when it never does
+tap_wait() {
+  local end=$((SECONDS + $1)); shift
+  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.1; done
+}
+
+tap_done() { echo "1..$tap_count"; exit $tap_bad; }

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# The local executor: what happens to a sweep when it, or its trainers, are killed, stopped, or started twice.
+cd "$(dirname "$0")/../.."
+. tests/cli/tap.sh
+export SWEEP_ROOT=$tap_dir/work
+mkdir -p "$SWEEP_ROOT"
+executors() { pgrep -f "sweep submit .*$1" | tr '\n' ' '; }
+cleanup() { sweep stop --root "$SWEEP_ROOT" >/dev/null 2>&1; tap_cleanup; }
+trap cleanup EXIT
+
+experiment() { # name iterations
+  cat >"$tap_dir/$1.ini" <<INI
+[sweep]
+name = $1
+seeds = 2
+[env]
+num = 16
+morphologies = car
+level_count = 8
+[train]
+total_steps = $((16 * 16 * $2))
+[ppo]
+num_steps = 16
+num_minibatches = 4
+epochs = 2
+[net]
+width = 16
+depth = 1
+[eval]
+count = 2
+episodes = 8
+[checkpoint]
+every = 0
+[grid eps]
+ppo.epsilon = 0.1, 0.3
+INI
+}
+sql() { analyze sql "$SWEEP_ROOT/results.db" "$1" 2>/dev/null | tail -n +2; }
+executor_pid() { sed -n 's/^executor=//p' "$SWEEP_ROOT/sweeps/$1/queued" 2>/dev/null; }
+state_of() { sed -n "s/^$2=//p" "$SWEEP_ROOT/runs/$1/state" 2>/dev/null; }
+
+experiment whole 12
+tap_run "submit --wait runs everything" 0 "4 finished" sweep submit "$tap_dir/whole.ini" --wait
+tap_run "submitting again starts nothing" 0 "nothing to start" sweep submit "$tap_dir/whole.ini"
+sweep collect >/dev/null 2>&1
+rows=$(analyze sql "$SWEEP_ROOT/results.db" "SELECT count(*) AS n FROM iteration" | grep -oE '[0-9]+' | tail -1)
+[ "$rows" = 48 ]; tap_result "every iteration of every run is in results.db once" $? "$rows rows, not 48"
+
+# A killed executor takes its trainers with it (they checkpoint); the next submit goes on.
+experiment killed 3000
+sweep submit "$tap_dir/killed.ini" --jobs 2 >/dev/null
+tap_wait 20 sh -c "grep -q '^status=running' $SWEEP_ROOT/runs/*/state"
+sleep 1
+pid=$(executor_pid killed)
+kill -9 "$pid"
+gone() { ! pgrep -f "trainer --root $SWEEP_ROOT" >/dev/null; }
+tap_wait 20 gone; tap_result "trainers end when their executor is killed" $? "$(pgrep -af trainer)"
+tap_run "status says that the executor is gone" 0 "the executor is gone" sweep status killed
+before=$(cat "$SWEEP_ROOT"/runs/*/stats.1.tsv | wc -l)
+tap_run "submit starts a new executor" 0 "started executor" sweep submit "$tap_dir/killed.ini" --jobs 2
+again() { ls "$SWEEP_ROOT"/runs/*/stats.2.tsv >/dev/null 2>&1 && grep -q '^status=running' "$SWEEP_ROOT"/runs/*/state; }
+tap_wait 20 again; tap_result "interrupted runs go on as a second attempt" $?
+after=$(cat "$SWEEP_ROOT"/runs/*/stats.1.tsv | wc -l)
+[ "$before" = "$after" ]; tap_result "what the first attempt logged is untouched" $? "$before then $after lines"
+
+# A second executor does not start: the living one takes the new sweep.
+experiment second 8
+tap_run "a second submit joins the living executor" 0 "added to executor" sweep submit "$tap_dir/second.ini"
+
+# A trainer killed from outside is started again and goes on.
+victim=$(pgrep -f "trainer --root $SWEEP_ROOT" | head -1)
+kill -9 "$victim"
+replaced() { grep -q 'killed by signal 9' "$SWEEP_ROOT/executor.log"; }
+tap_wait 20 replaced; tap_result "a killed trainer is noticed and started again" $?
+
+tap_run "stop ends the sweep with checkpoints" 0 "stopped" sweep stop killed
+sweep status killed >"$tap_dir/out" 2>&1
+grep -q running "$tap_dir/out"; [ $? -ne 0 ]; tap_result "nothing runs after stop" $? "$(cat "$tap_dir/out")"
+ls "$SWEEP_ROOT"/runs/*/ckpt/* >/dev/null 2>&1; tap_result "stopped runs have checkpoints" $?
+tap_run "a stopped sweep goes on where it was" 0 "4 runs to do" sweep submit "$tap_dir/killed.ini"
+sweep stop killed >/dev/null
+done_second() { sweep status second | grep -q '4 finished'; }
+[ -e "$SWEEP_ROOT/sweeps/second/queued" ] || true
+tap_run "the sweep that joined is finished too" 0 "4 finished" sweep submit second --wait
+
+# Failures: a trainer that can not start, a run that fails.
+experiment broken 4
+SWEEP_TRAINER=/nonexistent/trainer tap_run "a trainer that is not there fails the runs with the reason" 1 "can not start" \
+  env SWEEP_TRAINER=/nonexistent/trainer sweep submit "$tap_dir/broken.ini" --set train.seed=0 --wait
+tap_run "--failed lists them" 0 "failed" sweep status broken --failed
+tap_run "the next submit tries them again" 0 "4 finished" sweep submit "$tap_dir/broken.ini" --set ppo.gamma=0.97 --wait
+
+id=$(sed -n '3s/.*\t//p' "$SWEEP_ROOT/sweeps/whole/manifest.tsv")
+tap_run "logs prints a run's messages" 0 "iteration" sweep logs "$id"
+tap_run "logs of an unknown run" 2 "no run" sweep logs ffffffffffffffff
+tap_run "stop of a run that does not run" 2 "is not running" sweep stop "$id"
+tap_run "status --json is JSON" 0 '"finished": 4' sweep status whole --json
+tap_run "force runs finished runs again" 0 "4 finished" sweep submit "$tap_dir/whole.ini" --force --wait
+ls "$SWEEP_ROOT/runs/$id/stats.2.tsv" >/dev/null 2>&1; tap_result "as a second attempt" $?
+tap_done

@@ -1,0 +1,108 @@
+/* golden_ppo DIR [FILE...]: compares the trainer's float32 arithmetic with the PyTorch tensors of every .gold file in DIR
+ * (or of the named ones): losses, all gradients, Adam, the proximal weights, GAE, KL. A file's case is known by the
+ * tensors it holds, its sizes and settings are read from it, so any set in the format can be replayed.
+ * One line a file: values compared, the worst |deviation| / tolerance and its tensor, ok or not ok. Exit status: 0 all
+ * ok, 1 a deviation or a damaged file, 2 wrong use. */
+#include <dirent.h>
+
+#include "tests/golden/golden_ppo_parts.h"
+#include "tests/golden/golden_ppo_update.h"
+
+/* A case and the tensor by which a file is known. */
+typedef struct Case { const char *tensor; void (*run)(Check *check); } Case;
+static const Case cases[] = {
+    {"in/z_behaviour", case_distribution}, {"hp/cases", case_gae},          {"plain/in/advantage", case_advantage_norm},
+    {"in/step0/logp_behaviour", case_update}, {"out/jax_dloss_dlogp", case_ties}, {"out/adam_theta", case_adam},
+    {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
+};
+
+/* What of an update file is not part of the trainer yet, or NULL. */
+static const char *foreign_update(Check *check) {
+  if (!check_has(check, "in/step0/logp_behaviour")) return NULL;
+  if (check_int(check, "hp/head", 0, 2) != 0) return "continuous actions";
+  return check_int(check, "hp/layout", 0, 2) == 0 ? NULL : "actor and critic in one vector";
+}
+
+typedef enum Verdict { VERDICT_OK, VERDICT_BAD, VERDICT_NOT_COVERED } Verdict;
+
+static const Case *case_of(const Check *check) {
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    if (check_has(check, cases[i].tensor)) return &cases[i];
+  return NULL;
+}
+
+/* Runs a file's case; a missing tensor inside it jumps back here. */
+static Verdict run_case(Check *check, const char **foreign) {
+  const Case *const found = case_of(check);
+  *foreign = NULL;
+  if (!found) return VERDICT_NOT_COVERED;
+  if (setjmp(check->give_up)) {
+    snprintf(check->where, sizeof check->where, "%s", core_error_message());
+    return VERDICT_BAD;
+  }
+  *foreign = foreign_update(check);
+  if (*foreign) return VERDICT_NOT_COVERED;
+  found->run(check);
+  return check->values > 0 && check->worst <= 1 ? VERDICT_OK : VERDICT_BAD;
+}
+
+static Verdict run_file(Ops *ops, const char *folder, const char *name) {
+  char path[4096];
+  Check *check = core_memory_zero_allocate(1, sizeof *check);
+  const char *foreign = NULL;
+  Verdict verdict;
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  check->ops = ops;
+  if (gold_open(&check->gold, path) != CORE_OK) {
+    printf("%-28s not ok: %s\n", name, core_error_message());
+    free(check);
+    return VERDICT_BAD;
+  }
+  verdict = run_case(check, &foreign);
+  if (verdict == VERDICT_NOT_COVERED) {
+    printf("%-28s not covered yet%s%s\n", name, foreign ? ": " : "", foreign ? foreign : "");
+  } else {
+    printf("%-28s %8zu values  worst %8.3g of tolerance (%s)  %s%s%s\n", name, check->values, check->worst, check->where,
+           verdict == VERDICT_OK ? "ok" : "not ok", check->left_out ? "; not covered yet: " : "",
+           check->left_out ? check->left_out : "");
+  }
+  for (size_t i = 0; i < check->block_count; i++) free(check->blocks[i]);
+  free(check->blocks);
+  gold_close(&check->gold);
+  free(check);
+  return verdict;
+}
+
+static int is_gold(const struct dirent *entry) {
+  size_t length = strlen(entry->d_name);
+  return length > 5 && strcmp(entry->d_name + length - 5, ".gold") == 0;
+}
+
+int main(int argc, char **argv) {
+  Ops *ops;
+  struct dirent **entries = NULL;
+  int files, bad = 0, good = 0;
+  if (argc < 2 || argv[1][0] == '-') {
+    fprintf(stderr, "usage: golden_ppo DIR [FILE...]\nCompares the trainer with the .gold files of DIR (see the README there).\n");
+    return CORE_USAGE;
+  }
+  if (ops_cpu_create(0, 1 << 17, 4096, &ops) != CORE_OK) {
+    fprintf(stderr, "golden_ppo: %s\n", core_error_message());
+    return CORE_FAIL;
+  }
+  files = argc > 2 ? argc - 2 : scandir(argv[1], &entries, is_gold, alphasort);
+  if (files < 1) {
+    fprintf(stderr, files < 0 ? "golden_ppo: can not read the folder %s\n" : "golden_ppo: no .gold files in %s\n", argv[1]);
+    return CORE_USAGE;
+  }
+  for (int i = 0; i < files; i++) {
+    Verdict verdict = run_file(ops, argv[1], entries ? entries[i]->d_name : argv[2 + i]);
+    bad += verdict == VERDICT_BAD;
+    good += verdict == VERDICT_OK;
+    if (entries) free(entries[i]);
+  }
+  free(entries);
+  printf("%d files ok, %d not ok, %d not covered yet\n", good, bad, files - good - bad);
+  ops_destroy(&ops);
+  return bad ? CORE_FAIL : CORE_OK;
+}

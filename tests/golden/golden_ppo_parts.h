@@ -1,0 +1,385 @@
+/* Golden cases of single parts: distributions, GAE, standardisation, ties of the clip, Adam, layouts, moments. */
+#ifndef TESTS_GOLDEN_PPO_PARTS_H
+#define TESTS_GOLDEN_PPO_PARTS_H
+#include "tests/golden/golden_check.h"
+#include "trainer/advantage.h"
+#include "trainer/estimators.h"
+#include "trainer/minibatch.h"
+#include "trainer/network.h"
+#include "trainer/optimizer.h"
+
+/* -------- distributions -------------------------------------------------------------------------------------- */
+
+/* d logp / d z and d H / d z through the loss: at ratio 1 with A = -1 and no entropy the loss's gradient is that of logp
+ * over the rows; with A = 0 and coefficient 1 it is minus that of the mean entropy. */
+static void distribution_gradients(Check *check, const OpsHead *head, const float *z, const uint8_t *action,
+                                   const float *logp, size_t rows) {
+  size_t n = rows * (size_t)head->logits;
+  float *advantage = check_floats(check, rows), *gradient = check_floats(check, n);
+  OpsPolicySums sums;
+  for (int entropy = 0; entropy < 2; entropy++) {
+    for (size_t r = 0; r < rows; r++) advantage[r] = entropy ? 0 : -1;
+    check->ops->policy_loss(check->ops, head, z, action, logp, NULL, advantage, (int)rows, INFINITY, entropy, gradient, &sums);
+    for (size_t i = 0; i < n; i++) gradient[i] *= entropy ? -(float)rows : (float)rows;
+    check_singles(check, "", entropy ? "dentropy_dz" : "dlogp_dz", CHECK_SINGLE, gradient, n);
+  }
+}
+
+static void case_distribution(Check *check) {
+  OpsHead head = check_head(check);
+  size_t n = 0, rows, actions;
+  float *p = check_input_float(check, "in/z_behaviour", &n), *q = check_input_float(check, "in/z_new", &n);
+  rows = n / (size_t)head.logits;
+  actions = rows * (size_t)head.factors;
+  uint8_t *action = check_input_bytes(check, "in/action", &actions, OPS_LOGITS_MAX);
+  for (size_t i = 0; i < actions; i++)
+    if (action[i] >= head.size[i % (size_t)head.factors]) check_give_up(check, "in/action is not in its factor");
+  float *logp_p = check_floats(check, rows), *logp_q = check_floats(check, rows), *unused = check_floats(check, n);
+  double *kl = check_memory(check, rows * sizeof(double)), *reverse = check_memory(check, rows * sizeof(double));
+  float *entropy_p = check_floats(check, rows), *entropy_q = check_floats(check, rows);
+  float *k1 = check_floats(check, rows), *k3 = check_floats(check, rows), zero = 0;
+  Ops *ops = check->ops;
+  ops->policy_logp(ops, &head, p, action, logp_p, (int)rows);
+  ops->policy_logp(ops, &head, q, action, logp_q, (int)rows);
+  for (size_t r = 0; r < rows; r++) {
+    size_t at = r * (size_t)head.logits;
+    const uint8_t *row_action = action + r * (size_t)head.factors;
+    OpsPolicySums of_p, of_q;
+    ops->policy_kl(ops, &head, p + at, q + at, 1, &kl[r], &reverse[r]);
+    ops->policy_loss(ops, &head, p + at, row_action, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_p);
+    ops->policy_loss(ops, &head, q + at, row_action, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_q);
+    entropy_p[r] = (float)of_p.entropy, entropy_q[r] = (float)of_q.entropy, k1[r] = (float)of_q.k1, k3[r] = (float)of_q.k3;
+  }
+  check_singles(check, "", "logp_behaviour", CHECK_SINGLE, logp_p, rows);
+  check_singles(check, "", "logp_new", CHECK_SINGLE, logp_q, rows);
+  check_singles(check, "", "entropy_behaviour", CHECK_SINGLE, entropy_p, rows);
+  check_singles(check, "", "entropy_new", CHECK_SINGLE, entropy_q, rows);
+  check_doubles(check, "", "kl_behaviour_new", CHECK_DOUBLE, kl, rows);
+  check_doubles(check, "", "kl_new_behaviour", CHECK_DOUBLE, reverse, rows);
+  check_singles(check, "", "k1", CHECK_SINGLE, k1, rows);
+  check_singles(check, "", "k3", CHECK_SINGLE, k3, rows);
+  distribution_gradients(check, &head, q, action, logp_q, rows);
+  check->left_out = "gradients of the KL, k2";
+}
+
+/* -------- advantages ----------------------------------------------------------------------------------------- */
+
+static void gae_one(Check *check, const char *prefix) {
+  const GoldEntry *shape = check_entry(check, check_name(check, prefix, "in/reward"));
+  size_t n = 0, steps = (size_t)shape->dimension[0], worlds = (size_t)shape->dimension[1];
+  float *reward = check_input_float(check, check_name(check, prefix, "in/reward"), &n);
+  float *value = check_input_float(check, check_name(check, prefix, "in/value"), &n);
+  float *next_value = check_input_float(check, check_name(check, prefix, "in/next_value"), &n);
+  uint8_t *done = check_input_bytes(check, check_name(check, prefix, "in/done"), &n, 2);
+  uint8_t *truncated = check_input_bytes(check, check_name(check, prefix, "in/truncated"), &n, 2);
+  if (n == 0 || n != steps * worlds) check_give_up(check, "%sin/reward is not a matrix", prefix);
+  AdvantageRule rule = {check_real(check, check_name(check, prefix, "hp/gamma")), check_real(check, check_name(check, prefix, "hp/lam")),
+                        check_real(check, check_name(check, prefix, "hp/reward_scale"))};
+  float *values = check_floats(check, n + worlds), *advantage = check_floats(check, n), *target = check_floats(check, n);
+  memcpy(values, value, n * sizeof(float));
+  memcpy(values + n, next_value + n - worlds, worlds * sizeof(float));
+  advantage_estimate(check->ops, rule, reward, values, done, truncated, next_value, (int)steps, (int)worlds, advantage, target);
+  check_singles(check, prefix, "advantage", CHECK_SINGLE, advantage, n);
+  check_singles(check, prefix, "target", CHECK_SINGLE, target, n);
+  advantage_standardise(check->ops, ADVANTAGE_STOIX_BATCH, advantage, n, NULL);
+  check_singles(check, prefix, "advantage_stoix", CHECK_SINGLE, advantage, n);
+}
+
+/* The prefixes of a file's sub-cases are what stands before "in/reward". */
+static void case_gae(Check *check) {
+  int cases = 0;
+  for (uint32_t i = 0; i < check->gold.count; i++) {
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "%s", check->gold.entry[i].name);
+    char *end = strstr(prefix, "in/reward");
+    if (!end) continue;
+    *end = '\0';
+    gae_one(check, check_name(check, prefix, ""));
+    cases++;
+  }
+  if (cases != check_int(check, "hp/cases", 1, 10000)) check_give_up(check, "hp/cases does not agree with the file");
+  check->left_out = "one-step SAPG return, PQN lambda-target";
+}
+
+static void case_advantage_norm(Check *check) {
+  static const struct { const char *name; AdvantageNorm norm; int by_minibatch; } rules[] = {
+      {"stoix_batch", ADVANTAGE_STOIX_BATCH, 0},
+      {"kinetix_minibatch", ADVANTAGE_KINETIX_MINIBATCH, 1},
+      {"cleanrl_minibatch", ADVANTAGE_CLEANRL_MINIBATCH, 1}};
+  static const char *const sets[] = {"plain/", "offset/", "constant/"};
+  size_t parts = (size_t)check_int(check, "hp/num_minibatches", 1, 1 << 20);
+  for (int set = 0; set < 3; set++)
+    for (int r = 0; r < 3; r++) {
+      size_t n = 0;
+      float *advantage = check_input_float(check, check_name(check, sets[set], "in/advantage"), &n);
+      size_t size = rules[r].by_minibatch ? n / parts : n;
+      for (size_t first = 0; size > 0 && first + size <= n; first += size)
+        advantage_standardise(check->ops, rules[r].norm, advantage + first, size, NULL);
+      check_singles(check, sets[set], rules[r].name, CHECK_STABLE, advantage, n);
+    }
+  check->left_out = "EWMA of advantage moments";
+}
+
+/* -------- ties of the clip ----------------------------------------------------------------------------------- */
+
+/* A behaviour log-probability from which the loss recovers `ratio` exactly: its neighbours are tried, since a rounded
+ * logarithm need not come back to the bound. */
+static float behaviour_of_ratio(Check *check, const OpsHead *head, const float *z, const uint8_t *action, float logp, double ratio) {
+  float behaviour = logp - (float)log(ratio), one = 1, unused[2];
+  OpsPolicySums sums;
+  for (int distance = 0; distance < 64; distance++)
+    for (int side = -1; side <= 1; side += 2) {
+      float candidate = behaviour;
+      for (int i = 0; i < distance; i++) candidate = nextafterf(candidate, side * INFINITY);
+      check->ops->policy_loss(check->ops, head, z, action, &candidate, NULL, &one, 1, INFINITY, 0, unused, &sums);
+      if (-sums.loss == ratio) return candidate;
+    }
+  check_give_up(check, "no log-probability gives a ratio of exactly %g", ratio);
+}
+
+static void case_ties(Check *check) {
+  OpsHead head = {.factors = 1, .logits = 2, .size = {2}};
+  float z[2] = {0, 0}, logp, gradient[2];
+  uint8_t action = 0;
+  size_t n = 0;
+  float *advantage = check_input_float(check, "in/advantage", &n);
+  double *ratio = check_input(check, "in/ratio", &n), *epsilon = check_input(check, "in/eps", &n);
+  double *slope = check_memory(check, n * sizeof(double));
+  check->ops->policy_logp(check->ops, &head, z, &action, &logp, 1);
+  for (size_t i = 0; i < n; i++) {
+    OpsPolicySums sums;
+    float behaviour = behaviour_of_ratio(check, &head, z, &action, logp, ratio[i]);
+    check->ops->policy_loss(check->ops, &head, z, &action, &behaviour, NULL, advantage + i, 1, epsilon[i], 0, gradient, &sums);
+    slope[i] = 2 * (double)gradient[0]; /* d logp / d z_0 = 1 - p_0 = 1/2 */
+  }
+  check_doubles(check, "", "jax_dloss_dlogp", CHECK_SINGLE, slope, n);
+}
+
+/* -------- Adam ----------------------------------------------------------------------------------------------- */
+
+static void case_adam(Check *check) {
+  size_t n = 0, all = 0;
+  float *theta = check_input_float(check, "in/theta", &n), *gradient = check_input_float(check, "in/grad", &all);
+  size_t steps = n ? all / n : 0;
+  float *m = check_floats(check, n), *v = check_floats(check, n), *path = check_floats(check, all);
+  double rate = check_real(check, "hp/lr"), beta1 = check_real(check, "hp/beta1"), beta2 = check_real(check, "hp/beta2");
+  double epsilon = check_real(check, "hp/adam_eps"), total = check_real(check, "hp/total");
+  for (size_t step = 0; step < steps; step++) {
+    check->ops->adam(check->ops, theta, gradient + step * n, m, v, n, 1, rate * (1 - (double)step / total), beta1, beta2, epsilon,
+                     (int64_t)step + 1);
+    memcpy(path + step * n, theta, n * sizeof(float));
+  }
+  check_singles(check, "", "adam_theta", CHECK_SINGLE, path, all);
+  check->left_out = "RAdam";
+}
+
+/* -------- layouts -------------------------------------------------------------------------------------------- */
+
+static void layout_orthogonal(Check *check) {
+  for (int i = 0;; i++) {
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "orthogonal/%d/", i);
+    if (!check_has(check, check_name(check, prefix, "in/gaussian"))) return;
+    const GoldEntry *shape = check_entry(check, check_name(check, prefix, "out/kernel"));
+    size_t n = 0;
+    double *gaussian = check_input(check, check_name(check, prefix, "in/gaussian"), &n);
+    if (shape->dimensions != 2 || gold_elements(shape) != n) check_give_up(check, "%sout/kernel is not of the Gaussian's size", prefix);
+    float *kernel = check_floats(check, n);
+    network_orthogonal(gaussian, (int)shape->dimension[0], (int)shape->dimension[1], sqrt(2), kernel);
+    check_singles(check, prefix, "kernel", CHECK_STABLE, kernel, n);
+  }
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Rows of every minibatch that minibatch_gather takes under a given permutation. Whole environments may stand in any
+ * order inside their minibatch: there both sides are sorted. */
+static void layout_minibatches(Check *check, const char *permutations, const char *expected, MinibatchBy by) {
+  int steps = check_int(check, "minibatch/hp/K", 1, 4096), worlds = check_int(check, "minibatch/hp/N", 1, 4096);
+  int parts = check_int(check, "minibatch/hp/M", 1, steps * worlds);
+  size_t total = (size_t)steps * (size_t)worlds, rows = total / (size_t)parts, all = 0, most = total;
+  double *order = check_input(check, permutations, &all);
+  size_t length = by == MINIBATCH_TRANSITIONS ? total : (size_t)worlds, epochs = all / length;
+  uint8_t *actions = check_memory(check, total);
+  float *zeros = check_floats(check, total);
+  Rollout rollout = {.steps = steps, .worlds = worlds, .features = 1, .head = {.factors = 1, .logits = 2, .size = {2}},
+                     .observations = zeros, .values = zeros, .logp = zeros, .actions = actions};
+  Minibatch minibatch = {.rows = (int)rows, .by = by, .order = check_memory(check, total * 4), .index = check_memory(check, most * 4),
+                         .observations = check_floats(check, rows), .actions = check_memory(check, rows), .logp = check_floats(check, rows),
+                         .values = check_floats(check, rows), .advantages = check_floats(check, rows), .targets = check_floats(check, rows)};
+  double *index = check_memory(check, epochs * total * sizeof(double));
+  for (size_t epoch = 0; epoch < epochs; epoch++) {
+    for (size_t i = 0; i < length; i++) {
+      if (!(order[epoch * length + i] >= 0 && order[epoch * length + i] < (double)length)) check_give_up(check, "%s is no permutation", permutations);
+      minibatch.order[i] = (uint32_t)order[epoch * length + i];
+    }
+    for (int m = 0; m < parts; m++) {
+      double *part = index + epoch * total + (size_t)m * rows;
+      minibatch_gather(&minibatch, check->ops, &rollout, zeros, zeros, m);
+      for (size_t r = 0; r < rows; r++) part[r] = minibatch.index[r];
+      if (by == MINIBATCH_ENVIRONMENTS) qsort(part, rows, sizeof *part, ascending);
+    }
+  }
+  if (by == MINIBATCH_TRANSITIONS) {
+    check_doubles(check, "minibatch/", expected, CHECK_DOUBLE, index, epochs * total);
+    return;
+  }
+  size_t n = epochs * total;
+  double *truth = check_input(check, check_name(check, "minibatch/out/", expected), &n);
+  for (size_t first = 0; first < n; first += rows) qsort(truth + first, rows, sizeof *truth, ascending);
+  for (size_t i = 0; i < n; i++)
+    if (truth[i] != index[i]) check_note(check, INFINITY, "minibatch/", expected, i);
+  check->values += n;
+}
+
+static void case_layout(Check *check) {
+  layout_orthogonal(check);
+  layout_minibatches(check, "minibatch/in/permutation_transitions", "transitions", MINIBATCH_TRANSITIONS);
+  layout_minibatches(check, "minibatch/in/permutation_envs", "envs", MINIBATCH_ENVIRONMENTS);
+  check->left_out = "sequence minibatches, running observation statistics, noisy convex example";
+}
+
+/* -------- moments and estimators ----------------------------------------------------------------------------- */
+
+static void record(const Moments *moments, double *five) {
+  five[0] = moments->n, five[1] = moments->mean, five[2] = moments->m2, five[3] = moments->m3, five[4] = moments->m4;
+}
+
+/* Each number of a record has its own scale (a count, a mean, sums of powers), so each is compared alone; the tolerance
+ * allows for the spread and size of the data, which bound the rounding of a sum. */
+static void compare_record(Check *check, const char *name, const Moments *ours, const double *truth, double largest) {
+  double five[5], sigma = truth[0] > 0 ? sqrt(truth[2] / truth[0]) : 0, reach = fmax(sigma, 1e-6 * largest), power = 1;
+  record(ours, five);
+  for (int i = 0; i < 5; i++) {
+    double scale = i == 0 ? truth[0] : i == 1 ? fmax(fabs(truth[1]), reach) : truth[0] * power;
+    double off = fabs(five[i] - truth[i]), share = off == 0 ? 0 : off / (1e-10 * fmax(scale, fabs(truth[i])));
+    if (i >= 1) power *= reach;
+    check_note(check, share, "", name, (size_t)i);
+  }
+  check->values += 5;
+}
+
+static void moments_sets(Check *check) {
+  static const char *const sets[] = {"moments/plain/", "moments/offset/", "moments/skew/", "moments/constant/"};
+  size_t parts = 0;
+  double *sizes = check_input(check, "moments/hp/parts", &parts);
+  for (int set = 0; set < 4; set++) {
+    size_t n = 0, records = 5 * parts, five = 5, at = 0;
+    double *x = check_input(check, check_name(check, sets[set], "in/x"), &n), largest = 0;
+    double *truth = check_input(check, check_name(check, sets[set], "out/parts"), &records);
+    double *whole = check_input(check, check_name(check, sets[set], "out/all"), &five);
+    Moments all = {0};
+    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
+    for (size_t part = 0; part < parts; part++) {
+      Moments one = {0};
+      for (double i = 0; i < sizes[part] && at < n; i++) moments_add(&one, x[at++]);
+      compare_record(check, check_name(check, sets[set], "parts"), &one, truth + 5 * part, largest);
+      moments_merge(&all, &one);
+    }
+    compare_record(check, check_name(check, sets[set], "all"), &all, whole, largest);
+  }
+}
+
+static void moments_ess(Check *check) {
+  static const char *const sets[] = {"ess/small/", "ess/wide/", "ess/huge/", "ess/equal/", "ess/neg_inf/"};
+  for (int set = 0; set < 5; set++) {
+    size_t n = 0;
+    double *l = check_input(check, check_name(check, sets[set], "in/l"), &n);
+    LogSum half[2][2] = {{log_sum_empty(), log_sum_empty()}, {log_sum_empty(), log_sum_empty()}};
+    for (size_t i = 0; i < n; i++) { /* two records, merged below */
+      log_sum_add(&half[i % 2][0], l[i]);
+      log_sum_add(&half[i % 2][1], 2 * l[i]);
+    }
+    log_sum_merge(&half[0][0], &half[1][0]);
+    log_sum_merge(&half[0][1], &half[1][1]);
+    double ess = estimators_ess(&half[0][0], &half[0][1]);
+    check_scalar(check, sets[set], "lse", CHECK_DOUBLE, log_sum_value(&half[0][0]));
+    check_scalar(check, sets[set], "lse2", CHECK_DOUBLE, log_sum_value(&half[0][1]));
+    check_scalar(check, sets[set], "ess", CHECK_DOUBLE, ess);
+    check_scalar(check, sets[set], "ess_percent", CHECK_DOUBLE, 100 * ess / (double)n);
+  }
+}
+
+/* A head of one category has logp = 0 exactly, so logp_behaviour = -l gives the loss exactly the file's l. */
+static void moments_kl(Check *check) {
+  OpsHead head = {.factors = 1, .logits = 1, .size = {1}};
+  size_t n = 0;
+  float *l = check_input_float(check, "kl_estimators/in/l", &n), *proximal = check_input_float(check, "kl_estimators/in/l_proximal", &n);
+  float *advantage = check_input_float(check, "kl_estimators/in/advantage", &n);
+  float *zeros = check_floats(check, n), *unused = check_floats(check, n), *k1 = check_floats(check, n), *k3 = check_floats(check, n);
+  uint8_t *action = check_memory(check, n);
+  double epsilon = check_real(check, "kl_estimators/hp/eps"), rows = (double)n;
+  OpsPolicySums sums;
+  Ops *ops = check->ops;
+  for (size_t i = 0; i < n; i++) l[i] = -l[i], proximal[i] = -proximal[i];
+  for (size_t i = 0; i < n; i++) {
+    ops->policy_loss(ops, &head, zeros + i, action + i, l + i, NULL, advantage + i, 1, epsilon, 0, unused, &sums);
+    k1[i] = (float)sums.k1, k3[i] = (float)sums.k3;
+  }
+  check_singles(check, "kl_estimators/", "k1", CHECK_SINGLE, k1, n);
+  check_singles(check, "kl_estimators/", "k3", CHECK_SINGLE, k3, n);
+  ops->policy_loss(ops, &head, zeros, action, l, NULL, advantage, (int)n, epsilon, 0, unused, &sums);
+  check_scalar(check, "kl_estimators/", "mean_k1", CHECK_SINGLE, sums.k1 / rows);
+  check_scalar(check, "kl_estimators/", "mean_k3", CHECK_SINGLE, sums.k3 / rows);
+  check_scalar(check, "kl_estimators/", "clip_fraction", CHECK_SINGLE, sums.clipped / rows);
+  ops->policy_loss(ops, &head, zeros, action, l, proximal, advantage, (int)n, epsilon, 0, unused, &sums);
+  check_scalar(check, "kl_estimators/", "clip_fraction_proximal", CHECK_SINGLE, sums.clipped / rows);
+}
+
+static void moments_ratios(Check *check) {
+  static const char *const sets[] = {"ev/good/", "ev/bad/", "ev/constant_target/"};
+  size_t n = 0;
+  double *kl = check_input(check, "ddr/in/kl", &n), *transitions = check_input(check, "ddr/in/transitions", &n);
+  double *ddr = check_memory(check, n * sizeof(double)), sum_kl = 0, sum_transitions = 0;
+  for (size_t i = 0; i < n; i++) {
+    ddr[i] = estimators_ddr(transitions[i], kl[i]);
+    sum_kl += estimators_guard_kl(kl[i]);
+    sum_transitions += transitions[i];
+  }
+  check_doubles(check, "ddr/", "per_iteration", CHECK_DOUBLE, ddr, n);
+  check_scalar(check, "ddr/", "run", CHECK_DOUBLE, estimators_ddr(sum_transitions, sum_kl));
+  for (int set = 0; set < 3; set++) {
+    size_t count = 0;
+    double *target = check_input(check, check_name(check, sets[set], "in/target"), &count);
+    double *value = check_input(check, check_name(check, sets[set], "in/value"), &count);
+    Moments targets = {0}, residuals = {0};
+    for (size_t i = 0; i < count; i++) {
+      moments_add(&targets, target[i]);
+      moments_add(&residuals, target[i] - value[i]);
+    }
+    check_scalar(check, sets[set], "explained_variance", CHECK_DOUBLE, estimators_explained_variance(&targets, &residuals));
+  }
+}
+
+static void moments_gradients(Check *check) {
+  static const char *const sets[] = {"kurtosis/normal/", "kurtosis/sparse/", "kurtosis/constant/"};
+  for (int set = 0; set < 3; set++) {
+    size_t n = 0, zeros = 0;
+    float *gradient = check_input_float(check, check_name(check, sets[set], "in/grad"), &n);
+    Moments all = {0}, nonzero = {0};
+    for (size_t i = 0; i < n; i++) {
+      double magnitude = log(fabs((double)gradient[i]) + 1e-8);
+      moments_add(&all, magnitude);
+      if (gradient[i] != 0) moments_add(&nonzero, magnitude);
+      else zeros++;
+    }
+    check_scalar(check, sets[set], "all", CHECK_DOUBLE, moments_kurtosis(&all));
+    check_scalar(check, sets[set], "nonzero", CHECK_DOUBLE, moments_kurtosis(&nonzero));
+    check_scalar(check, sets[set], "zero_fraction", CHECK_DOUBLE, (double)zeros / (double)n);
+    check_scalar(check, sets[set], "grad_norm", CHECK_DOUBLE, sqrt(check->ops->norm_squared(check->ops, gradient, n)));
+  }
+}
+
+static void case_moments(Check *check) {
+  moments_sets(check);
+  moments_ess(check);
+  moments_kl(check);
+  moments_ratios(check);
+  moments_gradients(check);
+  check->left_out = "k2, zero-gradient fraction, median DDR";
+}
+
+#endif

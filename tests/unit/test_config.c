@@ -1,0 +1,392 @@
+/* core/config: the table, values from text and files, errors, canonical text, ids, JSON. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "core/files.h"
+#include "core/random.h"
+
+/* Run ids count only what differs from these: a change here gives old ids to runs with other settings. A new row may be
+ * added; no line may change. */
+static const char *const pinned_defaults[][2] = {
+  {"env.task", "loco512"}, {"env.num", "2048"}, {"env.morphologies", "public"}, {"env.difficulty", "all"},
+  {"env.level_count", "512"}, {"env.levels", ""}, {"env.frame_skip", "2"}, {"env.max_steps", "256"},
+  {"env.dense_reward", "0.2"}, {"env.pad_writes_zero", "no"},
+  {"train.seed", "0"}, {"train.total_steps", "100000000"}, {"train.device", "auto"}, {"train.precision", "float32"},
+  {"train.threads", "0"},
+  {"algo.name", "ppo"},
+  {"ppo.num_steps", "256"}, {"ppo.num_minibatches", "32"}, {"ppo.epochs", "8"}, {"ppo.epsilon", "0.2"}, {"ppo.com", "64"},
+  {"ppo.ewma_rule", "plain"}, {"ppo.learning_rate", "0.0003"}, {"ppo.lr_schedule", "constant"}, {"ppo.gamma", "0.995"},
+  {"ppo.gae_lambda", "0.9"}, {"ppo.entropy_coef", "0.01"}, {"ppo.value_coef", "0.5"}, {"ppo.clip_value", "yes"},
+  {"ppo.max_grad_norm", "0.5"}, {"ppo.normalize_advantage", "batch"}, {"ppo.minibatch_by", "transitions"},
+  {"ppo.adam_beta1", "0.9"}, {"ppo.adam_beta2", "0.999"}, {"ppo.adam_epsilon", "1e-5"},
+  {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
+  {"eval.count", "20"}, {"eval.episodes", "512"},
+  {"metrics.every", "1"}, {"metrics.states", "65536"},
+  {"checkpoint.every", "60"}, {"checkpoint.keep", "2"},
+};
+
+static void defaults_never_change(void **state) {
+  size_t count, pinned = sizeof pinned_defaults / sizeof *pinned_defaults;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  (void)state;
+  for (size_t i = 0; i < pinned; i++) {
+    const CoreConfigRow *row = core_config_find(pinned_defaults[i][0]);
+    if (!row) fail_msg("%s has left the table", pinned_defaults[i][0]);
+    assert_string_equal(row->def, pinned_defaults[i][1]);
+  }
+  if (count != pinned) fail_msg("%zu rows, %zu pinned: pin the defaults of new rows here", count, pinned);
+  assert_string_equal(rows[0].name, "env.task");
+}
+
+static void ids_never_change(void **state) {
+  /* BLAKE2b with 16 bytes of output, first 8, as Python's hashlib.blake2b(text, digest_size=16) gives them. */
+  static const struct { const char *pairs[4], *id; } cases[] = {
+    {{NULL}, "cae66941d9efbd40"},                                           /* of no text at all */
+    {{"train.seed=1"}, "fb1a49e61cddf137"},                                               /* "train.seed=1\n" */
+    {{"ppo.epsilon=0.1", "algo.name=ppo_ewma", "env.num=512"}, "9f75273497e8e9b6"},       /* in the table's order */
+    {{"train.threads=8", "checkpoint.every=0", "train.device=cpu"}, "cae66941d9efbd40"}, /* manner, not result */
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CoreConfig config = core_config_default();
+    char id[CORE_RUN_ID];
+    for (size_t p = 0; cases[i].pairs[p]; p++) assert_int_equal(core_config_set_pair(&config, cases[i].pairs[p]), CORE_OK);
+    core_config_id(&config, id);
+    assert_string_equal(id, cases[i].id);
+  }
+}
+
+static void equal_settings_have_equal_ids(void **state) {
+  static const char *const same[][2] = {{"train.total_steps=1e6", "train.total_steps=1000000"}, {"ppo.epsilon=.10", "ppo.epsilon=1e-1"},
+                                        {"ppo.com=-0", "ppo.com=0"}, {"ppo.epochs=8", "ppo.epochs=8.0"},
+                                        {"ppo.clip_value=on", "ppo.clip_value=1"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    char id[2][CORE_RUN_ID];
+    for (int k = 0; k < 2; k++) {
+      CoreConfig config = core_config_default();
+      assert_int_equal(core_config_set_pair(&config, same[i][k]), CORE_OK);
+      core_config_id(&config, id[k]);
+    }
+    assert_string_equal(id[0], id[1]);
+  }
+}
+
+static void every_row_is_sound(void **state) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  CoreText text = {0};
+  (void)state;
+  for (size_t i = 0; i < count; i++) {
+    const CoreConfigRow *row = &rows[i];
+    CoreConfig config = core_config_default();
+    assert_true(strlen(row->help) > 3);
+    assert_ptr_equal(core_config_find(row->name), row);
+    if (core_config_set(&config, row->name, row->def) != CORE_OK) fail_msg("default: %s", core_error_message());
+    CoreConfig fresh = core_config_default();
+    assert_memory_equal((char *)&config + row->offset, (char *)&fresh + row->offset, row->kind >= CORE_CONFIG_ENUM ? CORE_CONFIG_TEXT : 1);
+    assert_string_equal(core_config_get(&fresh, row, &text), row->def);
+    assert_true((row->choices != NULL) == (row->kind == CORE_CONFIG_ENUM));
+  }
+  core_text_free(&text);
+  assert_null(core_config_find("ppo"));
+  assert_null(core_config_find(""));
+  assert_null(core_config_find("ppo.epsilon "));
+  CoreConfig config = core_config_default();
+  assert_int_equal(core_config_check(&config), CORE_OK);
+}
+
+static void wrong_values_say_what_is_possible(void **state) {
+  static const struct { const char *pair, *message; } cases[] = {
+    {"ppo.epsilom=1", "ppo.epsilom is no setting; did you mean ppo.epsilon?"},
+    {"epsilon=1", "epsilon is no setting; did you mean ppo.epsilon?"},
+    {"learning_rate=1", "learning_rate is no setting; did you mean ppo.learning_rate?"},
+    {"epsilom=1", "epsilom is no setting; did you mean ppo.epsilon?"},
+    {"com=1", "com is no setting; did you mean ppo.com?"},
+    {"optimizer.rate=1", "optimizer.rate is no setting; `trainer --help` lists them"},
+    {"=1", " is no setting; `trainer --help` lists them"},
+    {"ppo.epsilon", "'ppo.epsilon' is no key=value"},
+    {"ppo.epochs=abc", "ppo.epochs = abc is no whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=", "ppo.epochs = (empty) is no whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=1.5", "ppo.epochs = 1.5 is no whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=0", "ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=1025", "ppo.epochs = 1025 is out of range; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=inf", "ppo.epochs = inf is no whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epsilon=nan", "ppo.epsilon = nan is no number; possible: 0 to inf"},
+    {"ppo.epsilon=-0.1", "ppo.epsilon = -0.1 is out of range; possible: 0 to inf"},
+    {"ppo.com=inf", "ppo.com = inf is out of range; possible: 0 to 1e9 updates"},
+    {"ppo.clip_value=maybe", "ppo.clip_value = maybe is neither yes nor no; possible: yes or no"},
+    {"algo.name=ppo_ewm", "algo.name = ppo_ewm is none of: ppo, ppo_ewma; did you mean ppo_ewma?"},
+    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma"},
+    {"algo.name=ppo|ppo_ewma", "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma; did you mean ppo_ewma?"},
+    {"net.activation=gelu", "net.activation = gelu is none of: tanh, relu, silu, elu; did you mean relu?"},
+    {"env.levels=a\nb", "env.levels holds a newline or control character"},
+    {"env.levels=a\tb", "env.levels holds a newline or control character"},
+    {"env.levels=\xff", "env.levels is no UTF-8 text"},
+  };
+  CoreConfig config = core_config_default(), before = config;
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(core_config_set_pair(&config, cases[i].pair), CORE_USAGE);
+    assert_string_equal(core_error_message(), cases[i].message);
+  }
+  char longest[400] = "env.levels=";
+  memset(longest + 11, 'x', 255);
+  assert_int_equal(core_config_set_pair(&config, longest), CORE_OK);
+  assert_int_equal(strlen(config.env.levels), 255);
+  assert_int_equal(core_config_set_pair(&config, "env.levels="), CORE_OK);
+  longest[11 + 255] = 'x';
+  assert_int_equal(core_config_set_pair(&config, longest), CORE_USAGE);
+  assert_string_equal(core_error_message(), "env.levels is too long: 256 bytes, at most 255 are possible");
+  char name[400];
+  memset(name, 'k', sizeof name);
+  memcpy(name + 390, "=1", 3);
+  assert_int_equal(core_config_set_pair(&config, name), CORE_USAGE);
+  assert_memory_equal(&config, &before, sizeof config);
+}
+
+static void infinity_is_a_value_where_the_range_has_it(void **state) {
+  CoreConfig config = core_config_default();
+  (void)state;
+  assert_int_equal(core_config_set(&config, "ppo.epsilon", "inf"), CORE_OK);
+  assert_true(isinf(config.ppo.epsilon));
+  assert_int_equal(core_config_set(&config, "train.total_steps", "3e9"), CORE_OK);
+  assert_int_equal(config.train.total_steps, 3000000000);
+}
+
+/* A value within the row's range, of the kinds that people and searches produce. */
+static void random_value(CoreRandomStream *random, const CoreConfigRow *row, char *text, size_t size) {
+  static const char letters[] = "abz09+-_/. ;#\"\\='|[]";
+  double unit = core_random_unit(core_random_next(random)), low = row->lowest;
+  double high = row->highest < 1e12 ? row->highest : 1e12;
+  uint32_t pick = core_random_next(random);
+  switch (row->kind) {
+    case CORE_CONFIG_INT: snprintf(text, size, "%lld", (long long)(low + unit * unit * (high - low))); break;
+    case CORE_CONFIG_REAL:
+      if (pick % 8 == 0) core_text_from_real(row->highest, text);
+      else core_text_from_real(low + unit * unit * unit * (high - low), text);
+      break;
+    case CORE_CONFIG_BOOL: snprintf(text, size, "%s", pick % 2 ? "true" : "off"); break;
+    case CORE_CONFIG_ENUM: {
+      const char *choice = row->choices;
+      for (uint32_t skip = pick % 4; skip && strchr(choice, '|'); skip--) choice = strchr(choice, '|') + 1;
+      snprintf(text, size, "%.*s", (int)strcspn(choice, "|"), choice);
+      break;
+    }
+    case CORE_CONFIG_STRING: {
+      size_t length = pick % 12;
+      for (size_t i = 0; i < length; i++)
+        text[i] = letters[core_random_below(core_random_next(random), sizeof letters - 1)];
+      text[length] = '\0';
+      break;
+    }
+  }
+}
+
+static CoreConfig random_config(uint32_t which) {
+  CoreRandomStream random = core_random_stream(11, CORE_RANDOM_TEST, which, 0);
+  CoreConfig config = core_config_default();
+  char value[CORE_CONFIG_TEXT];
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  for (size_t i = 0; i < count; i++) {
+    if (core_random_next(&random) % 3 == 0) continue;
+    random_value(&random, &rows[i], value, sizeof value);
+    if (core_config_set(&config, rows[i].name, value) != CORE_OK) fail_msg("%s", core_error_message());
+  }
+  return config;
+}
+
+static void write_text(const char *path, const char *text) {
+  if (core_files_write_atomic(path, text, strlen(text)) != CORE_OK) fail_msg("%s", core_error_message());
+}
+
+static void make_temporary_folder(char path[CORE_PATH_MAX]) {
+  const char *base = getenv("TMPDIR");
+  snprintf(path, CORE_PATH_MAX, "%s/test_config.XXXXXX", base ? base : "/tmp");
+  assert_non_null(mkdtemp(path));
+}
+
+static void random_configs_survive_a_file(void **state) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  CoreText text = {0}, value = {0};
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  (void)state;
+  make_temporary_folder(folder);
+  assert_int_equal(core_files_path(path, "%s/config.ini", folder), CORE_OK);
+  for (uint32_t i = 0; i < 200; i++) {
+    CoreConfig config = random_config(i), back = core_config_default(), copy = core_config_default();
+    char id[CORE_RUN_ID], id_back[CORE_RUN_ID];
+    core_text_clear(&text);
+    core_config_to_ini(&config, &text);
+    write_text(path, core_text_string(&text));
+    if (core_config_read(path, &back) != CORE_OK) fail_msg("%s\n%s", core_error_message(), core_text_string(&text));
+    assert_memory_equal(&config, &back, sizeof config);
+    core_config_id(&config, id);
+    core_config_id(&back, id_back);
+    assert_string_equal(id, id_back);
+    for (size_t r = 0; r < count; r++)
+      assert_int_equal(core_config_set(&copy, rows[r].name, core_config_get(&config, &rows[r], &value)), CORE_OK);
+    assert_memory_equal(&config, &copy, sizeof config);
+  }
+  core_text_free(&text);
+  core_text_free(&value);
+  assert_int_equal(core_files_remove_tree(folder), CORE_OK);
+}
+
+static void json_holds_every_value_in_its_kind(void **state) {
+  CoreText text = {0}, value = {0};
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  (void)state;
+  for (uint32_t i = 0; i < 100; i++) {
+    CoreConfig config = random_config(i);
+    json_error_t error;
+    core_text_clear(&text);
+    core_config_to_json(&config, &text);
+    json_t *root = json_loads(core_text_string(&text), JSON_REJECT_DUPLICATES, &error);
+    if (!root) fail_msg("%s: %s", error.text, core_text_string(&text));
+    for (size_t r = 0; r < count; r++) {
+      json_t *item = json_object_get(json_object_get(root, rows[r].section), rows[r].key);
+      const void *field = (const char *)&config + rows[r].offset;
+      assert_non_null(item);
+      switch (rows[r].kind) {
+        case CORE_CONFIG_INT: assert_true(json_is_integer(item) && json_integer_value(item) == *(const int64_t *)field); break;
+        case CORE_CONFIG_REAL:
+          if (isinf(*(const double *)field)) assert_string_equal(json_string_value(item), "inf");
+          else assert_true(json_is_number(item) && json_number_value(item) == *(const double *)field);
+          break;
+        case CORE_CONFIG_BOOL: assert_true(json_is_boolean(item) && json_boolean_value(item) == *(const bool *)field); break;
+        case CORE_CONFIG_ENUM:
+        case CORE_CONFIG_STRING: assert_string_equal(json_string_value(item), (const char *)field); break;
+      }
+    }
+    json_decref(root);
+  }
+  core_text_free(&text);
+  core_text_free(&value);
+}
+
+static void bad_files_point_at_the_fault(void **state) {
+  static const struct { const char *text, *message; } cases[] = {
+    {"[ppo]\nepsilom = 1\n", ":2:1: ppo.epsilom is no setting; did you mean ppo.epsilon?"},
+    {"[ppo]\n  epochs =  0\n", ":2:13: ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
+    {"[ppo]\nepochs = 4\n[env]\nnum = 8\n[ppo]\n\nepochs = 4\n", ":7:1: ppo.epochs is given twice, first in line 2; remove one"},
+    {"[pppo]\n", ":1:1: [pppo] is no section of a config; did you mean [ppo]?"},
+    {"[grid com]\n", ":1:1: [grid com] is no section of a config; `trainer --help` lists them"},
+    {"\nepochs = 1\n", ":2:1: epochs stands before the first [section]"},
+    {"[ppo\n", ":1:5: the section's ']' is missing"},
+  };
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  CoreConfig config = core_config_default(), before = config;
+  (void)state;
+  make_temporary_folder(folder);
+  assert_int_equal(core_files_path(path, "%s/bad.ini", folder), CORE_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_text(path, cases[i].text);
+    assert_int_equal(core_config_read(path, &config), CORE_USAGE);
+    assert_memory_equal(core_error_message(), path, strlen(path));
+    assert_string_equal(core_error_message() + strlen(path), cases[i].message);
+  }
+  assert_int_equal(core_config_read("/nonexistent", &config), CORE_FAIL);
+  assert_memory_equal(&config, &before, sizeof config); /* nothing of a bad file is taken */
+  assert_int_equal(core_files_remove_tree(folder), CORE_OK);
+}
+
+static void checks_between_settings(void **state) {
+  static const struct { const char *pairs[4], *message; } cases[] = {
+    {{"ppo.num_minibatches=33"},
+     "env.num * ppo.num_steps = 2048 * 256 = 524288 transitions can not be divided into ppo.num_minibatches = 33 equal "
+     "parts; set ppo.num_minibatches to 32 or 64"},
+    {{"env.num=1", "ppo.num_steps=1"},
+     "env.num * ppo.num_steps = 1 * 1 = 1 transitions can not be divided into ppo.num_minibatches = 32 equal parts; set "
+     "ppo.num_minibatches to 1"},
+    {{"env.num=48", "ppo.minibatch_by=environments"},
+     "env.num = 48 can not be divided into ppo.num_minibatches = 32 equal parts (ppo.minibatch_by = environments); set "
+     "ppo.num_minibatches to 24 or 48, or env.num to a multiple of it"},
+    {{"env.task=levels"},
+     "env.task = levels needs env.levels; set it to a folder of level files, or to files joined by '+'"},
+    {{"env.num=48"}, NULL},
+    {{"env.num=64", "ppo.minibatch_by=environments"}, NULL},
+    {{"env.task=levels", "env.levels=some/folder"}, NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CoreConfig config = core_config_default();
+    for (size_t p = 0; cases[i].pairs[p]; p++) assert_int_equal(core_config_set_pair(&config, cases[i].pairs[p]), CORE_OK);
+    assert_int_equal(core_config_check(&config), cases[i].message ? CORE_USAGE : CORE_OK);
+    if (cases[i].message) assert_string_equal(core_error_message(), cases[i].message);
+  }
+}
+
+static void iterations_cover_the_budget(void **state) {
+  CoreConfig config = core_config_default();
+  (void)state;
+  assert_int_equal(core_config_transitions_per_iteration(&config), 524288);
+  assert_int_equal(core_config_iterations(&config), 191); /* 1e8 / 524288 = 190.7 */
+  config.train.total_steps = 524288;
+  assert_int_equal(core_config_iterations(&config), 1);
+  config.train.total_steps++;
+  assert_int_equal(core_config_iterations(&config), 2);
+}
+
+static void print_help_to(FILE *file) {
+  fflush(stdout);
+  int kept = dup(STDOUT_FILENO);
+  dup2(fileno(file), STDOUT_FILENO);
+  core_config_print_help();
+  fflush(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+}
+
+static void help_and_docs_name_every_setting(void **state) {
+  static char help[100000];
+  CoreText markdown = {0};
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  FILE *file = tmpfile();
+  (void)state;
+  assert_non_null(file);
+  print_help_to(file);
+  rewind(file);
+  help[fread(help, 1, sizeof help - 1, file)] = '\0';
+  fclose(file);
+  core_config_to_markdown(&markdown);
+  for (size_t i = 0; i < count; i++) {
+    assert_non_null(strstr(help, rows[i].name));
+    assert_non_null(strstr(core_text_string(&markdown), rows[i].name));
+    assert_non_null(strstr(core_text_string(&markdown), rows[i].help));
+  }
+  core_text_free(&markdown);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(defaults_never_change),
+    cmocka_unit_test(ids_never_change),
+    cmocka_unit_test(equal_settings_have_equal_ids),
+    cmocka_unit_test(every_row_is_sound),
+    cmocka_unit_test(wrong_values_say_what_is_possible),
+    cmocka_unit_test(infinity_is_a_value_where_the_range_has_it),
+    cmocka_unit_test(random_configs_survive_a_file),
+    cmocka_unit_test(json_holds_every_value_in_its_kind),
+    cmocka_unit_test(bad_files_point_at_the_fault),
+    cmocka_unit_test(checks_between_settings),
+    cmocka_unit_test(iterations_cover_the_budget),
+    cmocka_unit_test(help_and_docs_name_every_setting),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* core/files: whole reads, writes that keep the old file through every failure, folders, locks between processes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+
+static char folder[CORE_PATH_MAX];
+
+static int make_folder(void **state) {
+  const char *base = getenv("TMPDIR");
+  (void)state;
+  snprintf(folder, sizeof folder, "%s/test_files.XXXXXX", base ? base : "/tmp");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  return core_files_remove_tree(folder);
+}
+
+static const char *in_folder(const char *name) {
+  static char paths[4][CORE_PATH_MAX];
+  static unsigned next;
+  char *path = paths[next++ % 4];
+  assert_int_equal(core_files_path(path, "%s/%s", folder, name), CORE_OK);
+  return path;
+}
+
+static void assert_holds(const char *path, const char *text) {
+  char *data;
+  size_t size;
+  assert_int_equal(core_files_read(path, 0, &data, &size), CORE_OK);
+  assert_int_equal(size, strlen(text));
+  assert_string_equal(data, text);
+  free(data);
+}
+
+static size_t count_files(const char *path) {
+  char **names;
+  size_t count;
+  assert_int_equal(core_files_list(path, &names, &count), CORE_OK);
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  return count;
+}
+
+static void writes_replace_whole_files(void **state) {
+  const char *path = in_folder("a");
+  struct stat status;
+  (void)state;
+  assert_int_equal(core_files_write_atomic(path, "first", 5), CORE_OK);
+  assert_holds(path, "first");
+  assert_int_equal(core_files_write_atomic(path, "2", 1), CORE_OK);
+  assert_holds(path, "2");
+  assert_int_equal(core_files_write_atomic(path, NULL, 0), CORE_OK);
+  assert_holds(path, "");
+  mode_t mask = umask(027);
+  assert_int_equal(core_files_write_atomic(in_folder("masked"), "x", 1), CORE_OK);
+  umask(mask);
+  assert_int_equal(stat(in_folder("masked"), &status), 0);
+  assert_int_equal(status.st_mode & 0777, 0640);
+  assert_int_equal(count_files(folder), 2); /* no temporary stays */
+}
+
+static void relative_paths_work(void **state) {
+  char before[CORE_PATH_MAX];
+  (void)state;
+  assert_non_null(getcwd(before, sizeof before));
+  assert_int_equal(chdir(folder), 0);
+  int wrote = core_files_write_atomic("plain", "x", 1), made = core_files_make_directories("b/c/");
+  bool there = core_files_exists("b/c");
+  assert_int_equal(chdir(before), 0);
+  assert_int_equal(wrote, CORE_OK);
+  assert_int_equal(made, CORE_OK);
+  assert_true(there);
+  assert_holds(in_folder("plain"), "x");
+}
+
+static void reads_are_bounded_and_name_the_reason(void **state) {
+  char *data;
+  size_t size;
+  (void)state;
+  assert_int_equal(core_files_read(in_folder("none"), 0, &data, &size), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "none: No such file"));
+  assert_null(data);
+  assert_int_equal(core_files_read(folder, 0, &data, &size), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "Is a directory"));
+  assert_int_equal(core_files_write_atomic(in_folder("ten"), "0123456789", 10), CORE_OK);
+  assert_int_equal(core_files_read(in_folder("ten"), 9, &data, &size), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "larger than 9 bytes"));
+  assert_int_equal(core_files_read(in_folder("ten"), 10, &data, &size), CORE_OK);
+  assert_int_equal(size, 10);
+  free(data);
+  assert_int_equal(core_files_read("/dev/zero", 100000, &data, &size), CORE_FAIL);
+  assert_int_equal(core_files_read("/proc/self/status", 0, &data, &size), CORE_OK); /* st_size is 0 there */
+  assert_memory_equal(data, "Name:", 5);
+  assert_int_equal(strlen(data), size);
+  free(data);
+}
+
+/* A folder that takes at most a megabyte. False where this process may not mount. */
+static bool mount_small(const char *path) {
+  assert_int_equal(core_files_make_directories(path), CORE_OK);
+  return mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0;
+}
+
+static void a_full_disk_keeps_the_old_file(void **state) {
+  const char *small = in_folder("small");
+  char path[CORE_PATH_MAX];
+  (void)state;
+  if (!mount_small(small)) {
+    print_message("mounting a small tmpfs needs root\n");
+    skip();
+  }
+  assert_int_equal(core_files_path(path, "%s/file", small), CORE_OK);
+  char *large = calloc(1, 4 << 20);
+  int first = core_files_write_atomic(path, "old", 3), second = core_files_write_atomic(path, large, 4 << 20);
+  char *message = core_text_duplicate(core_error_message()), *data = NULL;
+  size_t left = count_files(small), size = 0;
+  core_files_read(path, 0, &data, &size);
+  int unmounted = umount(small);
+  free(large);
+  assert_int_equal(unmounted, 0);
+  assert_int_equal(first, CORE_OK);
+  assert_int_equal(second, CORE_FAIL);
+  assert_non_null(strstr(message, "file: No space left on device"));
+  assert_int_equal(left, 1);
+  assert_string_equal(data, "old");
+  free(data);
+  free(message);
+}
+
+/* Runs `body` as a user who is not root and may not write everywhere; its result is the exit status. */
+static int as_nobody(int (*body)(void)) {
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(99);
+    _exit(body());
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+static int write_into_closed_folder(void) {
+  int code = core_files_write_atomic(in_folder("closed/file"), "new", 3);
+  if (code != CORE_FAIL || !strstr(core_error_message(), "closed/file: Permission denied")) return 1;
+  code = core_files_make_directories(in_folder("closed/x/y"));
+  return code == CORE_FAIL && strstr(core_error_message(), "Permission denied") ? 0 : 2;
+}
+
+static void no_permission_keeps_the_old_file(void **state) {
+  (void)state;
+  assert_int_equal(core_files_make_directories(in_folder("closed")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_folder("closed/file"), "old", 3), CORE_OK);
+  assert_int_equal(chmod(folder, 0755), 0);
+  assert_int_equal(chmod(in_folder("closed"), 0555), 0);
+  int result = as_nobody(write_into_closed_folder);
+  assert_int_equal(chmod(in_folder("closed"), 0755), 0);
+  assert_int_equal(result, 0);
+  assert_holds(in_folder("closed/file"), "old");
+  assert_int_equal(count_files(in_folder("closed")), 1);
+}
+
+static void writes_that_can_not_be(void **state) {
+  (void)state;
+  assert_int_equal(core_files_make_directories(in_folder("folder/inner")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_folder("folder"), "x", 1), CORE_FAIL);
+  assert_int_equal(core_files_write_atomic(in_folder("absent/x"), "x", 1), CORE_FAIL);
+  assert_int_equal(core_files_write_atomic("", "x", 1), CORE_FAIL);
+  assert_true(core_files_exists(in_folder("folder/inner")));
+  char *endless = calloc(1, 2 * CORE_PATH_MAX);
+  memset(endless, 'x', 2 * CORE_PATH_MAX - 1);
+  assert_int_equal(core_files_write_atomic(endless, "x", 1), CORE_USAGE);
+  assert_int_equal(core_files_make_directories(endless), CORE_USAGE);
+  endless[300] = '\0';
+  assert_int_equal(core_files_write_atomic(endless, "x", 1), CORE_FAIL);
+  free(endless);
+}
+
+static void folders(void **state) {
+  (void)state;
+  assert_int_equal(core_files_make_directories(in_folder("p/q//r")), CORE_OK);
+  assert_int_equal(core_files_make_directories(in_folder("p/q/r")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_folder("p/file"), "x", 1), CORE_OK);
+  assert_int_equal(core_files_make_directories(in_folder("p/file/x")), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "p/file: a file of that name is in the way"));
+  assert_int_equal(core_files_make_directories(""), CORE_FAIL);
+  char **names;
+  size_t count;
+  assert_int_equal(core_files_write_atomic(in_folder("p/B"), "x", 1), CORE_OK);
+  assert_int_equal(core_files_list(in_folder("p"), &names, &count), CORE_OK);
+  assert_int_equal(count, 3);
+  assert_string_equal(names[0], "B");
+  assert_string_equal(names[1], "file");
+  assert_string_equal(names[2], "q");
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  assert_int_equal(core_files_list(in_folder("none"), &names, &count), CORE_FAIL);
+}
+
+static void removal_spares_what_it_should(void **state) {
+  static const char *const refused[] = {"", "/", "//", ".", "..", "x/..", "x/.", "./"};
+  (void)state;
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    assert_int_equal(core_files_remove_tree(refused[i]), CORE_USAGE);
+  assert_int_equal(core_files_make_directories(in_folder("keep")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_folder("keep/file"), "x", 1), CORE_OK);
+  assert_int_equal(core_files_make_directories(in_folder("tree/deep")), CORE_OK);
+  assert_int_equal(symlink(in_folder("keep"), in_folder("tree/link")), 0);
+  assert_int_equal(core_files_remove_tree(in_folder("tree/")), CORE_OK);
+  assert_false(core_files_exists(in_folder("tree")));
+  assert_holds(in_folder("keep/file"), "x"); /* links are not followed */
+  assert_int_equal(core_files_remove_tree(in_folder("tree")), CORE_OK);
+}
+
+static int try_lock(void) {
+  int fd;
+  int code = core_files_lock(in_folder("lock"), false, &fd);
+  char holder[64];
+  snprintf(holder, sizeof holder, "lock is locked by process %ld on ", (long)getppid());
+  if (code == CORE_FAIL) return strstr(core_error_message(), holder) && fd == -1 ? 10 : 11;
+  return code;
+}
+
+static void locks_exclude_and_die_with_their_owner(void **state) {
+  int fd, ready[2];
+  char byte;
+  (void)state;
+  assert_int_equal(core_files_lock(in_folder("lock"), false, &fd), CORE_OK);
+  assert_int_equal(chmod(folder, 0755) + chmod(in_folder("lock"), 0666), 0);
+  assert_int_equal(as_nobody(try_lock), 10);
+  core_files_unlock(&fd);
+  assert_int_equal(fd, -1);
+  core_files_unlock(&fd);
+  assert_int_equal(as_nobody(try_lock), CORE_OK);
+  assert_int_equal(pipe(ready), 0);
+  pid_t owner = fork();
+  if (owner == 0) {
+    int code = core_files_lock(in_folder("lock"), false, &fd);
+    if (write(ready[1], code == CORE_OK ? "y" : "n", 1) == 1) pause();
+    _exit(1);
+  }
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  assert_int_equal(byte, 'y');
+  assert_int_equal(core_files_lock(in_folder("lock"), false, &fd), CORE_FAIL);
+  kill(owner, SIGKILL);
+  assert_int_equal(core_files_lock(in_folder("lock"), true, &fd), CORE_OK); /* waits until the owner is gone */
+  waitpid(owner, NULL, 0);
+  core_files_unlock(&fd);
+  close(ready[0]);
+  close(ready[1]);
+  assert_int_equal(core_files_lock(in_folder("none/lock"), false, &fd), CORE_FAIL);
+}
+
+int main(void) {
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+  const struct CMUnitTest tests[] = {
+    IN_FOLDER(writes_replace_whole_files),
+    IN_FOLDER(relative_paths_work),
+    IN_FOLDER(reads_are_bounded_and_name_the_reason),
+    IN_FOLDER(a_full_disk_keeps_the_old_file),
+    IN_FOLDER(no_permission_keeps_the_old_file),
+    IN_FOLDER(writes_that_can_not_be),
+    IN_FOLDER(folders),
+    IN_FOLDER(removal_spares_what_it_should),
+    IN_FOLDER(locks_exclude_and_die_with_their_owner),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

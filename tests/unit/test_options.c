@@ -1,0 +1,377 @@
+/* core/options and core/terminal: what the command line takes, what people see. Streams here are files, never terminals,
+ * except where a pseudo terminal is opened. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/options.h"
+#include "core/terminal.h"
+#include "core/text.h"
+
+typedef struct Values {
+  bool wait;
+  const char *root;
+  int64_t jobs;
+  double rate;
+  CoreOptionList set;
+} Values;
+
+static Values values;
+
+static const CoreOption table[] = {
+  {"wait", 'w', CORE_OPTION_FLAG, &values.wait, NULL, "stay until all runs have ended"},
+  {"root", 'r', CORE_OPTION_TEXT, &values.root, "DIR", "the workspace; default: the current directory"},
+  {"jobs", 'j', CORE_OPTION_INT, &values.jobs, "N", "runs at once; default: one a core"},
+  {"rate", 0, CORE_OPTION_REAL, &values.rate, "X", "a rate"},
+  {"set", 0, CORE_OPTION_LIST, &values.set, "KEY=VALUE", "a setting; may be given several times"},
+  {0},
+};
+
+/* Parses up to 8 words; the operands joined by ','. */
+static int parse(const char *const *words, char *joined, size_t size, bool *help) {
+  char *argv[10] = {"program"};
+  int argc = 1;
+  for (; words[argc - 1]; argc++) argv[argc] = (char *)words[argc - 1];
+  const char **operands;
+  size_t count;
+  free(values.set.items);
+  values = (Values){0};
+  int code = core_options_parse(table, argc, argv, &operands, &count, help);
+  CoreText text = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&text, "%s%s", i ? "," : "", operands[i]);
+  snprintf(joined, size, "%s", core_text_string(&text));
+  core_text_free(&text);
+  free(operands);
+  return code;
+}
+#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL}, operands, sizeof operands, &help)
+
+static void options_stand_anywhere(void **state) {
+  char operands[200];
+  bool help;
+  (void)state;
+  assert_int_equal(PARSE("a", "--root", "x", "-w", "b", "--jobs=1e2", "--", "--wait"), CORE_OK);
+  assert_string_equal(operands, "a,b,--wait");
+  assert_string_equal(values.root, "x");
+  assert_true(values.wait && !help);
+  assert_int_equal(values.jobs, 100);
+  assert_int_equal(PARSE("--set", "a=1", "--set=b=2", "-", "-j4", "--rate", "-0.5"), CORE_OK);
+  assert_string_equal(operands, "-");
+  assert_int_equal(values.set.count, 2);
+  assert_string_equal(values.set.items[0], "a=1");
+  assert_string_equal(values.set.items[1], "b=2");
+  assert_int_equal(values.jobs, 4);
+  assert_true(values.rate == -0.5);
+  assert_int_equal(PARSE("--root="), CORE_OK);
+  assert_string_equal(values.root, "");
+  assert_int_equal(PARSE("-h"), CORE_OK);
+  assert_true(help);
+  assert_int_equal(PARSE("x", "--help"), CORE_OK);
+  assert_true(help);
+}
+
+static void wrong_options_are_named(void **state) {
+  char operands[200];
+  bool help;
+  (void)state;
+  assert_int_equal(PARSE("--jbos", "3"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "unknown option --jbos; did you mean --jobs?");
+  assert_int_equal(PARSE("--hepl"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "unknown option --hepl; did you mean --help?");
+  assert_int_equal(PARSE("--something=1"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "unknown option --something; --help lists them");
+  assert_int_equal(PARSE("-xyz"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "unknown option -xyz; --help lists them");
+  assert_int_equal(PARSE("--root"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "--root needs a value: --root DIR");
+  assert_int_equal(PARSE("--wait=1"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "--wait takes no value ('1')");
+  assert_int_equal(PARSE("--jobs", "two"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "--jobs two: N must be a whole number");
+  assert_int_equal(PARSE("--rate", "nan"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "--rate nan: X must be a number");
+  assert_int_equal(PARSE("--set", "x=1", "--bad"), CORE_USAGE);
+  free(values.set.items);
+  values.set = (CoreOptionList){0};
+}
+
+/* What `body` prints to descriptor `fd` (1 or 2). */
+static const char *captured(int fd, void (*body)(void)) {
+  static char text[20000];
+  FILE *file = tmpfile(), *stream = fd == 1 ? stdout : stderr;
+  assert_non_null(file);
+  fflush(stream);
+  int kept = dup(fd);
+  dup2(fileno(file), fd);
+  body();
+  fflush(stream);
+  dup2(kept, fd);
+  close(kept);
+  rewind(file);
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  return text;
+}
+
+static void print_help(void) { core_options_help("program [OPTIONS] FILE", "What it does.", table); }
+
+static void help_comes_from_the_table(void **state) {
+  (void)state;
+  setenv("COLUMNS", "60", 1);
+  const char *text = captured(1, print_help);
+  unsetenv("COLUMNS");
+  assert_string_equal(text,
+    "Usage:\n"
+    "  program [OPTIONS] FILE\n"
+    "\n"
+    "What it does.\n"
+    "\n"
+    "Options:\n"
+    "  -w, --wait           stay until all runs have ended\n"
+    "  -r, --root DIR       the workspace; default: the current\n"
+    "                       directory\n"
+    "  -j, --jobs N         runs at once; default: one a core\n"
+    "      --rate X         a rate\n"
+    "      --set KEY=VALUE  a setting; may be given several times\n"
+    "  -h, --help           show this text\n");
+}
+
+static int plan(int argc, char **argv) {
+  printf("plan of %s, %d\n", argv[0], argc);
+  return CORE_OK;
+}
+
+static int submit(int argc, char **argv) {
+  (void)argc, (void)argv;
+  return core_error(CORE_FAIL, "the disk is full");
+}
+
+static const CoreCommand commands[] = {{"plan", "show what would run", plan}, {"submit", "run it", submit}, {0}};
+static char *words[4];
+static int exit_code;
+
+static void dispatch(void) {
+  int argc = 1;
+  words[0] = "sweep";
+  while (argc < 4 && words[argc]) argc++;
+  exit_code = core_options_dispatch("sweep", "Runs sweeps.", commands, argc, words);
+}
+
+static const char *dispatched(int fd, char *first, char *second) {
+  words[1] = first;
+  words[2] = second;
+  core_error_clear();
+  return captured(fd, dispatch);
+}
+
+static void commands_are_dispatched(void **state) {
+  (void)state;
+  assert_string_equal(dispatched(1, "plan", "x"), "plan of plan, 2\n");
+  assert_int_equal(exit_code, CORE_OK);
+  assert_string_equal(dispatched(2, "submit", NULL), "sweep: the disk is full\n");
+  assert_int_equal(exit_code, CORE_FAIL);
+  assert_string_equal(dispatched(2, "sumbit", NULL), "sweep: unknown command 'sumbit'; did you mean submit?\n");
+  assert_int_equal(exit_code, CORE_USAGE);
+  assert_string_equal(dispatched(2, "banana", NULL), "sweep: unknown command 'banana'; --help lists them\n");
+  const char *text = dispatched(1, "--help", NULL);
+  assert_non_null(strstr(text, "Runs sweeps."));
+  assert_non_null(strstr(text, "\n  plan    show what would run\n  submit  run it\n"));
+  assert_int_equal(exit_code, CORE_OK);
+  assert_non_null(strstr(dispatched(1, NULL, NULL), "Commands:"));
+  text = dispatched(1, "--version", NULL);
+  assert_memory_equal(text, "sweep ", 6);
+  assert_non_null(strstr(text, core_version()));
+  assert_non_null(strstr(text, core_commit()));
+}
+
+static void output_that_is_lost_is_a_failure(void **state) {
+  (void)state;
+  int full = open("/dev/full", O_WRONLY);
+  if (full < 0) {
+    print_message("this system has no /dev/full\n");
+    skip();
+  }
+  fflush(stdout);
+  int kept = dup(1);
+  dup2(full, 1);
+  const char *message = dispatched(2, "plan", NULL);
+  dup2(kept, 1);
+  close(kept);
+  close(full);
+  clearerr(stdout);
+  assert_int_equal(exit_code, CORE_FAIL);
+  assert_string_equal(message, "sweep: cannot write to standard output: No space left on device\n");
+}
+
+static void print_table(FILE *stream) {
+  static const char *const headers[] = {"run", "what it says", "solve", "steps", "state"};
+  CoreTable *t = core_table_create(headers, 5);
+  static const char *const rows[][5] = {
+    {"01ab", "naïve … text", "63 %", "1.23 M", "done"},
+    {"9fcd", "a longer text\nin two lines", "-", "-", "failed"},
+    {"2026", "", "7.5 %", "12", "done"},
+  };
+  for (size_t r = 0; r < 3; r++)
+    for (size_t c = 0; c < 5; c++)
+      if (c == 4) core_table_cell_color(t, CORE_RED, "%s", rows[r][c]);
+      else core_table_cell(t, "%s", rows[r][c]);
+  core_table_print(t, stream);
+  core_table_destroy(&t);
+  assert_null(t);
+}
+
+static void print_table_to_stdout(void) { print_table(stdout); }
+
+static void tables_align_numbers_right(void **state) {
+  (void)state;
+  setenv("COLUMNS", "20", 1); /* no terminal: nothing is cut */
+  assert_string_equal(captured(1, print_table_to_stdout),
+    "run   what it says                solve   steps  state\n"
+    "01ab  naïve … text                 63 %  1.23 M  done\n"
+    "9fcd  a longer text in two lines      -       -  failed\n"
+    "2026                              7.5 %      12  done\n");
+  unsetenv("COLUMNS");
+}
+
+/* A stream that is a terminal of 30 columns and 10 lines, and the descriptor at its other end; false where there are
+ * no pseudo terminals. */
+static bool open_terminal(FILE **stream, int *other) {
+  *other = posix_openpt(O_RDWR | O_NOCTTY);
+  if (*other < 0 || grantpt(*other) != 0 || unlockpt(*other) != 0) return false;
+  int fd = open(ptsname(*other), O_RDWR | O_NOCTTY);
+  struct winsize size = {.ws_col = 30, .ws_row = 10};
+  if (fd < 0 || ioctl(fd, TIOCSWINSZ, &size) != 0) return false;
+  *stream = fdopen(fd, "r+");
+  return *stream != NULL;
+}
+
+static const char *what_arrived(FILE *stream, int other) {
+  static char text[4000];
+  size_t length = 0;
+  struct pollfd ready = {.fd = other, .events = POLLIN};
+  fflush(stream);
+  while (length < sizeof text - 1 && poll(&ready, 1, 50) == 1) {
+    ssize_t got = read(other, text + length, sizeof text - 1 - length);
+    if (got <= 0) break;
+    length += (size_t)got;
+  }
+  text[length] = '\0';
+  return text;
+}
+
+static void a_terminal_gets_colours_and_cut_columns(void **state) {
+  FILE *stream;
+  int other;
+  (void)state;
+  if (!open_terminal(&stream, &other)) {
+    print_message("no pseudo terminal can be opened\n");
+    skip();
+  }
+  const char *no_color = getenv("NO_COLOR");
+  char *kept = no_color ? core_text_duplicate(no_color) : NULL;
+  unsetenv("NO_COLOR");
+  setenv("TERM", "xterm", 1);
+  assert_true(core_terminal_has_color(stream));
+  assert_int_equal(core_terminal_width(stream), 30);
+  static const char *const headers[] = {"n", "text"};
+  CoreTable *t = core_table_create(headers, 2);
+  core_table_cell(t, "1");
+  core_table_cell_color(t, CORE_GREEN, "%s", "ééééééééééééééééééééééééééééééééé");
+  core_table_print(t, stream);
+  core_table_destroy(&t);
+  assert_string_equal(what_arrived(stream, other),
+    "\033[1mn\033[0m  \033[1mtext\033[0m\r\n1  \033[32méééééééééééééééééééééééééé…\033[0m\r\n");
+  setenv("NO_COLOR", "1", 1);
+  assert_false(core_terminal_has_color(stream));
+  assert_string_equal(core_terminal_color(stream, CORE_RED), "");
+  CoreLive live = {.stream = stream};
+  core_live_draw(&live, "one\ntwo\n", false);
+  what_arrived(stream, other);
+  assert_int_equal(live.lines, 2);
+  core_live_draw(&live, "0123456789012345678901234567890123456789", true);
+  assert_string_equal(what_arrived(stream, other), "\033[2A\r\033[J01234567890123456789012345678\r\n");
+  assert_int_equal(live.lines, 0);
+  core_live_draw(&live, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", false);
+  assert_int_equal(live.lines, 9);
+  if (kept) setenv("NO_COLOR", kept, 1);
+  else unsetenv("NO_COLOR");
+  free(kept);
+  fclose(stream);
+  close(other);
+}
+
+static void draw_three(void) {
+  CoreLive live = {.stream = stdout, .plain_every_s = 3600};
+  core_live_draw(&live, "first", false);
+  core_live_draw(&live, "second\n", false);
+  core_live_draw(&live, "last\n", true);
+}
+
+static void a_pipe_gets_plain_lines_now_and_then(void **state) {
+  (void)state;
+  assert_string_equal(captured(1, draw_three), "first\nlast\n");
+}
+
+static void bars_have_their_width(void **state) {
+  char buffer[200];
+  (void)state;
+  assert_string_equal(core_terminal_bar(0, 18, buffer), "[----------] 0 %");
+  assert_string_equal(core_terminal_bar(0.63, 18, buffer), "[######----] 63 %");
+  assert_string_equal(core_terminal_bar(0.9999, 18, buffer), "[#########-] 99 %");
+  assert_string_equal(core_terminal_bar(1, 18, buffer), "[##########] 100 %");
+  assert_string_equal(core_terminal_bar(7, 18, buffer), "[##########] 100 %");
+  assert_string_equal(core_terminal_bar(NAN, 18, buffer), "[----------] 0 %");
+  assert_string_equal(core_terminal_bar(0.5, 0, buffer), "[-] 50 %");
+}
+
+static void columns_are_characters(void **state) {
+  (void)state;
+  assert_int_equal(core_terminal_columns(""), 0);
+  assert_int_equal(core_terminal_columns("naïve…"), 6);
+  assert_int_equal(core_terminal_columns("\033[31mred\033[0m"), 3);
+  assert_int_equal(core_terminal_columns("\033[31"), 0);
+}
+
+static void log_two(void) {
+  core_log_open(stdout, CORE_LOG_WARN);
+  core_info("hidden");
+  core_warn("shown %d", 1);
+  core_log_open(NULL, CORE_LOG_INFO);
+}
+
+static void logs_carry_time_and_level(void **state) {
+  int year, month, day, hour, minute, second, end = 0;
+  (void)state;
+  const char *text = captured(1, log_two);
+  assert_int_equal(sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ warn shown 1%n", &year, &month, &day, &hour, &minute, &second, &end), 6);
+  assert_string_equal(text + end, "\n");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(options_stand_anywhere),
+    cmocka_unit_test(wrong_options_are_named),
+    cmocka_unit_test(help_comes_from_the_table),
+    cmocka_unit_test(commands_are_dispatched),
+    cmocka_unit_test(output_that_is_lost_is_a_failure),
+    cmocka_unit_test(tables_align_numbers_right),
+    cmocka_unit_test(a_terminal_gets_colours_and_cut_columns),
+    cmocka_unit_test(a_pipe_gets_plain_lines_now_and_then),
+    cmocka_unit_test(bars_have_their_width),
+    cmocka_unit_test(columns_are_characters),
+    cmocka_unit_test(logs_carry_time_and_level),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* core/text and core/error: numbers in and out, buffers, names, messages. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "core/text.h"
+
+static void integers_are_read_exactly_or_not_at_all(void **state) {
+  static const struct { const char *text; int64_t value; } good[] = {
+    {"0", 0}, {"-0", 0}, {"7", 7}, {"+7", 7}, {"-12", -12}, {"1e8", 100000000}, {"3e9", 3000000000}, {"1E3", 1000},
+    {"1.5e6", 1500000}, {"12.50e1", 125}, {"2.0", 2}, {"100e-2", 1}, {"0e999", 0}, {"00012", 12}, {".5e1", 5},
+    {"9223372036854775807", INT64_MAX}, {"-9223372036854775808", INT64_MIN}, {"9.223372036854775807e18", INT64_MAX},
+    {"9007199254740993", 9007199254740993}, /* 2^53 + 1: through a double it would be even */
+  };
+  static const char *const bad[] = {
+    "", " ", "1 ", " 1", "abc", "1_000_000", "1,000", "0x10", "1e", "1e+", "e5", ".", "-", "+-1", "1.5", "1e-1", "2.5e0",
+    "9223372036854775808", "-9223372036854775809", "1e19", "1e99999999999", "inf", "nan", "1e8x", "1..2",
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    int64_t value = -1;
+    if (!core_text_to_int(good[i].text, &value)) fail_msg("'%s' was refused", good[i].text);
+    assert_int_equal(value, good[i].value);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    int64_t value = -1;
+    if (core_text_to_int(bad[i], &value)) fail_msg("'%s' was read as %lld", bad[i], (long long)value);
+    assert_int_equal(value, -1);
+  }
+}
+
+static void reals_are_read_strictly(void **state) {
+  static const struct { const char *text; double value; } good[] = {
+    {"0.1", 0.1}, {"1e8", 1e8}, {"-2.5E-3", -2.5e-3}, {".5", 0.5}, {"5.", 5}, {"inf", INFINITY}, {"-inf", -INFINITY},
+    {"0e9999", 0}, {"4.9406564584124654e-324", 4.9406564584124654e-324}, {"1.7976931348623157e308", DBL_MAX},
+  };
+  static const char *const bad[] = {"", "nan", "NaN", "infinity", "1e999", "1e-999", "0x1p3", "1,5", "1.5 ", "--1", "1e", "1f"};
+  (void)state;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    double value = -1;
+    if (!core_text_to_real(good[i].text, &value)) fail_msg("'%s' was refused", good[i].text);
+    assert_true(value == good[i].value);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    double value;
+    if (core_text_to_real(bad[i], &value)) fail_msg("'%s' was read as %g", bad[i], value);
+  }
+}
+
+static void booleans_are_words(void **state) {
+  bool value;
+  (void)state;
+  assert_true(core_text_to_bool("yes", &value) && value);
+  assert_true(core_text_to_bool("True", &value) && value);
+  assert_true(core_text_to_bool("off", &value) && !value);
+  assert_true(core_text_to_bool("0", &value) && !value);
+  assert_false(core_text_to_bool("2", &value));
+  assert_false(core_text_to_bool("", &value));
+  assert_false(core_text_to_bool("yess", &value));
+}
+
+static void reals_are_written_in_their_usual_form(void **state) {
+  static const struct { double value; const char *text; } cases[] = {
+    {0, "0"}, {-0.0, "-0"}, {1, "1"}, {64, "64"}, {100, "100"}, {100000, "100000"}, {1e6, "1e6"}, {1e8, "1e8"},
+    {1.5e6, "1.5e6"}, {1234567, "1234567"}, {0.1, "0.1"}, {0.995, "0.995"}, {3e-4, "0.0003"}, {1e-5, "1e-5"},
+    {2.5e-7, "2.5e-7"}, {0.1 + 0.2, "0.30000000000000004"}, {1.0 / 3, "0.3333333333333333"}, {-12.75, "-12.75"},
+    {INFINITY, "inf"}, {-INFINITY, "-inf"}, {9007199254740993.0, "9007199254740992"}, {5e-324, "5e-324"},
+    {DBL_MAX, "1.7976931348623157e308"}, {1e22, "1e22"}, {1e23, "1e23"},
+  };
+  char buffer[32];
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_string_equal(core_text_from_real(cases[i].value, buffer), cases[i].text);
+}
+
+/* No %.*g with fewer digits may read back to the same value. */
+static void assert_shortest(double value, const char *text) {
+  size_t digits = 0;
+  bool leading = true;
+  for (const char *c = text; *c && *c != 'e'; c++) {
+    if (*c != '0' && *c >= '0' && *c <= '9') leading = false;
+    digits += !leading && *c >= '0' && *c <= '9';
+  }
+  char shorter[400];
+  for (int precision = 1; precision < (int)digits; precision++) {
+    snprintf(shorter, sizeof shorter, "%.*g", precision, value);
+    /* Zeros at the end of a whole number are no significant digits. */
+    if (strtod(shorter, NULL) == value && strchr(text, '.')) fail_msg("%s is longer than %s", text, shorter);
+  }
+}
+
+static void any_real_survives_the_round_trip(void **state) {
+  CoreRandomStream random = core_random_stream(1, CORE_RANDOM_TEST, 0, 0);
+  char buffer[32];
+  (void)state;
+  for (int i = 0; i < 20000; i++) {
+    uint64_t bits = (uint64_t)core_random_next(&random) << 32 | core_random_next(&random);
+    double value, back;
+    memcpy(&value, &bits, sizeof value);
+    if (i % 2) value = ldexp((double)(bits >> 11), -(int)(bits % 60)); /* magnitudes that people use */
+    if (!isfinite(value)) continue;
+    if (i % 4 == 3) value = (double)(bits >> 40) / pow(10, (double)(bits % 16)); /* few digits */
+    core_text_from_real(value, buffer);
+    assert_true(strlen(buffer) < 30);
+    assert_true(core_text_to_real(buffer, &back));
+    assert_memory_equal(&value, &back, sizeof value);
+    assert_shortest(value, buffer);
+  }
+}
+
+static void numbers_ignore_the_locale(void **state) {
+  static const char *const comma_locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
+  bool found = false;
+  (void)state;
+  for (size_t i = 0; i < 4 && !found; i++) found = setlocale(LC_ALL, comma_locales[i]) != NULL;
+  if (!found) {
+    print_message("no locale with a decimal comma is installed\n");
+    skip();
+  }
+  char buffer[32];
+  double value = 0;
+  core_text_from_real(0.25, buffer);
+  bool read = core_text_to_real("0.5", &value);
+  setlocale(LC_ALL, "C");
+  assert_string_equal(buffer, "0.25");
+  assert_true(read && value == 0.5);
+}
+
+static void counts_and_durations_are_for_people(void **state) {
+  char buffer[32];
+  (void)state;
+  assert_string_equal(core_text_count(0, buffer), "0");
+  assert_string_equal(core_text_count(999, buffer), "999");
+  assert_string_equal(core_text_count(1234567, buffer), "1.23 M");
+  assert_string_equal(core_text_count(999999, buffer), "1 M");
+  assert_string_equal(core_text_count(3e9, buffer), "3 G");
+  assert_string_equal(core_text_count(-2500, buffer), "-2.5 k");
+  assert_string_equal(core_text_count(INFINITY, buffer), "inf");
+  assert_string_equal(core_text_duration(0.25, buffer), "0.25 s");
+  assert_string_equal(core_text_duration(59.4, buffer), "59 s");
+  assert_string_equal(core_text_duration(59.9, buffer), "1 min 00 s");
+  assert_string_equal(core_text_duration(93.4, buffer), "1 min 33 s");
+  assert_string_equal(core_text_duration(3599.8, buffer), "1 h 00 min");
+  assert_string_equal(core_text_duration(90000, buffer), "1 d 01 h");
+  assert_string_equal(core_text_duration(NAN, buffer), "unknown");
+  assert_string_equal(core_text_duration(-1, buffer), "unknown");
+}
+
+static void buffers_grow_and_stay_terminated(void **state) {
+  CoreText text = {0};
+  (void)state;
+  assert_string_equal(core_text_string(&text), "");
+  for (int i = 0; i < 1000; i++) core_text_appendf(&text, "%d,", i);
+  core_text_append_bytes(&text, "\0x", 2);
+  assert_int_equal(text.length, 10 * 2 + 90 * 3 + 900 * 4 + 2);
+  assert_memory_equal(text.data, "0,1,2,", 6);
+  assert_int_equal(text.data[text.length], 0);
+  core_text_clear(&text);
+  assert_string_equal(core_text_string(&text), "");
+  char *longer = malloc(5001);
+  memset(longer, 'a', 5000);
+  longer[5000] = '\0';
+  core_text_appendf(&text, "<%s>", longer);
+  assert_int_equal(text.length, 5002);
+  assert_int_equal(text.data[5001], '>');
+  free(longer);
+  core_text_free(&text);
+  char small[4];
+  assert_int_equal(core_text_copy(small, sizeof small, "abc", "a word"), CORE_OK);
+  assert_int_equal(core_text_copy(small, sizeof small, "abcd", "a word"), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "a word"));
+  assert_string_equal(small, "abc");
+}
+
+static void names_for_paths_are_harmless(void **state) {
+  static const char *const good[] = {"fig8_ddr", "a", "A.b-c_9", "_x"};
+  static const char *const bad[] = {"", ".", "..", ".hidden", "-rf", "a/b", "a b", "a\nb", "a\"b", "a'b", "$x", "a;b", "é",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+  (void)state;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_int_equal(core_text_check_name(good[i], "x"), CORE_OK);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(core_text_check_name(bad[i], "sweep.name"), CORE_USAGE);
+    assert_non_null(strstr(core_error_message(), "sweep.name"));
+  }
+}
+
+static void utf8_is_checked(void **state) {
+  static const char *const good[] = {"", "abc", "é", "…", "日本", "😀", "\xf4\x8f\xbf\xbf"};
+  static const char *const bad[] = {"\x80", "\xc0\xaf", "\xc3", "\xe2\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff", "a\xe9z",
+                                    "\xe0\x80\x80", "\xf0\x80\x80\x80", "\xf5\x80\x80\x80"};
+  (void)state;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(core_text_is_utf8(good[i]));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(core_text_is_utf8(bad[i]));
+}
+
+static void nearest_names_are_near(void **state) {
+  static const char *const names[] = {"plan", "submit", "status", "stop", "logs"};
+  char endless[400];
+  (void)state;
+  assert_string_equal(core_text_nearest("sumbit", names, 5), "submit");
+  assert_string_equal(core_text_nearest("Status", names, 5), "status");
+  assert_string_equal(core_text_nearest("log", names, 5), "logs");
+  assert_null(core_text_nearest("banana", names, 5));
+  assert_null(core_text_nearest("plan", names, 0));
+  memset(endless, 's', sizeof endless - 1);
+  endless[sizeof endless - 1] = '\0';
+  assert_null(core_text_nearest(endless, names, 5));
+}
+
+static void *other_thread(void *arg) {
+  (void)arg;
+  core_error(CORE_FAIL, "of the other thread");
+  return NULL;
+}
+
+static int fails(void) { return core_error(CORE_USAGE, "inner"); }
+
+static int hands_on(void) {
+  TRY(fails());
+  return CORE_OK;
+}
+
+static void errors_keep_their_message(void **state) {
+  pthread_t thread;
+  (void)state;
+  core_error_clear();
+  assert_string_equal(core_error_message(), "");
+  assert_int_equal(hands_on(), CORE_USAGE);
+  assert_int_equal(core_error_context(CORE_FAIL, "outer %d", 1), CORE_FAIL);
+  assert_string_equal(core_error_message(), "outer 1: inner");
+  assert_int_equal(pthread_create(&thread, NULL, other_thread, NULL), 0);
+  pthread_join(thread, NULL);
+  assert_string_equal(core_error_message(), "outer 1: inner");
+  core_error(CORE_FAIL, "<%s>", core_error_message()); /* an argument that is the message itself */
+  assert_string_equal(core_error_message(), "<outer 1: inner>");
+  errno = ENOSPC;
+  core_error_errno(CORE_FAIL, "cannot write %s", "x");
+  assert_string_equal(core_error_message(), "cannot write x: No space left on device");
+  core_error(CORE_FAIL, "name \033[31m\r");
+  assert_string_equal(core_error_message(), "name ?[31m?");
+}
+
+static void endless_errors_are_cut(void **state) {
+  char *endless = malloc(100001);
+  (void)state;
+  memset(endless, 'x', 100000);
+  endless[100000] = '\0';
+  core_error(CORE_FAIL, "%s", endless);
+  core_error_context(CORE_FAIL, "%s", endless);
+  assert_true(strlen(core_error_message()) > 1000 && strlen(core_error_message()) < 10000);
+  free(endless);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(integers_are_read_exactly_or_not_at_all),
+    cmocka_unit_test(reals_are_read_strictly),
+    cmocka_unit_test(booleans_are_words),
+    cmocka_unit_test(reals_are_written_in_their_usual_form),
+    cmocka_unit_test(any_real_survives_the_round_trip),
+    cmocka_unit_test(numbers_ignore_the_locale),
+    cmocka_unit_test(counts_and_durations_are_for_people),
+    cmocka_unit_test(buffers_grow_and_stay_terminated),
+    cmocka_unit_test(names_for_paths_are_harmless),
+    cmocka_unit_test(utf8_is_checked),
+    cmocka_unit_test(nearest_names_are_near),
+    cmocka_unit_test(errors_keep_their_message),
+    cmocka_unit_test(endless_errors_are_cut),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* Advantages of a rollout (advantage.h): which statistics standardise what. The loops are the ops'. */
+#include "trainer/advantage.h"
+
+void advantage_estimate(Ops *ops, AdvantageRule rule, const float *reward, const float *value, const uint8_t *done,
+                        const uint8_t *truncated, const float *bootstrap, int steps, int worlds, float *advantage,
+                        float *target) {
+  CORE_CHECK((truncated == NULL) == (bootstrap == NULL));
+  ops->gae(ops, rule.gamma, rule.lambda, rule.reward_scale, reward, value, done, truncated, bootstrap, steps, worlds,
+           advantage, target);
+}
+
+/* What the centred advantages are divided by. */
+static double spread(AdvantageNorm norm, const Moments *moments) {
+  switch (norm) {
+    case ADVANTAGE_STOIX_BATCH: return sqrt(moments_variance(moments) + 1e-5);
+    case ADVANTAGE_KINETIX_MINIBATCH: return sqrt(moments_variance(moments)) + 1e-8;
+    case ADVANTAGE_CLEANRL_MINIBATCH: return sqrt(moments_variance_unbiased(moments)) + 1e-8;
+    default: return 1;
+  }
+}
+
+void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
+  Moments before;
+  ops->moments(ops, advantage, NULL, n, &before);
+  if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, before.mean, 1 / spread(norm, &before));
+  if (moments) *moments = before;
+}

@@ -1,0 +1,63 @@
+/* Shapes, memory and forward passes of the actor and the critic. */
+#include "trainer/agent.h"
+
+#include <string.h>
+
+/* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100 };
+
+static OpsActivation activation_of(const CoreConfig *config) {
+  static const struct { const char *name; OpsActivation activation; } known[] = {
+    {"tanh", OPS_TANH}, {"relu", OPS_RELU}, {"silu", OPS_SILU}, {"elu", OPS_ELU}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(config->net.activation, known[i].name) == 0) return known[i].activation;
+  CORE_CHECK(!"an activation of core/config.def that the trainer does not know");
+  return OPS_LINEAR;
+}
+
+void agent_register(Agent *agent, const CoreConfig *config, int observation_length, const OpsHead *head, int max_rows,
+                    CoreArena *arena) {
+  int width = (int)config->net.width, depth = (int)config->net.depth;
+  OpsActivation activation = activation_of(config);
+  *agent = (Agent){.head = *head, .max_rows = max_rows, .actor.name = "actor", .critic.name = "critic"};
+  agent->actor.shape = network_shape(observation_length, width, depth, head->logits, activation, 0.01);
+  agent->critic.shape = network_shape(observation_length, width, depth, 1, activation, 1.0);
+  agent->actor.n = network_parameters(&agent->actor.shape);
+  agent->critic.n = network_parameters(&agent->critic.shape);
+  CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
+  CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
+
+  size_t actor = network_activation_floats(&agent->actor.shape, max_rows);
+  size_t critic = network_activation_floats(&agent->critic.shape, max_rows);
+  CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
+}
+
+void agent_place(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  network_place_activations(&actor->shape, agent->max_rows, agent->activation_block, &actor->activations);
+  network_place_activations(&critic->shape, agent->max_rows, agent->activation_block, &critic->activations);
+}
+
+void agent_initialise(Agent *agent, uint64_t seed) {
+  network_initialise(&agent->actor.shape, seed, ACTOR_TENSOR, agent->actor.theta);
+  network_initialise(&agent->critic.shape, seed, CRITIC_TENSOR, agent->critic.theta);
+}
+
+void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                   int rows, float *output) {
+  const NetworkShape *shape = &network->shape;
+  NetworkActivations activations = network->activations;
+  size_t inputs = (size_t)shape->width[0], outputs = (size_t)shape->width[shape->layers];
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    activations.hidden[shape->layers - 1] = output + (size_t)row * outputs; /* the last layer writes in place */
+    network_forward(ops, shape, theta, x + (size_t)row * inputs, piece, &activations);
+  }
+}
+
+int agent_max_width(const Agent *agent) {
+  int widest = 0;
+  for (int i = 0; i <= agent->actor.shape.layers; i++)
+    if (agent->actor.shape.width[i] > widest) widest = agent->actor.shape.width[i];
+  return widest; /* the critic differs in its one output only */
+}

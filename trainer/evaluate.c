@@ -1,0 +1,106 @@
+/* Playing evaluation episodes and averaging them. */
+#include "trainer/evaluate.h"
+
+#include <math.h>
+
+#include "core/random.h"
+
+int evaluate_attempts(int64_t episodes, int levels) {
+  return (int)(episodes < levels ? episodes : episodes / levels * levels);
+}
+
+int32_t evaluate_level(int world, int attempts, int levels) {
+  if (attempts >= levels) return world % levels;
+  return (int32_t)((int64_t)world * levels / attempts);
+}
+
+void evaluate_register(Evaluator *evaluator, const Env *levels, int64_t episodes, CoreArena *arena) {
+  *evaluator = (Evaluator){.worlds = evaluate_attempts(episodes, levels->levels)};
+  size_t n = (size_t)evaluator->worlds;
+  CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
+  CORE_ARENA(arena, evaluator->observations, n * (size_t)levels->observation_length,
+             "evaluation observations [worlds][features]");
+  CORE_ARENA(arena, evaluator->logits, n * (size_t)levels->head.logits, "evaluation logits [worlds][logits]");
+  CORE_ARENA(arena, evaluator->logp, n, "evaluation log-probabilities [worlds]");
+  CORE_ARENA(arena, evaluator->rewards, n, "evaluation rewards [worlds]");
+  CORE_ARENA(arena, evaluator->actions, n * (size_t)levels->head.factors, "evaluation actions [worlds][factors]");
+  CORE_ARENA(arena, evaluator->dones, n, "evaluation dones [worlds]");
+  CORE_ARENA(arena, evaluator->solved, n, "evaluation solved [worlds]");
+  CORE_ARENA(arena, evaluator->finished, n, "evaluation finished [worlds]");
+  CORE_ARENA(arena, evaluator->episode_steps, n, "evaluation episode steps [worlds]");
+  CORE_ARENA(arena, evaluator->returns, n, "evaluation returns [worlds]");
+  CORE_ARENA(arena, evaluator->attempts, (size_t)levels->levels, "evaluation attempts [levels]");
+  CORE_ARENA(arena, evaluator->solutions, (size_t)levels->levels, "evaluation solutions [levels]");
+}
+
+int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed) {
+  for (int w = 0; w < evaluator->worlds; w++)
+    evaluator->level[w] = evaluate_level(w, evaluator->worlds, levels->levels);
+  return levels->sibling(levels, evaluator->worlds, seed, &evaluator->env);
+}
+
+void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
+
+/* Books the worlds whose first episode ended in this step; returns how many. */
+static int book_step(Evaluator *evaluator, StoreEvaluation *row) {
+  int ended = 0;
+  for (int w = 0; w < evaluator->worlds; w++) {
+    if (evaluator->finished[w]) continue;
+    evaluator->returns[w] += (double)evaluator->rewards[w];
+    if (!evaluator->dones[w]) continue;
+    evaluator->finished[w] = 1;
+    evaluator->solutions[evaluator->level[w]] += evaluator->solved[w] != 0;
+    row->episode_return += evaluator->returns[w];
+    row->episode_length += evaluator->episode_steps[w];
+    ended++;
+  }
+  return ended;
+}
+
+/* Mean over levels of p = solved / attempts, and its standard error sqrt(sum p(1-p)/(m-1)) / levels, which needs two
+ * attempts on each level. */
+static void average_levels(const Evaluator *evaluator, StoreEvaluation *row) {
+  int levels = 0, fewest = INT32_MAX;
+  double rates = 0, variances = 0;
+  for (int i = 0; i < evaluator->env->levels; i++) {
+    int32_t m = evaluator->attempts[i];
+    if (m == 0) continue;
+    double p = (double)evaluator->solutions[i] / m;
+    levels++;
+    rates += p;
+    if (m > 1) variances += p * (1 - p) / (m - 1);
+    if (m < fewest) fewest = m;
+  }
+  row->solve_rate = rates / levels;
+  row->solve_rate_se = fewest > 1 ? sqrt(variances) / levels : NAN;
+}
+
+void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, uint64_t seed, int64_t number,
+                   StoreEvaluation *row) {
+  Env *env = evaluator->env;
+  int worlds = evaluator->worlds, left = worlds;
+  size_t n = (size_t)worlds;
+  memset(evaluator->finished, 0, n);
+  memset(evaluator->returns, 0, n * sizeof *evaluator->returns);
+  memset(evaluator->attempts, 0, (size_t)env->levels * sizeof *evaluator->attempts);
+  memset(evaluator->solutions, 0, (size_t)env->levels * sizeof *evaluator->solutions);
+  for (int w = 0; w < worlds; w++) evaluator->attempts[evaluator->level[w]]++;
+  *row = (StoreEvaluation){.episodes = worlds};
+  core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");
+
+  const EnvStep out = {.observations = evaluator->observations, .rewards = evaluator->rewards,
+                       .dones = evaluator->dones, .solved = evaluator->solved,
+                       .episode_steps = evaluator->episode_steps};
+  env->reset_to(env, evaluator->level, evaluator->observations);
+  for (int t = 0; t < env->max_steps && left > 0; t++) {
+    uint32_t step = (uint32_t)(number * env->max_steps + t);
+    agent_forward(agent, ops, &agent->actor, agent->actor.theta, evaluator->observations, worlds, evaluator->logits);
+    ops->policy_sample(ops, &agent->head, evaluator->logits, worlds, seed, CORE_RANDOM_EVALUATE, 0, step,
+                       evaluator->actions, evaluator->logp);
+    env->step(env, evaluator->actions, &out);
+    left -= book_step(evaluator, row);
+  }
+  row->episode_return /= worlds;
+  row->episode_length /= worlds;
+  average_levels(evaluator, row);
+}

@@ -1,0 +1,36 @@
+/* Evaluation (spec metrics.md 5.1): the first episode of fixed attempts, sampled actions, each level weighing the same.
+ * It has its own worlds and its own random stream, so training is the same whether or not it is evaluated. */
+#ifndef TRAINER_EVALUATE_H
+#define TRAINER_EVALUATE_H
+#include "store/runlog.h"
+#include "trainer/agent.h"
+#include "trainer/envs/env.h"
+
+typedef struct Evaluator {
+  Env *env;              /* owned */
+  int worlds;            /* attempts an evaluation */
+  int32_t *level;        /* [worlds]; never changes */
+  float *observations;   /* [worlds][features] */
+  float *logits, *logp, *rewards;
+  uint8_t *actions, *dones, *solved, *finished;
+  int32_t *episode_steps;
+  double *returns;
+  int32_t *attempts, *solutions; /* [levels] */
+} Evaluator;
+
+/* Attempts for `episodes` wished on `levels` levels: a multiple of the levels, or fewer than them. */
+int evaluate_attempts(int64_t episodes, int levels);
+/* The level of attempt `world`: every level equally often; with fewer attempts than levels, evenly spread ones. */
+int32_t evaluate_level(int world, int attempts, int levels);
+
+void evaluate_register(Evaluator *evaluator, const Env *levels, int64_t episodes, CoreArena *arena);
+/* After the arena's commit: makes the worlds. */
+int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed);
+void evaluate_destroy(Evaluator *evaluator);
+
+/* Plays and fills all of *row but iteration and transitions. `number`: which evaluation of the run this is (0, 1, ...);
+ * with the seed it fixes the actions' randomness. */
+void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, uint64_t seed, int64_t number,
+                   StoreEvaluation *row);
+
+#endif

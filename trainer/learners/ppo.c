@@ -1,0 +1,216 @@
+/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each an actor step,
+ * a critic step and (PPO-EWMA) a step of the proximal weights. Arithmetic is ops'; nothing here allocates. */
+#include "trainer/learners/ppo.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "trainer/estimators.h"
+
+static Optimizer optimizer_of(const CoreConfig *config) {
+  return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
+                     .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm};
+}
+
+int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena) {
+  *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
+               .actor_optimizer = optimizer_of(config), .critic_optimizer = optimizer_of(config)};
+  TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
+  size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
+  size_t rows = (size_t)ppo->minibatch.rows, logits = (size_t)agent->head.logits;
+  CORE_ARENA(arena, ppo->advantages, total, "advantages [steps][worlds]");
+  CORE_ARENA(arena, ppo->targets, total, "value targets [steps][worlds]");
+  CORE_ARENA(arena, ppo->actor_gradient, agent->actor.n, "actor gradient");
+  CORE_ARENA(arena, ppo->critic_gradient, agent->critic.n, "critic gradient");
+  CORE_ARENA(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
+  CORE_ARENA(arena, ppo->actor_optimizer.v, agent->actor.n, "actor second moments");
+  CORE_ARENA(arena, ppo->critic_optimizer.m, agent->critic.n, "critic first moments");
+  CORE_ARENA(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
+  CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
+  CORE_ARENA(arena, ppo->scratch, 2 * rows * (size_t)agent_max_width(agent), "backward scratch [2][rows][width]");
+  if (!ppo->ewma) return CORE_OK;
+  ppo->proximal.com = config->ppo.com;
+  ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
+  CORE_ARENA(arena, ppo->proximal.theta, agent->actor.n, "proximal actor weights");
+  CORE_ARENA(arena, ppo->proximal_logits, rows * logits, "proximal logits [rows][logits]");
+  CORE_ARENA(arena, ppo->proximal_logp, rows, "proximal log-probabilities [rows]");
+  return CORE_OK;
+}
+
+static void restart_optimizer(Optimizer *optimizer, size_t n) {
+  memset(optimizer->m, 0, n * sizeof *optimizer->m);
+  memset(optimizer->v, 0, n * sizeof *optimizer->v);
+  optimizer->t = 0;
+}
+
+void ppo_start(Ppo *ppo) {
+  const AgentNetwork *actor = &ppo->agent->actor;
+  restart_optimizer(&ppo->actor_optimizer, actor->n);
+  restart_optimizer(&ppo->critic_optimizer, ppo->agent->critic.n);
+  ppo->proximal.weight = 1;
+  if (ppo->ewma) memcpy(ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
+}
+
+double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
+  double rate = config->ppo.learning_rate;
+  if (strcmp(config->ppo.lr_schedule, "linear") != 0) return rate;
+  return rate * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
+}
+
+/* ---- what is not finite, and where ----------------------------------------------------------------------------- */
+
+/* CORE_FAIL naming the first element of x [rows][columns] that is NaN or infinite, or CORE_OK. */
+static int check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns) {
+  size_t k = ops->first_nonfinite(ops, x, rows * columns);
+  if (k == rows * columns) return CORE_OK;
+  return core_error(CORE_FAIL, "%s[%zu,%zu] is %f", what, k / columns, k % columns, (double)x[k]);
+}
+
+static int check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x) {
+  char name[64];
+  size_t k = ops->first_nonfinite(ops, x, network->n);
+  if (k == network->n) return CORE_OK;
+  return core_error(CORE_FAIL, "%s %s is %f", what, network_parameter_name(&network->shape, network->name, k, name),
+                    (double)x[k]);
+}
+
+/* What the update is about to learn from. */
+static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
+  size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
+  TRY(check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
+  TRY(check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n, (size_t)ppo->agent->head.logits));
+  TRY(check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
+  return check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
+}
+
+/* A loss is not finite: its cause is in the weights, else in the outputs, else in the loss itself. */
+static int explain_loss(const Ppo *ppo, Ops *ops, const AgentNetwork *network, const char *loss_name, double loss) {
+  const NetworkShape *shape = &network->shape;
+  char what[64];
+  TRY(check_parameters(ops, network, "weight", network->theta));
+  snprintf(what, sizeof what, "%s.output[row,unit]", network->name);
+  TRY(check_matrix(ops, what, network->activations.hidden[shape->layers - 1], (size_t)ppo->minibatch.rows,
+                   (size_t)shape->width[shape->layers]));
+  return core_error(CORE_FAIL, "the %s loss is %f (all weights and outputs are finite)", loss_name, loss);
+}
+
+/* ---- one minibatch --------------------------------------------------------------------------------------------- */
+
+static void count_gradient(PpoGradients *gradients, double norm, int clipped) {
+  gradients->norm_mean += norm;
+  if (norm > gradients->norm_max) gradients->norm_max = norm;
+  gradients->clipped_fraction += clipped;
+}
+
+/* Backward from ppo->doutput, clip, Adam. The activations are still those of the minibatch. */
+static int descend(Ppo *ppo, Ops *ops, AgentNetwork *network, Optimizer *optimizer, float *gradient, double rate,
+                   PpoGradients *gradients) {
+  double norm;
+  int clipped;
+  network_backward(ops, &network->shape, network->theta, ppo->minibatch.observations, ppo->minibatch.rows,
+                   &network->activations, ppo->doutput, ppo->scratch, gradient);
+  optimizer_step(ops, optimizer, network->theta, gradient, network->n, rate, &norm, &clipped);
+  if (!isfinite(norm)) {
+    TRY(check_parameters(ops, network, "gradient of", gradient));
+    return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, norm);
+  }
+  count_gradient(gradients, norm, clipped);
+  return CORE_OK;
+}
+
+/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
+ * r_p = pi/pi_p and w = pi_p/pi_b. */
+static int actor_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
+  const CoreConfig *config = ppo->config;
+  const Minibatch *batch = &ppo->minibatch;
+  AgentNetwork *actor = &ppo->agent->actor;
+  const OpsHead *head = &ppo->agent->head;
+  const float *proximal_logp = NULL;
+  OpsPolicySums sums;
+  if (ppo->ewma) { /* before the actor's own pass, whose activations the backward pass needs */
+    agent_forward(ppo->agent, ops, actor, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
+    ops->policy_logp(ops, head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
+    proximal_logp = ppo->proximal_logp;
+  }
+  network_forward(ops, &actor->shape, actor->theta, batch->observations, batch->rows, &actor->activations);
+  const float *logits = actor->activations.hidden[actor->shape.layers - 1];
+  ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
+                   config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
+  if (!isfinite(sums.loss) || !isfinite(sums.entropy)) return explain_loss(ppo, ops, actor, "policy", sums.loss);
+  update->policy_loss += sums.loss / batch->rows;
+  update->entropy += sums.entropy / batch->rows;
+  update->clip_fraction += sums.clipped / batch->rows;
+  return descend(ppo, ops, actor, &ppo->actor_optimizer, ppo->actor_gradient, update->learning_rate, &update->actor);
+}
+
+/* L = c_v 0.5 E[max((V - T)^2, (V_b + clip(V - V_b, -eps, eps) - T)^2)] */
+static int critic_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
+  const CoreConfig *config = ppo->config;
+  const Minibatch *batch = &ppo->minibatch;
+  AgentNetwork *critic = &ppo->agent->critic;
+  OpsValueSums sums;
+  network_forward(ops, &critic->shape, critic->theta, batch->observations, batch->rows, &critic->activations);
+  const float *values = critic->activations.hidden[critic->shape.layers - 1];
+  ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
+                  config->ppo.value_coef, ppo->doutput, &sums);
+  if (!isfinite(sums.loss)) return explain_loss(ppo, ops, critic, "value", sums.loss);
+  update->value_loss += sums.loss / batch->rows;
+  return descend(ppo, ops, critic, &ppo->critic_optimizer, ppo->critic_gradient, update->learning_rate,
+                 &update->critic);
+}
+
+static int minibatch_step(Ppo *ppo, Ops *ops, const Rollout *rollout, int m, PpoUpdate *update) {
+  Minibatch *batch = &ppo->minibatch;
+  minibatch_gather(batch, ops, rollout, ppo->advantages, ppo->targets, m);
+  if (strcmp(ppo->config->ppo.normalize_advantage, "minibatch") == 0)
+    advantage_standardise(ops, ADVANTAGE_KINETIX_MINIBATCH, batch->advantages, (size_t)batch->rows, NULL);
+  TRY(actor_step(ppo, ops, update));
+  TRY(critic_step(ppo, ops, update));
+  if (ppo->ewma) proximal_update(ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
+  return CORE_OK;
+}
+
+/* ---- the iteration --------------------------------------------------------------------------------------------- */
+
+/* Advantages (standardised over the rollout where the settings say so) and targets, with what is reported of them. */
+static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, PpoUpdate *update) {
+  const CoreConfig *config = ppo->config;
+  size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda, .reward_scale = 1};
+  bool batch = strcmp(config->ppo.normalize_advantage, "batch") == 0;
+  Moments advantage, target, residual;
+  advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
+                     rollout->worlds, ppo->advantages, ppo->targets);
+  advantage_standardise(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, ppo->advantages, total, &advantage);
+  ops->moments(ops, ppo->targets, NULL, total, &target);
+  ops->moments(ops, ppo->targets, rollout->values, total, &residual);
+  update->advantage_mean = advantage.mean;
+  update->advantage_sd = sqrt(moments_variance(&advantage));
+  update->explained_variance = estimators_explained_variance(&target, &residual);
+}
+
+/* Sums over `steps` minibatches to means. */
+static void average(PpoUpdate *update, double steps) {
+  double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
+                          &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
+                          &update->critic.clipped_fraction};
+  for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) *sums[i] /= steps;
+}
+
+int ppo_update(Ppo *ppo, Ops *ops, const Rollout *rollout, int64_t iteration, PpoUpdate *update) {
+  const CoreConfig *config = ppo->config;
+  const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
+  *update = (PpoUpdate){.learning_rate = ppo_learning_rate(config, iteration)};
+  estimate_advantages(ppo, ops, rollout, update);
+  TRY(check_rollout(ppo, ops, rollout));
+  for (int epoch = 0; epoch < epochs; epoch++) {
+    minibatch_shuffle(&ppo->minibatch, rollout, (uint64_t)config->train.seed, iteration, epoch);
+    for (int m = 0; m < parts; m++) {
+      int code = minibatch_step(ppo, ops, rollout, m, update);
+      if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
+    }
+  }
+  average(update, (double)epochs * parts);
+  TRY(check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
+  return check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
+}

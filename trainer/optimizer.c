@@ -1,0 +1,30 @@
+/* Clipping, Adam and the proximal weights (optimizer.h): the scalars of each rule; the loops are the ops'. */
+#include "trainer/optimizer.h"
+
+#include <math.h>
+
+/* What the gradient is multiplied by. */
+static double clip_factor(const Optimizer *optimizer, double norm) {
+  if (optimizer->norm_epsilon > 0) return fmin(1, optimizer->max_norm / (norm + optimizer->norm_epsilon));
+  return norm < optimizer->max_norm || isinf(optimizer->max_norm) ? 1 : optimizer->max_norm / norm;
+}
+
+void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
+                    double *norm, int *clipped) {
+  *norm = sqrt(ops->norm_squared(ops, gradient, n));
+  double factor = clip_factor(optimizer, *norm);
+  *clipped = *norm > optimizer->max_norm;
+  optimizer->t++;
+  ops->adam(ops, theta, gradient, optimizer->m, optimizer->v, n, factor, rate, optimizer->beta1, optimizer->beta2,
+            optimizer->epsilon, optimizer->t);
+}
+
+void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n) {
+  double beta = proximal->com / (1 + proximal->com), keep = beta;
+  if (proximal->rule == PROXIMAL_BIAS_CORRECTED) {
+    double weight = beta * proximal->weight + 1;
+    keep = beta * proximal->weight / weight;
+    proximal->weight = weight;
+  }
+  ops->ewma(ops, proximal->theta, theta, n, keep);
+}

@@ -1,0 +1,79 @@
+/* Numbers to sentences. */
+#include "trainer/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+#include "core/log.h"
+
+enum { PLAIN_EVERY_S = 10 };
+static const double REDRAW_EVERY_S = 0.1;
+
+Progress progress_start(bool quiet, int64_t finished_iterations) {
+  return (Progress){.live = {.stream = stderr, .plain_every_s = PLAIN_EVERY_S}, .quiet = quiet,
+                    .started_s = core_clock_s(), .started_iteration = finished_iterations};
+}
+
+static void append_number(CoreText *text, const char *name, double value, const char *format) {
+  if (isnan(value)) return;
+  core_text_appendf(text, "  %s ", name);
+  core_text_appendf(text, format, value);
+}
+
+void progress_draw(Progress *progress, const Training *training, const StoreIteration *row, bool final) {
+  double now = core_clock_s();
+  if (progress->quiet || (!final && now - progress->drawn_s < REDRAW_EVERY_S)) return;
+  progress->drawn_s = now;
+  int64_t done = training->position.iteration, all = training->plan.iterations;
+  int64_t own = done - progress->started_iteration;
+  char buffer[32];
+  CoreText text = {0};
+  core_text_appendf(&text, "iteration %" PRId64 "/%" PRId64, done, all);
+  core_text_appendf(&text, "  %s transitions", core_text_count((double)training_transitions(training), buffer));
+  append_number(&text, "solved", 100 * training->position.solve_rate, "%.1f %%");
+  append_number(&text, "training", 100 * row->solve_rate, "%.1f %%");
+  append_number(&text, "KL", row->kl, "%.3g");
+  append_number(&text, "DDR", row->ddr, "%.3g");
+  core_text_appendf(&text, "  %s steps/s", core_text_count(row->steps_per_second, buffer));
+  if (own > 0 && done < all)
+    core_text_appendf(&text, "  ETA %s",
+                      core_text_duration((now - progress->started_s) / (double)own * (double)(all - done), buffer));
+  core_live_draw(&progress->live, core_text_string(&text), final);
+  core_text_free(&text);
+}
+
+void progress_note(Progress *progress, const char *format, ...) {
+  char message[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  core_info("%s", message);
+  if (progress->quiet) return;
+  progress->live.lines = 0; /* what stands on the screen stays there */
+  fprintf(stderr, "%s\n", message);
+}
+
+void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
+  char id[CORE_RUN_ID], a[32], b[32], c[32], d[32];
+  CoreText ini = {0};
+  core_config_id(config, id);
+  core_config_to_ini(config, &ini);
+  double transitions = (double)plan->iterations * (double)plan->transitions_per_iteration;
+  printf("%s\n", core_text_string(&ini));
+  printf("; run            %s\n", id);
+  printf("; iterations     %" PRId64 " of %" PRId64 " transitions, %s in all\n", plan->iterations,
+         plan->transitions_per_iteration, core_text_count(transitions, a));
+  printf("; updates        %" PRId64 " an iteration, %d transitions each\n", plan->updates_per_iteration,
+         plan->minibatch_rows);
+  printf("; levels         %d, observations of %d numbers\n", plan->levels, plan->observation_length);
+  printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
+  printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,
+         plan->attempts);
+  printf("; threads        %d\n", plan->threads);
+  printf("; memory         about %sB (buffers %sB, worlds %sB); this process may use %sB\n",
+         core_text_count(plan->buffer_bytes + plan->environment_bytes, a), core_text_count(plan->buffer_bytes, b),
+         core_text_count(plan->environment_bytes, c), core_text_count(plan->machine_bytes, d));
+  core_text_free(&ini);
+}

@@ -1,0 +1,107 @@
+/* Acting: policy and critic on the observations, sample, step, store; and the book of episodes. */
+#include "trainer/rollout.h"
+
+#include <math.h>
+
+#include "core/random.h"
+
+void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, CoreArena *arena) {
+  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = env->observation_length, .levels = env->levels,
+                       .head = env->head};
+  size_t k = (size_t)steps, n = (size_t)worlds;
+  CORE_ARENA(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
+             "rollout observations [steps + 1][worlds][features]");
+  CORE_ARENA(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
+  CORE_ARENA(arena, rollout->logits, k * n * (size_t)env->head.logits, "rollout logits [steps][worlds][logits]");
+  CORE_ARENA(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
+  CORE_ARENA(arena, rollout->rewards, k * n, "rollout rewards [steps][worlds]");
+  CORE_ARENA(arena, rollout->dones, k * n, "rollout dones [steps][worlds]");
+  CORE_ARENA(arena, rollout->actions, k * n * (size_t)env->head.factors, "rollout actions [steps][worlds][factors]");
+  CORE_ARENA(arena, rollout->returns, n, "returns so far [worlds]");
+  CORE_ARENA(arena, rollout->solved, n, "solved [worlds]");
+  CORE_ARENA(arena, rollout->level, n, "level [worlds]");
+  CORE_ARENA(arena, rollout->episode_steps, n, "episode steps [worlds]");
+  CORE_ARENA(arena, rollout->attempts, (size_t)env->levels, "attempts [levels]");
+  CORE_ARENA(arena, rollout->solutions, (size_t)env->levels, "solutions [levels]");
+}
+
+static float *observations_at(const Rollout *rollout, int t) {
+  return rollout->observations + (size_t)t * (size_t)rollout->worlds * (size_t)rollout->features;
+}
+
+float *rollout_last_observations(const Rollout *rollout) { return observations_at(rollout, rollout->steps); }
+
+void rollout_start(Rollout *rollout, Env *env) {
+  env->reset(env, rollout_last_observations(rollout));
+  memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
+}
+
+/* Adds step t's rewards and finished episodes to the book, world by world, so that its sums have one order. */
+static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
+  const float *rewards = rollout->rewards + (size_t)t * (size_t)rollout->worlds;
+  const uint8_t *dones = rollout->dones + (size_t)t * (size_t)rollout->worlds;
+  for (int w = 0; w < rollout->worlds; w++) {
+    rollout->returns[w] += (double)rewards[w];
+    if (!dones[w]) continue;
+    episodes->count++;
+    episodes->return_mean += rollout->returns[w];
+    episodes->length_mean += rollout->episode_steps[w];
+    rollout->returns[w] = 0;
+    rollout->attempts[rollout->level[w]]++;
+    rollout->solutions[rollout->level[w]] += rollout->solved[w] != 0;
+  }
+}
+
+/* Sums to means. */
+static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
+  int64_t levels = 0;
+  double rates = 0;
+  for (int i = 0; i < rollout->levels; i++) {
+    if (rollout->attempts[i] == 0) continue;
+    levels++;
+    rates += (double)rollout->solutions[i] / (double)rollout->attempts[i];
+  }
+  episodes->solve_rate = levels > 0 ? rates / (double)levels : NAN;
+  episodes->return_mean = episodes->count > 0 ? episodes->return_mean / (double)episodes->count : NAN;
+  episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
+}
+
+void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
+                     RolloutEpisodes *episodes) {
+  size_t n = (size_t)rollout->worlds;
+  int worlds = rollout->worlds;
+  memset(rollout->attempts, 0, (size_t)rollout->levels * sizeof *rollout->attempts);
+  memset(rollout->solutions, 0, (size_t)rollout->levels * sizeof *rollout->solutions);
+  memcpy(observations_at(rollout, 0), rollout_last_observations(rollout),
+         n * (size_t)rollout->features * sizeof *rollout->observations);
+  *episodes = (RolloutEpisodes){0};
+
+  for (int t = 0; t < rollout->steps; t++) {
+    size_t row = (size_t)t * n;
+    const float *observations = observations_at(rollout, t);
+    float *logits = rollout->logits + row * (size_t)rollout->head.logits;
+    uint8_t *actions = rollout->actions + row * (size_t)rollout->head.factors;
+    uint64_t step = (uint64_t)(iteration - 1) * (uint64_t)rollout->steps + (uint64_t)t;
+    /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
+    uint64_t key = seed ^ (step & 0xffffffff00000000u);
+
+    agent_forward(agent, ops, &agent->actor, agent->actor.theta, observations, worlds, logits);
+    agent_forward(agent, ops, &agent->critic, agent->critic.theta, observations, worlds, rollout->values + row);
+    ops->policy_sample(ops, &rollout->head, logits, worlds, key, CORE_RANDOM_ACTION, 0, (uint32_t)step, actions,
+                       rollout->logp + row);
+    const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,
+                         .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
+                         .episode_steps = rollout->episode_steps};
+    env->step(env, actions, &out);
+    count_episodes(rollout, t, episodes);
+  }
+  agent_forward(agent, ops, &agent->critic, agent->critic.theta, rollout_last_observations(rollout), worlds,
+                rollout->values + (size_t)rollout->steps * n);
+  close_book(rollout, episodes);
+}
+
+void rollout_gather_actions(const Rollout *rollout, const uint32_t *index, int rows, uint8_t *actions) {
+  size_t factors = (size_t)rollout->head.factors;
+  for (int row = 0; row < rows; row++)
+    memcpy(actions + (size_t)row * factors, rollout->actions + (size_t)index[row] * factors, factors);
+}

@@ -1,0 +1,51 @@
+/* A rollout: K steps of N worlds under the present (behaviour) policy, with everything that the update needs. Time-major:
+ * transition (t, world) is row t*N + world. Between the environment and the learner; it must not change weights. */
+#ifndef TRAINER_ROLLOUT_H
+#define TRAINER_ROLLOUT_H
+#include "trainer/agent.h"
+#include "trainer/envs/env.h"
+
+/* Episodes that ended during a rollout. */
+typedef struct RolloutEpisodes {
+  int64_t count;
+  double return_mean, length_mean;  /* NaN without episodes */
+  double solve_rate;                /* mean over levels with an episode of solved / finished; NaN without */
+} RolloutEpisodes;
+
+typedef struct Rollout {
+  int steps, worlds, features, levels;
+  OpsHead head;
+  /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
+   * observations[0] at the next rollout. A time limit ends an episode, so no other bootstrap value is needed. */
+  float *observations;   /* [steps + 1][worlds][features] */
+  float *values;         /* [steps + 1][worlds] */
+  float *logits;         /* [steps][worlds][head.logits]: the behaviour policy, for the exact KL afterwards */
+  float *logp;           /* [steps][worlds] of the action taken */
+  float *rewards;        /* [steps][worlds] */
+  uint8_t *dones;        /* [steps][worlds] */
+  uint8_t *actions;      /* [steps][worlds][head.factors] */
+
+  /* Carried from rollout to rollout, so part of a checkpoint (with observations[steps]). */
+  double *returns;       /* [worlds] reward so far of the episode that runs */
+
+  /* Of the present step and rollout. */
+  uint8_t *solved;       /* [worlds] */
+  int32_t *level, *episode_steps;     /* [worlds] */
+  uint32_t *attempts, *solutions;     /* [levels] */
+} Rollout;
+
+void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, CoreArena *arena);
+
+/* The state that the next rollout starts from: [worlds][features]. */
+float *rollout_last_observations(const Rollout *rollout);
+/* New episodes in every world. */
+void rollout_start(Rollout *rollout, Env *env);
+
+/* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts from 1. */
+void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
+                     RolloutEpisodes *episodes);
+
+/* Rows `index` of the actions -> actions [rows][factors]. */
+void rollout_gather_actions(const Rollout *rollout, const uint32_t *index, int rows, uint8_t *actions);
+
+#endif

@@ -1,0 +1,263 @@
+/* Putting the parts together, and one iteration of them. */
+#include "trainer/training.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+
+#include "core/terminal.h"
+#include "trainer/estimators.h"
+#include "trainer/machine.h"
+
+/* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */
+enum { ACTING_ROWS = 4096, PLANNING_WORLDS = 1 };
+
+/* ---- planning -------------------------------------------------------------------------------------------------- */
+
+static int check_device(const CoreConfig *config) {
+  if (strcmp(config->train.device, "cuda") != 0) return CORE_OK;
+  return core_error(CORE_USAGE, "train.device = cuda: this program was built without CUDA; "
+                    "set train.device to cpu or auto");
+}
+
+static void register_buffers(Training *training, int max_rows) {
+  const CoreConfig *config = &training->config;
+  CoreArena *arena = training->arena;
+  const Env *levels = training->levels;
+  agent_register(&training->agent, config, levels->observation_length, &levels->head, max_rows, arena);
+  rollout_register(&training->rollout, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
+  if (config->eval.count > 0) evaluate_register(&training->evaluator, levels, config->eval.episodes, arena);
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Rows that the activations must hold: a minibatch, or as many acting worlds as are worth one pass. */
+static int activation_rows(const CoreConfig *config) {
+  int64_t minibatch = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  int64_t acting = larger(config->env.num, config->eval.count > 0 ? config->eval.episodes : 0);
+  return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
+}
+
+static int estimate_memory(Training *training) {
+  TrainingPlan *plan = &training->plan;
+  double training_worlds, evaluation_worlds;
+  TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+  TRY(env_estimate_bytes(training->levels, plan->attempts, &evaluation_worlds));
+  /* A checkpoint copies the training worlds' state, which is most of what they hold. */
+  plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  plan->buffer_bytes = (double)core_arena_bytes(training->arena);
+  plan->machine_bytes = machine_memory_bytes();
+  return CORE_OK;
+}
+
+static int fill_plan(Training *training) {
+  const CoreConfig *config = &training->config;
+  TRY(core_config_check(config));
+  TRY(check_device(config));
+  TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  register_buffers(training, activation_rows(config));
+  TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
+  training->plan = (TrainingPlan){
+    .iterations = core_config_iterations(config),
+    .transitions_per_iteration = core_config_transitions_per_iteration(config),
+    .updates_per_iteration = config->ppo.epochs * config->ppo.num_minibatches,
+    .minibatch_rows = training->ppo.minibatch.rows,
+    .levels = training->levels->levels,
+    .observation_length = training->levels->observation_length,
+    .attempts = training->evaluator.worlds,
+    .actor_parameters = training->agent.actor.n,
+    .critic_parameters = training->agent.critic.n,
+    .threads = machine_threads((int)config->train.threads),
+  };
+  return estimate_memory(training);
+}
+
+int training_plan(const CoreConfig *config, Training **training) {
+  Training *made = core_memory_zero_allocate(1, sizeof *made);
+  made->config = *config;
+  made->arena = core_arena_create("training");
+  int code = fill_plan(made);
+  if (code != CORE_OK) training_destroy(&made);
+  *training = made;
+  return code;
+}
+
+void training_destroy(Training **training) {
+  Training *owned = *training;
+  if (owned == NULL) return;
+  evaluate_destroy(&owned->evaluator);
+  ops_destroy(&owned->ops);
+  env_destroy(&owned->env);
+  env_destroy(&owned->levels);
+  core_arena_destroy(&owned->arena);
+  free(owned->env_state);
+  free(owned);
+  *training = NULL;
+}
+
+/* ---- allocation and start -------------------------------------------------------------------------------------- */
+
+static int check_memory(const TrainingPlan *plan) {
+  char needed[32], buffers[32], worlds[32], present[32];
+  double total = plan->buffer_bytes + plan->environment_bytes;
+  if (total <= plan->machine_bytes) return CORE_OK;
+  return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
+                    "env.num or ppo.num_steps%s", core_text_count(total, needed),
+                    core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
+                    core_text_count(plan->machine_bytes, present),
+                    plan->attempts > 4096 ? ", or eval.episodes" : "");
+}
+
+int training_allocate(Training *training) {
+  const CoreConfig *config = &training->config;
+  uint64_t seed = (uint64_t)config->train.seed;
+  TRY(check_memory(&training->plan));
+  TRY(core_arena_commit(training->arena));
+  agent_place(&training->agent);
+  omp_set_num_threads(training->plan.threads);
+  TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
+                     &training->ops));
+  TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
+  if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
+  training->env_state_bytes = training->env->state_bytes(training->env);
+  training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
+  return CORE_OK;
+}
+
+void training_start(Training *training) {
+  agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
+  ppo_start(&training->ppo);
+  rollout_start(&training->rollout, training->env);
+  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------------------------- */
+
+void training_add_sections(Training *training, Checkpoint *checkpoint) {
+  Agent *agent = &training->agent;
+  Ppo *ppo = &training->ppo;
+  Rollout *rollout = &training->rollout;
+  size_t actor = agent->actor.n * sizeof(float), critic = agent->critic.n * sizeof(float);
+  size_t worlds = (size_t)rollout->worlds;
+  checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
+  checkpoint_add(checkpoint, "actor", agent->actor.theta, actor);
+  checkpoint_add(checkpoint, "actor m", ppo->actor_optimizer.m, actor);
+  checkpoint_add(checkpoint, "actor v", ppo->actor_optimizer.v, actor);
+  checkpoint_add(checkpoint, "critic", agent->critic.theta, critic);
+  checkpoint_add(checkpoint, "critic m", ppo->critic_optimizer.m, critic);
+  checkpoint_add(checkpoint, "critic v", ppo->critic_optimizer.v, critic);
+  if (ppo->ewma) checkpoint_add(checkpoint, "proximal actor", ppo->proximal.theta, actor);
+  checkpoint_add(checkpoint, "observations", rollout_last_observations(rollout),
+                 worlds * (size_t)rollout->features * sizeof(float));
+  checkpoint_add(checkpoint, "returns", rollout->returns, worlds * sizeof *rollout->returns);
+  checkpoint_add(checkpoint, "environment", training->env_state, training->env_state_bytes);
+}
+
+void training_before_save(Training *training) {
+  training->position.actor_updates = training->ppo.actor_optimizer.t;
+  training->position.critic_updates = training->ppo.critic_optimizer.t;
+  training->position.proximal_weight = training->ppo.proximal.weight;
+  training->env->save(training->env, training->env_state);
+}
+
+int training_after_load(Training *training) {
+  training->ppo.actor_optimizer.t = training->position.actor_updates;
+  training->ppo.critic_optimizer.t = training->position.critic_updates;
+  training->ppo.proximal.weight = training->position.proximal_weight;
+  return training->env->load(training->env, training->env_state, training->env_state_bytes);
+}
+
+/* ---- iterations ------------------------------------------------------------------------------------------------ */
+
+bool training_finished(const Training *training) {
+  return training->position.iteration >= training->plan.iterations;
+}
+
+int64_t training_transitions(const Training *training) {
+  return training->position.iteration * training->plan.transitions_per_iteration;
+}
+
+static void fill_row(const Training *training, const RolloutEpisodes *episodes, const PpoUpdate *update,
+                     const MetricsPolicyChange *change, StoreIteration *row) {
+  double transitions = (double)training->plan.transitions_per_iteration;
+  row->transitions = (double)training_transitions(training);
+  row->kl = change->kl;
+  row->kl_reverse = change->kl_reverse;
+  row->kl_k1 = change->k1;
+  row->kl_k3 = change->k3;
+  row->ddr = estimators_ddr(transitions, change->kl);
+  row->grad_norm_actor = update->actor.norm_mean;
+  row->grad_norm_critic = update->critic.norm_mean;
+  row->grad_norm_actor_max = update->actor.norm_max;
+  row->grad_norm_critic_max = update->critic.norm_max;
+  row->grad_clipped_actor = update->actor.clipped_fraction;
+  row->grad_clipped_critic = update->critic.clipped_fraction;
+  row->update_norm_actor = change->update_norm_actor;
+  row->update_norm_critic = change->update_norm_critic;
+  row->clip_fraction = update->clip_fraction;
+  row->entropy = update->entropy;
+  row->explained_variance = update->explained_variance;
+  row->policy_loss = update->policy_loss;
+  row->value_loss = update->value_loss;
+  row->advantage_mean = update->advantage_mean;
+  row->advantage_sd = update->advantage_sd;
+  row->learning_rate = update->learning_rate;
+  row->solve_rate = episodes->solve_rate;
+  row->episodes = (double)episodes->count;
+  row->episode_return = episodes->return_mean;
+  row->episode_length = episodes->length_mean;
+}
+
+int training_iterate(Training *training, StoreIteration *row) {
+  uint64_t seed = (uint64_t)training->config.train.seed;
+  int64_t iteration = training->position.iteration + 1;
+  RolloutEpisodes episodes;
+  PpoUpdate update;
+  MetricsPolicyChange change;
+
+  double start = core_clock_s();
+  rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
+  double collected = core_clock_s();
+  metrics_begin(&training->metrics, &training->agent);
+  int code = ppo_update(&training->ppo, training->ops, &training->rollout, iteration, &update);
+  if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
+  double updated = core_clock_s();
+  metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
+                        &change);
+
+  training->position.iteration = iteration;
+  *row = store_iteration_unmeasured(iteration);
+  fill_row(training, &episodes, &update, &change, row);
+  if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
+    training->position.solve_rate = row->solve_rate;
+  double end = core_clock_s();
+  row->seconds_rollout = collected - start;
+  row->seconds_update = updated - collected;
+  row->seconds_other = end - updated;
+  row->steps_per_second = (double)training->plan.transitions_per_iteration / (end - start);
+  return CORE_OK;
+}
+
+/* ---- evaluations ----------------------------------------------------------------------------------------------- */
+
+/* Evaluations that belong to the first `iteration` iterations, the one before training not counted. */
+static int64_t evaluations_until(const Training *training, int64_t iteration) {
+  long double share = (long double)iteration * (long double)training->config.eval.count;
+  return (int64_t)floorl(share / (long double)training->plan.iterations);
+}
+
+bool training_evaluation_due(const Training *training) {
+  int64_t iteration = training->position.iteration;
+  if (training->config.eval.count == 0) return false;
+  return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
+}
+
+void training_evaluate(Training *training, StoreEvaluation *row) {
+  int64_t iteration = training->position.iteration;
+  evaluate_play(&training->evaluator, training->ops, &training->agent, (uint64_t)training->config.train.seed,
+                evaluations_until(training, iteration), row);
+  row->iteration = iteration;
+  row->transitions = (double)training_transitions(training);
+  training->position.solve_rate = row->solve_rate;
+}

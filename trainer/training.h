@@ -1,0 +1,74 @@
+/* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows no
+ * files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
+ *
+ *   rollout (rollout.c <-> envs/)  ->  update (learners/ppo.c)  ->  measurements (metrics.c)  ->  one row of statistics */
+#ifndef TRAINER_TRAINING_H
+#define TRAINER_TRAINING_H
+#include "store/runlog.h"
+#include "trainer/checkpoint.h"
+#include "trainer/evaluate.h"
+#include "trainer/learners/ppo.h"
+#include "trainer/metrics.h"
+
+/* What a configuration comes to, before anything large is allocated. */
+typedef struct TrainingPlan {
+  int64_t iterations, transitions_per_iteration, updates_per_iteration;
+  int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
+  size_t actor_parameters, critic_parameters;
+  int threads;
+  double buffer_bytes, environment_bytes, machine_bytes;
+} TrainingPlan;
+
+/* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
+typedef struct TrainingPosition {
+  int64_t iteration;           /* finished; the next one is iteration + 1 */
+  int64_t actor_updates, critic_updates;
+  double proximal_weight;
+  double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
+} TrainingPosition;
+
+typedef struct Training {
+  CoreConfig config;
+  TrainingPlan plan;
+  CoreArena *arena;
+  Env *levels;                 /* a small batch that knows the levels and makes the others */
+  Env *env;
+  Ops *ops;
+  Agent agent;
+  Rollout rollout;
+  Ppo ppo;
+  Metrics metrics;
+  Evaluator evaluator;
+  TrainingPosition position;
+  void *env_state;             /* the environment's bytes for a checkpoint */
+  size_t env_state_bytes;
+} Training;
+
+/* Reads the levels, fixes all sizes, estimates memory. Nothing large is allocated. CORE_USAGE: the configuration asks for
+ * something impossible (train.device = cuda in a build without it, levels that are not there ...). */
+int training_plan(const CoreConfig *config, Training **training);
+/* Allocates what was planned. CORE_FAIL with numbers and the settings to change when it exceeds the machine's memory. */
+int training_allocate(Training *training);
+void training_destroy(Training **training);
+
+/* Initial weights and worlds. */
+void training_start(Training *training);
+
+/* Names everything that a checkpoint must hold. Call training_before_save before checkpoint_write and
+ * training_after_load after checkpoint_read_newest: they exchange state that is not plain memory. */
+void training_add_sections(Training *training, Checkpoint *checkpoint);
+void training_before_save(Training *training);
+int training_after_load(Training *training);
+
+bool training_finished(const Training *training);
+int64_t training_transitions(const Training *training); /* of all worlds since the start */
+
+/* The next iteration. CORE_FAIL when it diverged: the message names tensor, element and iteration; the last checkpoint is
+ * the last good state. wall_seconds of the row is left to the caller. */
+int training_iterate(Training *training, StoreIteration *row);
+
+/* Is an evaluation due at the present position? Before training (when eval.count > 0), then evenly, the last at the end. */
+bool training_evaluation_due(const Training *training);
+void training_evaluate(Training *training, StoreEvaluation *row);
+
+#endif
