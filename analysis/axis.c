@@ -65,8 +65,7 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
     for (int digit = 1; digit <= 9; digit++) {
       double place = digit * pow(10, decade);
       if (place < axis->low || place > axis->high) continue;
-      bool labelled = digit == 1 ? decade % (every > 0 ? every : 1) == 0
-                                 : (decades < 1.7 && (digit == 2 || digit == 5)) || (decades < 0.5 && digit != 9);
+      bool labelled = digit == 1 ? decade % (every > 0 ? every : 1) == 0 : decades < 1.7 && (digit == 2 || digit == 5);
       core_text_appendf(text, "%s'", text->length ? ", " : "");
       if (numbered && labelled && digit == 1) core_text_appendf(text, "10^{%d}", decade);
       else if (numbered && labelled) core_text_appendf(text, "%d·10^{%d}", digit, decade);
@@ -76,6 +75,7 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
 }
 
 void analysis_axis_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreText *text) {
-  if (axis->log) log_ticks(axis, count, numbered, text);
+  bool narrow = axis->high < 4 * axis->low; /* too few powers and halves of ten inside: equal steps serve better */
+  if (axis->log && !narrow) log_ticks(axis, count, numbered, text);
   else linear_ticks(axis, count, numbered, text);
 }

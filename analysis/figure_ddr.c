@@ -116,19 +116,21 @@ static int read_dots(Ddr *ddr, Panel *panel) {
 
 static double measured(const Ddr *ddr, const Dot *dot) { return ddr->use_final ? dot->final : dot->best; }
 
+/* Points and clusters in the order of the configurations, so that equal data draw equal replicates. */
 static void correlate(const Ddr *ddr, Panel *panel) {
-  size_t runs = ddr->context.selection.count, clusters = ddr->context.configurations.count;
+  size_t runs = ddr->context.selection.count;
   double *x = core_memory_allocate(2 * runs * sizeof *x), *y = x + runs;
-  size_t *cluster = core_memory_allocate(runs * sizeof *cluster), *number = core_memory_allocate(clusters * sizeof *number);
-  for (size_t c = 0; c < clusters; c++) number[c] = SIZE_MAX;
-  for (size_t r = 0; r < runs; r++) {
-    const Dot *dot = &panel->dots[r];
-    size_t configuration = ddr->context.configurations.group_of[r];
-    if (!dot->counted) continue;
-    if (number[configuration] == SIZE_MAX) number[configuration] = panel->clusters++;
-    cluster[panel->counted] = number[configuration];
-    x[panel->counted] = dot->ddr;
-    y[panel->counted++] = measured(ddr, dot);
+  size_t *cluster = core_memory_allocate(runs * sizeof *cluster);
+  for (size_t c = 0; c < ddr->context.configurations.count; c++) {
+    size_t before = panel->counted;
+    for (size_t r = 0; r < runs; r++) {
+      const Dot *dot = &panel->dots[r];
+      if (ddr->context.configurations.group_of[r] != c || !dot->counted) continue;
+      cluster[panel->counted] = panel->clusters;
+      x[panel->counted] = dot->ddr;
+      y[panel->counted++] = measured(ddr, dot);
+    }
+    panel->clusters += panel->counted > before;
   }
   panel->rho = (AnalysisInterval){NAN, NAN, NAN, panel->counted};
   if (panel->clusters >= CONFIGURATIONS_MIN) {
@@ -136,7 +138,6 @@ static void correlate(const Ddr *ddr, Panel *panel) {
   }
   free(x);
   free(cluster);
-  free(number);
 }
 
 /* Mean solve rate of the evaluations at iteration 0: the policy as it was initialised. */
@@ -258,8 +259,8 @@ static void append_counts(const Ddr *ddr, CoreText *text) {
   analysis_describe_runs(&ddr->context, text);
   core_text_append(text, ".");
   if (panel->hollow) {
-    core_text_appendf(text, " Hollow: %zu run%s short of the panel's budget (in the last panel); they enter the correlation only "
-                      "when they diverged.", panel->hollow, panel->hollow == 1 ? "" : "s");
+    core_text_appendf(text, " Hollow: short of the panel's budget (%zu run%s%s), in the correlation only when diverged.",
+                      panel->hollow, panel->hollow == 1 ? "" : "s", ddr->panel_count > 1 ? " in the last panel" : "");
   }
   if (missing) core_text_appendf(text, " Not drawn, without DDR or evaluation yet: %zu.", missing);
 }
@@ -289,9 +290,10 @@ static int choose_colors(Ddr *ddr) {
 
 static void add_legend(const Ddr *ddr, AnalysisPlot *plot, const AnalysisMark *marks) {
   const AnalysisGrouping *colors = &ddr->colors;
+  bool heads = colors->family_count > 1 && colors->count > colors->family_count; /* else the labels name the families */
   for (size_t g = 0; colors->count > 1 && g < colors->count; g++) {
     bool begins = g == 0 || colors->groups[g].family != colors->groups[g - 1].family;
-    if (begins && colors->family_count > 1) analysis_plot_legend_head(plot, colors->families[colors->groups[g].family].name);
+    if (begins && heads) analysis_plot_legend_head(plot, colors->families[colors->groups[g].family].name);
     analysis_plot_legend_entry(plot, colors->groups[g].label, marks[g], false, false);
   }
 }
@@ -338,7 +340,9 @@ static void make_csv(const Ddr *ddr, CoreText *csv) {
   for (size_t k = 0; k < configurations->key_count; k++) core_text_appendf(csv, ",%s", configurations->keys[k]->name);
   core_text_append(csv, ",seed,status,reached_budget,in_correlation,transitions,ddr,best_solve_rate,best_at,final_solve_rate\n");
   for (size_t p = 0; p < ddr->panel_count; p++) {
-    for (size_t r = 0; r < ddr->context.selection.count; r++) {
+    for (size_t i = 0; i < configurations->count * ddr->context.selection.count; i++) { /* by configuration, then seed */
+      size_t r = i % ddr->context.selection.count;
+      if (configurations->group_of[r] != i / ddr->context.selection.count) continue;
       const AnalysisRun *run = &ddr->context.selection.runs[r];
       const Dot *dot = &ddr->panels[p].dots[r];
       core_text_appendf(csv, "%.0f,%s,", ddr->panels[p].budget, run->id);
@@ -425,7 +429,7 @@ static Row *make_rows(const Ddr *ddr) {
 }
 
 static void print_table(const Ddr *ddr) {
-  static const char *const headers[] = {"configuration", "seeds", "DDR", "best solve rate [95 % t]", "final solve rate [95 % t]", "short"};
+  static const char *const headers[] = {"configuration", "seeds", "DDR", "best solve rate [95 % t]", "final solve rate [95 % t]", "unfinished"};
   const AnalysisGrouping *configurations = &ddr->context.configurations;
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   Row *rows = make_rows(ddr);
@@ -440,7 +444,8 @@ static void print_table(const Ddr *ddr) {
     analysis_format_interval(row->final.center, row->final.low, row->final.high, text, sizeof text);
     core_table_cell(table, "%s", text);
     size_t behind = row->hollow + configurations->groups[row->configuration].run_count - row->drawn;
-    core_table_cell(table, behind ? "%zu" : "", behind);
+    snprintf(text, sizeof text, "%zu", behind);
+    core_table_cell(table, "%s", behind ? text : "");
   }
   core_table_print(table, stdout);
   core_table_destroy(&table);

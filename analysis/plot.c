@@ -119,17 +119,21 @@ void analysis_plot_caption(AnalysisPlot *plot, const char *text) {
 
 /* ---- text for gnuplot ------------------------------------------------------------------------------------------- */
 
+typedef enum Face { PLAIN, BOLD } Face;
+
 /* Single quotes take everything as it is but the quote itself. Back quotes (command substitution), at signs (macros) and
- * control characters are replaced all the same: no reading of gnuplot's manual should be needed to trust this. */
-static void append_quoted(CoreText *script, const char *text) {
-  core_text_append(script, "'");
+ * control characters are replaced all the same: no reading of gnuplot's manual should be needed to trust this.
+ * Bold is markup, so there its characters are escaped; plain labels are set without markup (noenhanced). */
+static void append_quoted(CoreText *script, const char *text, Face face) {
+  core_text_append(script, face == BOLD ? "'{/:Bold " : "'");
   for (const char *c = text; *c; c++) {
-    if (*c == '\'') core_text_append(script, "''");
+    if (*c == '\'') core_text_append(script, "\'\'");
     else if (*c == '`') core_text_append(script, "´");
     else if (*c == '@') core_text_append(script, "(at)");
+    else if (face == BOLD && strchr("{}^_&~\\", *c)) core_text_appendf(script, "\\%c", *c);
     else core_text_append_bytes(script, (unsigned char)*c < 0x20 || *c == 0x7f ? " " : c, 1);
   }
-  core_text_append(script, "'");
+  core_text_append(script, face == BOLD ? "}'" : "'");
 }
 
 /* Each line of `text` as a comment; a backslash would join the next line to it. */
@@ -231,16 +235,19 @@ static Layout make_layout(const AnalysisPlot *plot) {
   const AnalysisStyle *style = plot->style;
   Layout l = {.font = style->font_px, .small = 0.86 * style->font_px};
   size_t n = plot->panel_count;
-  bool notes = false;
-  for (size_t p = 0; p < n; p++) notes |= plot->panels[p].note[0] != '\0';
+  bool notes = false, titles = false;
+  for (size_t p = 0; p < n; p++) {
+    notes |= plot->panels[p].note[0] != '\0';
+    titles |= plot->panels[p].title[0] != '\0';
+  }
   l.row = 1.45 * l.font;
   l.columns = n <= 3 ? n : n == 4 ? 2 : 3;
   l.rows = (n + l.columns - 1) / l.columns;
   l.width = n == 1 ? style->column_px : style->page_px;
   l.left = 4.6 * l.font;
   l.gap = 1.5 * l.font;
-  l.above = 2.2 * l.font;
-  l.below = (notes ? 5.4 : 3.9) * l.font;
+  l.above = (titles ? 2.2 : 1.0) * l.font;
+  l.below = (notes ? 5.0 : 3.6) * l.font;
   l.panel_width = (l.width - l.left - 1.2 * l.font - (double)(l.columns - 1) * l.gap) / (double)l.columns;
   l.panel_height = fmin(fmax(l.panel_width * (l.columns == 1 ? 0.72 : 0.8), 13 * l.font), 24 * l.font);
   layout_legend(plot, &l);
@@ -335,12 +342,13 @@ static double screen_y(const Writer *w, double px) { return 1 - px / w->layout.h
 
 typedef enum Alignment { ALIGN_LEFT, ALIGN_CENTER } Alignment;
 
-static void write_label(Writer *w, const char *text, double x, double y, Alignment alignment, const char *face, double size,
+static void write_label(Writer *w, const char *text, double x, double y, Alignment alignment, Face face, double size,
                         uint32_t color) {
   core_text_appendf(w->script, "set label %d ", ++w->labels);
-  append_quoted(w->script, text);
-  core_text_appendf(w->script, " at screen %.5f,%.5f %s noenhanced font '%s,%.4g' textcolor rgb '#%06x' front\n",
-                    screen_x(w, x), screen_y(w, y), alignment == ALIGN_LEFT ? "left" : "center", face, size, color);
+  append_quoted(w->script, text, face);
+  core_text_appendf(w->script, " at screen %.5f,%.5f %s %s font ',%.4g' textcolor rgb '#%06x' front\n", screen_x(w, x),
+                    screen_y(w, y), alignment == ALIGN_LEFT ? "left" : "center", face == BOLD ? "enhanced" : "noenhanced",
+                    size, color);
 }
 
 static int point_type(AnalysisShape shape, bool hollow) {
@@ -350,7 +358,7 @@ static int point_type(AnalysisShape shape, bool hollow) {
 
 static double point_size(const Writer *w, AnalysisShape shape) {
   static const double size[ANALYSIS_SHAPES] = {1, 0.92, 1.12, 1.18, 1.12}; /* so that areas look alike */
-  return 0.55 * w->plot->style->point * size[shape];
+  return 0.64 * w->plot->style->point * size[shape];
 }
 
 static void write_legend_mark(Writer *w, const Entry *entry, double x, double y) {
@@ -381,11 +389,11 @@ static void write_legend(Writer *w) {
     double x = left + (double)(column - 1) * l->legend_column;
     double y = l->legend_top + ((double)row + (heads && !entry->head ? 1.5 : 0.5)) * l->row;
     if (entry->head) {
-      write_label(w, entry->label, x, y, ALIGN_LEFT, "Helvetica:Bold", 0.9 * l->font, plot->style->foreground);
+      write_label(w, entry->label, x, y, ALIGN_LEFT, BOLD, 0.9 * l->font, plot->style->foreground);
       continue;
     }
     write_legend_mark(w, entry, x, y);
-    write_label(w, entry->label, x + (entry->line ? 2.0 : 1.6) * l->font, y, ALIGN_LEFT, "", 0.9 * l->font, plot->style->foreground);
+    write_label(w, entry->label, x + (entry->line ? 2.0 : 1.6) * l->font, y, ALIGN_LEFT, PLAIN, 0.9 * l->font, plot->style->foreground);
     row++;
   }
 }
@@ -393,7 +401,7 @@ static void write_legend(Writer *w) {
 static void write_caption_line(void *context, const char *text) {
   Writer *w = context;
   double y = w->layout.caption_top + ((double)w->line++ + 0.5) * w->layout.caption_row;
-  write_label(w, text, w->layout.font, y, ALIGN_LEFT, "", w->layout.small, w->plot->style->muted);
+  write_label(w, text, w->layout.font, y, ALIGN_LEFT, PLAIN, w->layout.small, w->plot->style->muted);
 }
 
 static void write_levels(Writer *w, const Panel *panel) {
@@ -402,7 +410,7 @@ static void write_levels(Writer *w, const Panel *panel) {
     core_text_appendf(w->script, "set arrow %d from graph 0, first %.10g to graph 1, first %.10g nohead dt (6,4) lw 0.8 "
                       "lc rgb '#%06x' back\n", ++w->arrows, panel->levels[i].y, panel->levels[i].y, style->muted);
     core_text_appendf(w->script, "set label %d ", ++w->labels);
-    append_quoted(w->script, panel->levels[i].label);
+    append_quoted(w->script, panel->levels[i].label, PLAIN);
     core_text_appendf(w->script, " at graph 0.985, first %.10g right offset 0,0.45 noenhanced font ',%.4g' textcolor rgb "
                       "'#%06x' back\n", panel->levels[i].y, 0.95 * w->layout.small, style->muted);
   }
@@ -411,11 +419,11 @@ static void write_levels(Writer *w, const Panel *panel) {
 static void write_plot_command(const Writer *w, size_t panel) {
   const Panel *p = &w->plot->panels[panel];
   CoreText *s = w->script;
-  static const char *const line_style[] = {"lw 1.8 lc rgb '#", "lw 1 dt (4,3) lc rgb '#", "lw 0.7 lc rgb '#90"};
+  static const char *const line_style[] = {"lw 1.8 lc rgb '#", "lw 1.2 dt (5,3) lc rgb '#", "lw 0.7 lc rgb '#90"};
   core_text_append(s, "plot NaN notitle");
   for (size_t c = 0; c < p->curve_count; c++) {
     if (!p->curves[c].band) continue;
-    core_text_appendf(s, ", \\\n  $curve_%zu_%zu using 1:3:4 with filledcurves lc rgb '#d0%06x' notitle", panel, c,
+    core_text_appendf(s, ", \\\n  $curve_%zu_%zu using 1:3:4 with filledcurves lc rgb '#e0%06x' notitle", panel, c,
                       p->curves[c].mark.color);
   }
   for (size_t c = 0; c < p->curve_count; c++) {
@@ -448,15 +456,15 @@ static void write_panel(Writer *w, size_t panel) {
                     "set bmargin at screen %.5f\n", screen_x(w, left), screen_x(w, left + l->panel_width), screen_y(w, top),
                     screen_y(w, bottom));
   int labels = w->labels, arrows = w->arrows;
-  write_label(w, p->title, left, top - 0.9 * l->font, ALIGN_LEFT, "Helvetica:Bold", l->font, plot->style->foreground);
-  write_label(w, plot->x.title, left + l->panel_width / 2, bottom + 2.7 * l->font, ALIGN_CENTER, "", l->font,
+  write_label(w, p->title, left, top - 0.9 * l->font, ALIGN_LEFT, BOLD, l->font, plot->style->foreground);
+  write_label(w, plot->x.title, left + l->panel_width / 2, bottom + 2.5 * l->font, ALIGN_CENTER, PLAIN, l->font,
               plot->style->foreground);
-  write_label(w, p->note, left + l->panel_width / 2, bottom + 4.2 * l->font, ALIGN_CENTER, "", 0.9 * l->font,
+  write_label(w, p->note, left + l->panel_width / 2, bottom + 3.9 * l->font, ALIGN_CENTER, PLAIN, 0.9 * l->font,
               plot->style->foreground);
   write_levels(w, p);
   if (column == 0) {
     core_text_append(w->script, "set ylabel ");
-    append_quoted(w->script, plot->y.title);
+    append_quoted(w->script, plot->y.title, PLAIN);
     core_text_appendf(w->script, " noenhanced offset 1.2,0 font ',%.4g' textcolor rgb '#%06x'\n", l->font,
                       plot->style->foreground);
   } else {

@@ -70,6 +70,16 @@ static void append_xml(CoreText *text, const char *string) {
   }
 }
 
+/* A machine without the font takes one of its kind, not the browser's serif. */
+static void append_with_fonts(CoreText *out, const char *svg) {
+  static const char font[] = "font-family=\"Helvetica\"";
+  for (const char *at; (at = strstr(svg, font)); svg = at + sizeof font - 1) {
+    core_text_append_bytes(out, svg, (size_t)(at - svg));
+    core_text_append(out, "font-family=\"Helvetica, Arial, sans-serif\"");
+  }
+  core_text_append(out, svg);
+}
+
 /* gnuplot's own <title> and <desc> make place for ours. */
 static int annotate_svg(const char *svg, const char *name, const char *provenance, CoreText *out) {
   const char *title = strstr(svg, "<title>"), *end = strstr(svg, "</desc>");
@@ -77,7 +87,7 @@ static int annotate_svg(const char *svg, const char *name, const char *provenanc
   core_text_append_bytes(out, svg, (size_t)(title - svg));
   core_text_appendf(out, "<title>%s</title>\n<desc>", name);
   append_xml(out, provenance);
-  core_text_append(out, end);
+  append_with_fonts(out, end);
   return CORE_OK;
 }
 

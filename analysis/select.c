@@ -15,7 +15,7 @@
 
 static const char runs_sql[] =
   "SELECT id, config, status, git_commit FROM run"
-  " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id";
+  " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY seed, id";
 
 /* ---- the database ----------------------------------------------------------------------------------------------- */
 
@@ -64,7 +64,8 @@ int analysis_find_key(const char *name, const CoreConfigRow **row) {
   const CoreConfigRow *rows = core_config_rows(&count);
   *row = core_config_find(name);
   for (size_t i = 0, matches = 0; i < count && !strchr(name, '.'); i++) {
-    if (strcmp(rows[i].key, name) == 0) *row = matches++ == 0 ? &rows[i] : NULL;
+    bool match = strcmp(rows[i].key, name) == 0 || strcmp(analysis_key_name(&rows[i]), name) == 0;
+    if (match) *row = matches++ == 0 ? &rows[i] : NULL;
   }
   if (*row) return CORE_OK;
   const char **names = core_memory_allocate(2 * count * sizeof *names);
@@ -225,8 +226,7 @@ static int condition_parse(const char *pair, Condition *condition) {
 /* Conditions on one key are alternatives; those on different keys must all hold. */
 static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfig *config, CoreText *text) {
   for (size_t i = 0; i < count; i++) {
-    core_text_clear(text);
-    const char *value = core_config_get(config, conditions[i].row, text);
+    const char *value = analysis_key_value(config, conditions[i].row, text);
     bool met = false;
     for (size_t k = 0; k < count; k++) {
       met |= conditions[k].row == conditions[i].row && strcmp(conditions[k].value, value) == 0;
@@ -243,8 +243,8 @@ static int nothing_matches(const AnalysisSelection *selection, const Condition *
     CoreText seen = {0};
     for (size_t r = 0; r < selection->count && seen.length < 200; r++) {
       char item[CORE_CONFIG_TEXT + 2];
-      core_text_clear(&value);
-      snprintf(item, sizeof item, " %s,", core_config_get(&selection->runs[r].config, conditions[i].row, &value));
+      const char *there = analysis_key_value(&selection->runs[r].config, conditions[i].row, &value);
+      snprintf(item, sizeof item, " %s,", *there ? there : "unused");
       if (!strstr(core_text_string(&seen), item)) core_text_append(&seen, item);
     }
     if (seen.length) seen.data[seen.length - 1] = '\0';

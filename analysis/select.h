@@ -27,7 +27,7 @@ typedef struct AnalysisRun {
 } AnalysisRun;
 
 typedef struct AnalysisSelection {
-  AnalysisRun *runs;      /* in the order of their ids */
+  AnalysisRun *runs;      /* by seed, then by id */
   size_t count;
   size_t unreadable;      /* runs left out because their configuration can not be read */
   char *filter;           /* for people: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
@@ -41,7 +41,7 @@ int analysis_select_runs(StoreDatabase *database, const char *sweep, const char 
                          AnalysisSelection *selection);
 void analysis_selection_free(AnalysisSelection *selection);
 
-/* "ppo.com", or "com" where that is unique. CORE_USAGE with the nearest key otherwise. */
+/* "ppo.com", or "com" or a label's "eps" where that is unique. CORE_USAGE with the nearest key otherwise. */
 int analysis_find_key(const char *name, const CoreConfigRow **row);
 /* "com", "eps", "lr": what a key is called in labels. */
 const char *analysis_key_name(const CoreConfigRow *row);

@@ -23,7 +23,8 @@
 #define SECTION(s, help_)
 #define END_SECTION(s)
 #define INT(s, k, default_, low, high, unit_, identity_, help_) ROW(s, k, INT, low, high, NULL, unit_, identity_, help_)
-#define REAL(s, k, default_, low, high, unit_, identity_, help_) ROW(s, k, REAL, low, high, NULL, unit_, identity_, help_)
+#define REAL(s, k, default_, low, high, unit_, identity_, help_) \
+  ROW(s, k, REAL, low, high, NULL, unit_, identity_, help_)
 #define BOOL(s, k, default_, identity_, help_) ROW(s, k, BOOL, 0, 1, NULL, "", identity_, help_)
 #define ENUM(s, k, default_, choices_, identity_, help_) ROW(s, k, ENUM, 0, 0, choices_, "", identity_, help_)
 #define TEXT(s, k, default_, identity_, help_) ROW(s, k, STRING, 0, 0, NULL, "", identity_, help_)
@@ -94,7 +95,8 @@ static void prepare(void) {
     slots[slot] = (uint8_t)(i + 1);
     names[i] = rows[i].name;
     core_text_clear(&text);
-    rows[i].def = core_text_duplicate(core_config_get(&core_config_defaults, &rows[i], &text)); /* lives as long as the process */
+    /* Lives as long as the process. */
+    rows[i].def = core_text_duplicate(core_config_get(&core_config_defaults, &rows[i], &text));
     for (size_t s = 0; s < SECTION_COUNT; s++) {
       if (strcmp(sections[s].name, rows[i].section) != 0) continue;
       if (sections[s].count++ == 0) sections[s].first = i;
@@ -236,7 +238,8 @@ static int set_row(CoreConfig *config, const CoreConfigRow *row, const char *tex
   switch (row->kind) {
     case CORE_CONFIG_INT: return set_int(field, row, text);
     case CORE_CONFIG_REAL: return set_real(field, row, text);
-    case CORE_CONFIG_BOOL: return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is neither yes nor no");
+    case CORE_CONFIG_BOOL:
+      return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is neither yes nor no");
     case CORE_CONFIG_ENUM:
     case CORE_CONFIG_STRING: break;
   }
@@ -286,7 +289,8 @@ static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines,
   if (*line)
     return core_ini_error_key(ini, entry, "%s is given twice, first in line %d; remove one", row->name, *line);
   *line = entry->line;
-  return set_row(config, row, entry->value) == CORE_OK ? CORE_OK : core_ini_error(ini, entry, "%s", core_error_message());
+  if (set_row(config, row, entry->value) == CORE_OK) return CORE_OK;
+  return core_ini_error(ini, entry, "%s", core_error_message());
 }
 
 int core_config_read(const char *path, CoreConfig *config) {
@@ -325,7 +329,8 @@ static int check_minibatches(const CoreConfig *config) {
   int code;
   if (whole)
     code = core_error(CORE_USAGE, "env.num = %lld can not be divided into ppo.num_minibatches = %lld equal parts "
-                      "(ppo.minibatch_by = environments); set ppo.num_minibatches to %s, or env.num to a multiple of it",
+                      "(ppo.minibatch_by = environments); set ppo.num_minibatches to %s, or env.num to a multiple of "
+                      "it",
                       (long long)n, (long long)m, core_text_string(&near));
   else
     code = core_error(CORE_USAGE, "env.num * ppo.num_steps = %lld * %lld = %lld transitions can not be divided into "

@@ -29,7 +29,9 @@ typedef struct CoreConfig {
 #undef TEXT
 } CoreConfig;
 
-typedef enum CoreConfigKind { CORE_CONFIG_INT, CORE_CONFIG_REAL, CORE_CONFIG_BOOL, CORE_CONFIG_ENUM, CORE_CONFIG_STRING } CoreConfigKind;
+typedef enum CoreConfigKind {
+  CORE_CONFIG_INT, CORE_CONFIG_REAL, CORE_CONFIG_BOOL, CORE_CONFIG_ENUM, CORE_CONFIG_STRING
+} CoreConfigKind;
 
 typedef struct CoreConfigRow {
   const char *name;      /* "ppo.epsilon" */
@@ -46,20 +48,22 @@ CoreConfig core_config_default(void);
 const CoreConfigRow *core_config_rows(size_t *count);
 const CoreConfigRow *core_config_find(const char *name);       /* NULL when unknown */
 
-/* Sets one value from text. CORE_USAGE: unknown name (with the nearest known), wrong type, out of range. The message
- * names the key; a caller that read a file puts "file:line:column: " before it with core_ini_error. */
+/* Sets one value from text; `config` stays as it was on an error. CORE_USAGE: unknown name (with the nearest known),
+ * wrong type, out of range, text that is too long, no UTF-8, or holds control characters. The message names the key;
+ * who read a file puts "file:line:column: " before it: core_ini_error(ini, entry, "%s", core_error_message()). */
 int core_config_set(CoreConfig *config, const char *name, const char *value);
 /* The same for "key=value", as --set takes it. */
 int core_config_set_pair(CoreConfig *config, const char *pair);
 /* Canonical text of one value: what core_config_set reads back to the same value. */
 const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
 
-/* Reads a run's config file (only known sections and keys, each once) over `config`. */
+/* Reads a run's config file (only known sections and keys, each once) over `config`; all of it or nothing. */
 int core_config_read(const char *path, CoreConfig *config);
 /* Checks between keys (N*K divisible by M, levels given for task levels ...). CORE_USAGE names both keys. */
 int core_config_check(const CoreConfig *config);
 
-/* All values as an INI file that core_config_read takes; JSON {"env":{"num":2048,...},...} with numbers as numbers. */
+/* Appends all values, as an INI file that core_config_read takes, or as JSON {"env":{"num":2048,...},...} with numbers
+ * as numbers (infinity, which JSON lacks, as "inf"). */
 void core_config_to_ini(const CoreConfig *config, CoreText *text);
 void core_config_to_json(const CoreConfig *config, CoreText *text);
 

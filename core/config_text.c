@@ -133,13 +133,14 @@ void core_config_to_json(const CoreConfig *config, CoreText *text) {
 
 /* ---- for people ----------------------------------------------------------------------------------------------- */
 
+/* "time limit of an episode [default 256; 1 to 65536 environment steps]" */
 static void append_description(CoreText *text, const CoreConfigRow *row) {
-  CoreText range = {0};
-  core_config_append_range(row, &range);
-  core_text_appendf(text, "%s. ", row->help);
-  if (row->kind != CORE_CONFIG_STRING) core_text_appendf(text, "%s; ", core_text_string(&range));
-  core_text_appendf(text, "default %s", *row->def ? row->def : "(empty)");
-  core_text_free(&range);
+  core_text_appendf(text, "%s [default %s", row->help, *row->def ? row->def : "empty");
+  if (row->kind != CORE_CONFIG_STRING) {
+    core_text_append(text, "; ");
+    core_config_append_range(row, text);
+  }
+  core_text_append(text, "]");
 }
 
 void core_config_print_help(void) {
@@ -179,11 +180,13 @@ void core_config_to_markdown(CoreText *text) {
   CoreText cell = {0};
   core_text_append(text,
     "# Settings\n\n"
-    "Generated from `core/config.def` by `make docs`; do not edit. Every setting stands in a config file as `key = value`\n"
-    "under its `[section]`, and on the command line as `--set section.key=value`. Integers may be written `1e8`.\n"
-    "Settings marked *manner* say only how a run is carried out; all others are part of the run's id.\n");
+    "Generated from `core/config.def` by `make docs`; do not edit. Every setting stands in a config file as\n"
+    "`key = value` under its `[section]`, and on the command line as `--set section.key=value`. Integers may be\n"
+    "written `1e8`. Settings marked *manner* say only how a run is carried out; all others are part of\n"
+    "the run's id.\n");
   for (size_t s = 0; s < section_count; s++) {
-    core_text_appendf(text, "\n## [%s]\n\n%s.\n\n| setting | kind | default | possible | meaning |\n|---|---|---|---|---|\n",
+    core_text_appendf(text, "\n## [%s]\n\n%s.\n\n"
+                      "| setting | kind | default | possible | meaning |\n|---|---|---|---|---|\n",
                       sections[s].name, sections[s].help);
     for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
       const CoreConfigRow *row = &rows[i];

@@ -179,7 +179,8 @@ static int unknown_command(const CoreCommand *commands, const char *name) {
 int core_options_report(const char *program, int code) {
   const char *message = core_error_message();
   if (code != CORE_OK && *message)
-    fprintf(stderr, "%s%s: %s%s\n", core_terminal_color(stderr, CORE_RED), program, message, core_terminal_reset(stderr));
+    fprintf(stderr, "%s%s: %s%s\n", core_terminal_color(stderr, CORE_RED), program, message,
+            core_terminal_reset(stderr));
   return code;
 }
 

@@ -1,5 +1,5 @@
-/* What programs show to people: colours, tables, bars, text that is redrawn in place. Escapes only ever go to a terminal,
- * so that output in files and pipes stays plain text. */
+/* What programs show to people: colours, tables, bars, text that is redrawn in place. Escapes only ever go to a
+ * terminal, so that output in files and pipes stays plain text. */
 #include "core/terminal.h"
 
 #include <ctype.h>

@@ -182,8 +182,8 @@ static void strip_zeros(char *digits) {
   for (size_t count = strlen(digits); count > 1 && digits[count - 1] == '0';) digits[--count] = '\0';
 }
 
-/* Values as people type them, m / 10^n with few digits. Both are exact and division rounds correctly, so the quotient is
- * what the text reads back to. Ten times as fast as printf, which counts when a sweep writes its configs. */
+/* Values as people type them, m / 10^n with few digits. Both are exact and division rounds correctly, so the quotient
+ * is what the text reads back to. Spares most numbers the slow way below; a sweep writes hundreds of thousands. */
 static bool few_digits(double magnitude, char digits[20], int *exponent) {
   double power = 1;
   for (int n = 0; n <= 12; n++, power *= 10) {
@@ -277,9 +277,11 @@ int core_text_check_name(const char *name, const char *what) {
   static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
   size_t length = strlen(name);
   if (length == 0) return core_error(CORE_USAGE, "%s is empty; give 1 to 64 letters, digits, '.', '_' or '-'", what);
-  if (length > 64) return core_error(CORE_USAGE, "%s is too long: %zu characters, at most 64 are possible", what, length);
+  if (length > 64)
+    return core_error(CORE_USAGE, "%s is too long: %zu characters, at most 64 are possible", what, length);
   if (*name == '.' || *name == '-')
-    return core_error(CORE_USAGE, "%s '%s' begins with '%c'; begin it with a letter, a digit or '_'", what, name, *name);
+    return core_error(CORE_USAGE, "%s '%s' begins with '%c'; begin it with a letter, a digit or '_'", what, name,
+                      *name);
   if (strspn(name, allowed) != length)
     return core_error(CORE_USAGE, "%s '%s' may hold only letters, digits, '.', '_' and '-'", what, name);
   return CORE_OK;

@@ -1,4 +1,4 @@
-/* What this build is. The Makefile gives both macros to this file alone, so that a new commit recompiles nothing else. */
+/* What this build is. The Makefile gives both macros to this file alone: a new commit recompiles nothing else. */
 #include "core/options.h"
 
 #if !defined(CORE_VERSION)

@@ -104,8 +104,9 @@ int sim_level_expand(SimLevel *level, SimSize size) {
   SimSize old = level->size;
   if (size.polygons > SIM_MAX_POLYGONS || size.circles > SIM_MAX_CIRCLES || size.joints > SIM_MAX_JOINTS ||
       size.thrusters > SIM_MAX_THRUSTERS)
-    return core_error(CORE_USAGE, "level '%s': the simulator has at most %d polygons, %d circles, %d joints, %d thrusters",
-                      level->name, SIM_MAX_POLYGONS, SIM_MAX_CIRCLES, SIM_MAX_JOINTS, SIM_MAX_THRUSTERS);
+    return core_error(CORE_USAGE, "level '%s': the simulator has at most %d polygons, %d circles, %d joints, "
+                      "%d thrusters", level->name, SIM_MAX_POLYGONS, SIM_MAX_CIRCLES, SIM_MAX_JOINTS,
+                      SIM_MAX_THRUSTERS);
   if (size.polygons < old.polygons || size.circles < old.circles || size.joints < old.joints ||
       size.thrusters < old.thrusters)
     return core_error(CORE_USAGE, "level '%s': has %d/%d/%d/%d slots (polygons/circles/joints/thrusters) and does not "
@@ -144,12 +145,14 @@ static int check_reals(const char *where, const char *entity, int index, const N
   check_reals((where), (entity), (index), (const NamedReal[]){__VA_ARGS__},                \
               (int)(sizeof((const NamedReal[]){__VA_ARGS__}) / sizeof(NamedReal)))
 
-static int check_range(const char *where, const char *entity, int index, const char *field, int value, int low, int high) {
+static int check_range(const char *where, const char *entity, int index, const char *field, int value, int low,
+                       int high) {
   if (value >= low && value <= high) return CORE_OK;
   return core_error(CORE_USAGE, "%s%s[%d].%s: %d is not in %d..%d", where, entity, index, field, value, low, high);
 }
 
-static int check_shape_index(const char *where, const char *entity, int index, const char *field, int value, SimSize size) {
+static int check_shape_index(const char *where, const char *entity, int index, const char *field, int value,
+                             SimSize size) {
   int shapes = size.polygons + size.circles;
   if (value >= 0 && value < shapes) return CORE_OK;
   return core_error(CORE_USAGE, "%s%s[%d].%s: %d is no shape (0..%d)", where, entity, index, field, value, shapes - 1);

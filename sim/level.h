@@ -1,6 +1,6 @@
 /* A level: one world's start, in plain structs on the host, whatever the machine's own layout (batch.h) is.
  * Metres, radians, seconds, kilograms; y up. Slots: polygons (0..3 the statics: floor, left, right, ceiling), circles,
- * joints, thrusters. A global shape index counts polygons first, then circles. Kinetix conventions: spec kinetix.md 1-4. */
+ * joints, thrusters. A global shape index counts polygons first, then circles. Conventions: spec kinetix.md 1-4. */
 #ifndef SIM_LEVEL_H
 #define SIM_LEVEL_H
 #include <stdbool.h>

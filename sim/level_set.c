@@ -84,7 +84,8 @@ int sim_level_set_read(const char *levels, SimLevelSet *set) {
   *set = (SimLevelSet){0};
   if (!levels[0])
     return core_error(CORE_USAGE, "env.levels is empty; name a folder of level files, or files joined by '+'");
-  TRY_GOTO(code, failed, core_files_exists(levels) ? add_path(set, &capacity, levels) : add_list(set, &capacity, levels));
+  bool one = core_files_exists(levels); /* so that a path may hold a '+' */
+  TRY_GOTO(code, failed, one ? add_path(set, &capacity, levels) : add_list(set, &capacity, levels));
   TRY_GOTO(code, failed, expand_all(set));
   return CORE_OK;
 failed:

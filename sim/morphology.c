@@ -19,7 +19,8 @@ uint32_t sim_morphology_attempt(int index) { return accepted[index]; }
 /* ---- the set --------------------------------------------------------------------------------------------------- */
 
 /* Marks the choices that `text` names, joined by '+'. */
-static int choose(const char *key, const char *text, const char *const *names, int count, const char *others, bool *chosen) {
+static int choose(const char *key, const char *text, const char *const *names, int count, const char *others,
+                  bool *chosen) {
   char *list = core_text_duplicate(text), *rest = list, *word;
   int code = CORE_OK;
   while (code == CORE_OK && (word = strsep(&rest, "+")) != NULL) {

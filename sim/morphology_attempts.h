@@ -1,5 +1,5 @@
-/* Made by `trainer morphologies --search`; do not edit. The accepted attempt of each of the 512 levels of the loco512
- * families (spec kinetix.md 9.1), level 0 first. Read by morphology.c only. */
+/* Made by `trainer morphologies --search`; do not edit. The accepted attempt of each of the 512 levels of the
+ * loco512 families (spec kinetix.md 9.1), level 0 first. Read by morphology.c only. */
 #define SIM_MORPHOLOGY_ATTEMPT_TABLE \
   0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
   0, 1, 0, 0, 68, 1, 3, 3, 0, 0, 0, 0, 3, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \

@@ -38,7 +38,8 @@ static void set_moving(SimShape *shape) {
 int sim_builder_rect(SimBuilder *builder, float half_x, float half_y) {
   CORE_CHECK(builder->polygons < builder->level->size.polygons);
   SimShape *shape = &builder->level->polygon[builder->polygons];
-  const float x[SIM_VERTICES] = {-half_x, half_x, half_x, -half_x}, y[SIM_VERTICES] = {half_y, half_y, -half_y, -half_y};
+  const float x[SIM_VERTICES] = {-half_x, half_x, half_x, -half_x};
+  const float y[SIM_VERTICES] = {half_y, half_y, -half_y, -half_y};
   for (int i = 0; i < SIM_VERTICES; i++) {
     shape->vertex_x[i] = x[i];
     shape->vertex_y[i] = y[i];

@@ -18,7 +18,9 @@ int sim_morphology_class(int index) { return index / SIM_MORPHOLOGY_FAMILIES % S
 
 typedef struct Part { int shape; float half_x, half_y; } Part;
 
-static void draw_density(SimBuilder *b, int shape) { sim_builder_shape(b, shape)->density = sim_builder_uniform(b, 0.7f, 1.3f); }
+static void draw_density(SimBuilder *b, int shape) {
+  sim_builder_shape(b, shape)->density = sim_builder_uniform(b, 0.7f, 1.3f);
+}
 
 static Part add_part(SimBuilder *b, float half_x, float half_y) {
   Part part = {sim_builder_rect(b, half_x, half_y), half_x, half_y};
@@ -51,12 +53,11 @@ static SimJoint *hinge(SimBuilder *b, Part parent, SimVec at_parent, Part child,
   return joint;
 }
 
-static SimJoint *motor_hinge(SimBuilder *b, Part parent, SimVec at_parent, Part child, SimVec at_child, float rotation) {
+static void motor_hinge(SimBuilder *b, Part parent, SimVec at_parent, Part child, SimVec at_child, float rotation) {
   SimJoint *joint = hinge(b, parent, at_parent, child, at_child, rotation);
   joint->motor_on = true;
   joint->motor_speed = sim_builder_uniform(b, 1.5f, 3.0f);
   joint->motor_power = sim_builder_uniform(b, 1.5f, 3.0f);
-  return joint;
 }
 
 /* A motorised limb that hangs from a point of its parent at an angle from the vertical. */
@@ -102,8 +103,10 @@ static void plan_hopper(SimBuilder *b) {
 
 static void plan_walker(SimBuilder *b) {
   Part torso = upright_torso(b), leg[2];
-  for (int side = 0; side < 2; side++)
-    leg[side] = hang(b, torso, sim_vec((side == 0 ? -0.5f : 0.5f) * torso.half_x, -torso.half_y), 0.05f, 0.10f, 0.17f, 0);
+  for (int side = 0; side < 2; side++) {
+    SimVec at = sim_vec((side == 0 ? -0.5f : 0.5f) * torso.half_x, -torso.half_y);
+    leg[side] = hang(b, torso, at, 0.05f, 0.10f, 0.17f, 0);
+  }
   for (int side = 0; side < 2; side++) hang(b, leg[side], bottom(leg[side]), 0.05f, 0.10f, 0.17f, 0);
   if (!sim_builder_chance(b, 0.5f)) return;
   Part head = add_part(b, 0.06f, 0.06f);
@@ -292,11 +295,11 @@ SimLevel sim_morphology_candidate(int index, uint32_t attempt) {
   static void (*const plan[SIM_MORPHOLOGY_FAMILIES])(SimBuilder *) = {
     [CHAIN] = plan_chain, [HOPPER] = plan_hopper, [WALKER] = plan_walker, [CHEETAH] = plan_cheetah,
     [CAR] = plan_car, [UNICYCLE] = plan_unicycle, [WHEELFEET] = plan_wheelfeet, [TREE] = plan_tree};
-  int family = sim_morphology_family(index);
-  const Difficulty *difficulty = &difficulties[sim_morphology_class(index)];
+  int family = sim_morphology_family(index), class = sim_morphology_class(index);
+  const Difficulty *difficulty = &difficulties[class];
   SimLevel level;
   SimBuilder b = sim_builder_start(&level, SIM_SIZE_LOCO, true, (uint32_t)index, attempt);
-  snprintf(level.name, sizeof level.name, "%s-%d-%03d", SIM_MORPHOLOGY_NAME[family], sim_morphology_class(index), index);
+  snprintf(level.name, sizeof level.name, "%s-%d-%03d", SIM_MORPHOLOGY_NAME[family], class, index);
   plan[family](&b);
   sim_level_recompute_mass(&level);
   for (int i = 0; i < b.joints; i++) level.joint[i].motor_power *= difficulty->power;

@@ -18,7 +18,8 @@ static Limb add_rect(SimBuilder *builder, float width, float height) {
 static Limb hang(SimBuilder *builder, Limb parent, SimVec at, float width, float height, float turn, int binding) {
   Limb limb = add_rect(builder, width, height);
   float rotation = sim_builder_shape(builder, parent.shape)->rotation + turn;
-  SimJoint *joint = sim_builder_attach(builder, parent.shape, at, limb.shape, sim_vec(0, limb.half_y - INSET), rotation);
+  SimVec top = sim_vec(0, limb.half_y - INSET);
+  SimJoint *joint = sim_builder_attach(builder, parent.shape, at, limb.shape, top, rotation);
   joint->motor_on = joint->has_limits = true;
   joint->motor_speed = 1;
   joint->motor_power = 3;
@@ -49,8 +50,8 @@ static void build_body(SimBuilder *builder, float start_x) {
   hang_leg(builder, parent, bottom(parent), 0, binding);
 }
 
-/* Moves everything into the scene by a bounding box that ignores rotations, as the generator does; it moves unused slots
- * and the joints' cached positions too. */
+/* Moves everything into the scene by a bounding box that ignores rotations, as the generator does; it moves unused
+ * slots and the joints' cached positions too. */
 static void shift_into_scene(SimLevel *level) {
   float left = REAL_HUGE, right = -REAL_HUGE, low = REAL_HUGE;
   for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons; i++) {

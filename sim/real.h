@@ -5,7 +5,8 @@
  * may only skip work that no lane needs (real_any). Only + - * / and square roots are used, which IEEE 754 rounds the
  * same everywhere; with contraction off the same source gives the same bits on every processor. No libm here.
  *
- * Polynomials: Cephes single precision (S. Moshier), which keeps 1 to 2 units in the last place. */
+ * Polynomials: Cephes single precision (S. Moshier). Measured: at most 2.2 units in the last place for sine and cosine,
+ * 1.3 for tanh, 2.5 for atan2 (tests/unit/test_physics.c). */
 #ifndef SIM_REAL_H
 #define SIM_REAL_H
 #include <stdint.h>
@@ -72,10 +73,10 @@ SIM_FN mask real_is_nan(real x) { return x != x; }
 
 typedef struct RealSinCos { real sine, cosine; } RealSinCos;
 
-/* Sine and cosine together. Within 1.5 units in the last place up to 12 000 radians. The reduction subtracts n pi/2 in
- * four parts; the products of the first three are exact up to there, so that values next to a multiple of pi/2 keep
- * their relative accuracy (the sign of cos(pi/2 rounded to float) decides contact order on the floor). Further away an
- * angle's own rounding is the larger error; beyond 4e6 it says nothing any more and counts as 0. */
+/* Sine and cosine together. The reduction subtracts n pi/2 in four parts; the products of the first three are exact up
+ * to 12 000 radians, so that values next to a multiple of pi/2 keep their relative accuracy (the sign of cos(pi/2
+ * rounded to float) decides contact order on the floor). Further away an angle's own rounding is the larger error;
+ * beyond 4e6 it says nothing any more and counts as 0. */
 SIM_FN RealSinCos real_sin_cos(real x) {
   x = real_select(real_abs(x) > 4e6f, 0.0f, x);
   real shifted = x * 0.636619772f + REAL_ROUND;

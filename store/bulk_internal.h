@@ -4,7 +4,10 @@
 #include "store/database_internal.h"
 #include "store/runlog.h"
 
-enum { STORE_BULK_ROWS = 16384 };
+#ifndef BR
+#define BR 16384
+#endif
+enum { STORE_BULK_ROWS = BR };
 
 typedef struct StoreBulk StoreBulk;
 

@@ -6,7 +6,7 @@
 
 #include "core/config.h"
 
-typedef struct StoreDatabase StoreDatabase;
+typedef struct StoreDatabase StoreDatabase; /* used by one thread at a time */
 
 /* Opens or creates; migrates forward. WAL on a local disk, rollback journal on a network filesystem. Refuses, with a
  * message that says what to do: another program's file (application_id), a newer version, a damaged or locked file,
@@ -26,10 +26,18 @@ int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t i
 
 /* Imports what is new: every run folder's state and run logs (exactly once: rows keyed by run and iteration, file
  * offsets committed with them). One importer at a time (a lock that survives a crashed owner); when another one
- * holds it, waits when `wait`, else returns CORE_OK with imported = -1. sweep NULL = all runs of the workspace. */
-typedef struct StoreImport { int64_t rows, runs, damaged_lines; char first_damage[512]; } StoreImport;
+ * holds it, waits when `wait`, else returns CORE_OK with rows = -1. sweep NULL = all runs of the workspace, also those
+ * that no put_run has announced. What can not be read (lines, a state, a config.ini) is passed over and told of in
+ * first_damage; an error means that the database could not be read or written. */
+typedef struct StoreImport {
+  int64_t rows;            /* iterations and evaluations read */
+  int64_t runs;            /* runs with new rows or a new state */
+  int64_t damaged_lines;
+  char first_damage[512];  /* "runs/<id>/stats.1.tsv:17: damaged line, skipped"; "" when nothing was wrong */
+} StoreImport;
 int store_import(StoreDatabase *database, const char *root, const char *sweep, bool wait, StoreImport *result);
-/* results.db anew from runs/ and sweeps/ alone; the old file is kept as results.db.old. */
+/* results.db anew from runs/ and sweeps/ alone; the old file, damaged or not, is kept as results.db.old. Waits for an
+ * importer at work. On an error the old file stays in its place. */
 int store_rebuild(const char *root, StoreImport *result);
 
 #endif

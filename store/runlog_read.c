@@ -19,7 +19,10 @@
 #include "store/runlog_internal.h"
 
 enum {
-  BUFFER_BYTES = 1 << 20, /* also the longest line that is looked at */
+#ifndef BB
+#define BB (1<<20)
+#endif
+  BUFFER_BYTES = BB, /* also the longest line that is looked at */
   COLUMNS_MAX = 256,
   CHECK_BYTES = 9,        /* tab and eight hex digits */
   MARK_BYTES = 64,
@@ -52,7 +55,7 @@ static int reader_open(Reader *reader, const char *path) {
     close(reader->fd);
     return core_error(CORE_FAIL, "%s is no plain file", path);
   }
-  reader->buffer = core_memory_allocate(BUFFER_BYTES);
+  reader->buffer = core_memory_zero_allocate(1, BUFFER_BYTES + STORE_NUMBER_SLACK);
   return CORE_OK;
 }
 
@@ -103,7 +106,7 @@ static int reader_next(Reader *reader, Line *line) {
       reader->begin = reader->end;
       searched = 0;
     }
-    size_t got;
+    size_t got = 0;
     TRY(reader_fill(reader, &got));
     if (got == 0) {
       *line = (Line){0};

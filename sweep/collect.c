@@ -14,10 +14,13 @@ enum { FOLLOW_DEFAULT_S = 10 };
 
 /* ---- reporting ------------------------------------------------------------------------------------------------- */
 
+/* What could not be read: damaged lines are counted, other faults (a manifest that can not be opened) only told. */
 static void report_damage(const StoreImport *import) {
-  if (import->damaged_lines == 0) return;
-  printf("%lld damaged line%s skipped, the first: %s\n", (long long)import->damaged_lines,
-         import->damaged_lines == 1 ? "" : "s", import->first_damage);
+  if (import->damaged_lines > 0)
+    printf("%lld damaged line%s skipped, the first: %s\n", (long long)import->damaged_lines,
+           import->damaged_lines == 1 ? "" : "s", import->first_damage);
+  else if (import->first_damage[0])
+    printf("not all could be read: %s\n", import->first_damage);
 }
 
 static void report_import(const StoreImport *import) {
@@ -78,7 +81,8 @@ static int collect(const SweepCommon *common, const char *operand, bool is_follo
   const char *sweep = operand ? name : NULL;
   TRY(store_path_database(common->root, path));
   TRY(store_database_open(path, false, &database));
-  int code = is_following ? follow(database, common->root, sweep, every_s) : collect_once(database, common->root, sweep);
+  int code = is_following ? follow(database, common->root, sweep, every_s) : collect_once(database, common->root,
+                                                                                          sweep);
   store_database_close(&database);
   return code;
 }
@@ -86,7 +90,8 @@ static int collect(const SweepCommon *common, const char *operand, bool is_follo
 int sweep_collect(int argc, char **argv) {
   static const char usage[] = "sweep collect [FILE|NAME] [options]";
   static const char about[] =
-      "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: all runs of "
+      "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: all "
+      "runs of "
       "the workspace. sweep status and analyze do the same before they answer.";
   SweepCommon common = {0};
   bool help, is_following = false;

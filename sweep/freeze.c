@@ -123,7 +123,7 @@ static void append_comment(CoreText *text, const char *prefix, const char *strin
 }
 
 void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
-  core_text_append(text, "; The experiment as it was submitted, resolved. Made by `sweep submit`: edit the original instead.\n");
+  core_text_append(text, "; The experiment as it was submitted, resolved. Made by sweep submit: edit the original.\n");
   append_comment(text, "; file: ", spec->ini.file);
   append_comment(text, "; profile: ", spec->profile[0] ? spec->profile : "none");
   for (size_t i = 0; i < spec->set_count; i++) append_comment(text, "; --set ", spec->sets[i]);

@@ -52,9 +52,10 @@ static const SweepPart *part_of(const SweepGrid *grid, size_t cell) {
   return part;
 }
 
-/* Which value of its axes a cell has; the last axis counts fastest. `visit` per list. */
-static void visit_cell(const SweepPart *part, size_t cell, void (*visit)(void *context, const SweepList *list, size_t value),
-                       void *context) {
+/* Calls `visit` with each list of a cell's block and the place of the value that the cell takes; the last axis counts
+ * fastest. */
+typedef void (*VisitValue)(void *context, const SweepList *list, size_t value);
+static void visit_cell(const SweepPart *part, size_t cell, VisitValue visit, void *context) {
   size_t rest = cell - part->first_cell, cells = part->cells;
   for (size_t a = 0; a < part->axis_count; a++) {
     const SweepAxis *axis = &part->axes[a];

@@ -36,8 +36,8 @@ bool sweep_list_next(const char **rest, CoreText *item, const char **start) {
   return true;
 }
 
-/* An error that points at the character `at` of the entry's value (NULL: its beginning). A value that was one quoted
- * text has its quote before it, which shifts the column by the one that core_ini counted for the quote. */
+/* An error that points at the character `at` of the entry's value (NULL: its beginning). Where the INI reader took
+ * quotes or joined lines, the column is near, not exact. */
 static int fault(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...)
     CORE_PRINTF(4, 5);
 static int fault(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...) {
@@ -122,10 +122,22 @@ static int add_item(Builder *b, const char *item, const char *at) {
   return CORE_OK;
 }
 
+int sweep_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row, SweepList *list) {
+  *list = (SweepList){.row = row, .entry = entry};
+  Builder b = {.ini = ini, .list = list, .scratch = core_config_default()};
+  CoreText item = {0};
+  const char *rest = entry->value, *start;
+  int code = CORE_OK;
+  while (code == CORE_OK && sweep_list_next(&rest, &item, &start)) code = add_item(&b, core_text_string(&item), start);
+  if (code != CORE_OK) sweep_list_free(list);
+  core_text_free(&item);
+  core_text_free(&b.text);
+  return code;
+}
+
 static int compare_texts(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* A value that stands twice would only make the same runs twice: a slip. */
-static int check_different(const CoreIni *ini, const SweepList *list) {
+int sweep_list_check_different(const CoreIni *ini, const SweepList *list) {
   char **texts = core_memory_allocate(list->count * sizeof *texts);
   const char *twice = NULL;
   for (size_t i = 0; i < list->count; i++) texts[i] = list->values[i].text;
@@ -135,20 +147,6 @@ static int check_different(const CoreIni *ini, const SweepList *list) {
   free(texts);
   if (!twice) return CORE_OK;
   return fault(ini, list->entry, NULL, "%s: the value %s stands twice", list->row->name, twice);
-}
-
-int sweep_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row, SweepList *list) {
-  *list = (SweepList){.row = row, .entry = entry};
-  Builder b = {.ini = ini, .list = list, .scratch = core_config_default()};
-  CoreText item = {0};
-  const char *rest = entry->value, *start;
-  int code = CORE_OK;
-  while (code == CORE_OK && sweep_list_next(&rest, &item, &start)) code = add_item(&b, core_text_string(&item), start);
-  if (code == CORE_OK) code = check_different(ini, list);
-  if (code != CORE_OK) sweep_list_free(list);
-  core_text_free(&item);
-  core_text_free(&b.text);
-  return code;
 }
 
 void sweep_list_apply(const SweepList *list, size_t index, CoreConfig *config) {
@@ -214,7 +212,8 @@ int sweep_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_t **se
     }
     size_t more = range_count(low, high);
     if (more == 0 || *count + more > SWEEP_LIST_MAX)
-      code = fault(ini, entry, start, "sweep.seeds: '%s' gives no seeds or more than %d; %s", text, SWEEP_LIST_MAX, expected);
+      code = fault(ini, entry, start, "sweep.seeds: '%s' gives no seeds or more than %d; %s", text, SWEEP_LIST_MAX,
+                   expected);
     else if ((double)low < row->lowest || (double)high > row->highest)
       code = fault(ini, entry, start, "sweep.seeds: a seed is from %.0f to %.0f", row->lowest, row->highest);
     if (code != CORE_OK) break;

@@ -26,9 +26,11 @@ typedef struct SweepList {
   size_t count;
 } SweepList;
 
-/* Parses entry->value for `row`. CORE_USAGE with file:line:column of the item: empty item, wrong type or range, the
- * same value twice. ini NULL: the value is not from a file, the message has no place. */
+/* Parses entry->value for `row`. CORE_USAGE with file:line:column of the item: empty item, wrong type or range.
+ * ini NULL: the value is not from a file, the message has no place. */
 int sweep_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row, SweepList *list);
+/* For an axis of its own: CORE_USAGE when a value stands twice, which would only make the same runs twice. */
+int sweep_list_check_different(const CoreIni *ini, const SweepList *list);
 
 /* Gives value number `index` of the list to its setting in `config`. */
 void sweep_list_apply(const SweepList *list, size_t index, CoreConfig *config);

@@ -36,7 +36,8 @@ static int check_header(const char *path, const char *line, const char *name) {
   if (!line || sscanf(line, "# manifest %d %n", &version, &end) < 1 || end == 0)
     return core_error(CORE_FAIL, "%s:1: this is no manifest; move it away and submit the experiment again", path);
   if (version != MANIFEST_VERSION)
-    return core_error(CORE_FAIL, "%s:1: written by another version (%d, this program knows %d); update the program", path,
+    return core_error(CORE_FAIL, "%s:1: written by another version (%d, this program knows %d); update the program",
+                      path,
                       version, MANIFEST_VERSION);
   if (strcmp(line + end, name) != 0)
     return core_error(CORE_FAIL, "%s:1: this is the manifest of %.64s; was a folder renamed?", path, line + end);
@@ -50,8 +51,10 @@ static int read_row(const char *path, size_t line_number, const char *line, Swee
   bool good = strncmp(line, expected, (size_t)length) == 0 && store_is_run_id(line + length) &&
               sweep_ids_add(ids, line + length, NULL);
   if (!good)
-    return core_error(CORE_FAIL, "%s:%zu: damaged: expected index %zu, a tab and a new run id of %d digits; restore the "
-                      "file, or move it away and submit the experiment again", path, line_number, ids->count, ID_DIGITS);
+    return core_error(CORE_FAIL, "%s:%zu: damaged: expected index %zu, a tab and a new run id of %d digits; restore "
+                                 "the "
+                      "file, or move it away and submit the experiment again", path, line_number, ids->count,
+                      ID_DIGITS);
   return CORE_OK;
 }
 
@@ -63,7 +66,8 @@ static int parse(const char *path, char *text, size_t size, const char *name, Sw
   if (code == CORE_OK) code = check_header(path, next_line(&rest), name);
   if (code == CORE_OK && (!(line = next_line(&rest)) || strcmp(line, columns) != 0))
     code = core_error(CORE_FAIL, "%s:2: damaged: expected the columns \"index\", \"run\"", path);
-  for (size_t number = 3; code == CORE_OK && (line = next_line(&rest)); number++) code = read_row(path, number, line, &ids);
+  for (size_t number = 3; code == CORE_OK && (line = next_line(&rest)); number++)
+    code = read_row(path, number, line, &ids);
   if (code == CORE_OK) {
     manifest->count = ids.count;
     manifest->ids = sweep_ids_take(&ids);
@@ -147,7 +151,8 @@ static int write_frozen(const char *root, const SweepSpec *spec) {
   return code;
 }
 
-int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest, SweepManifestChange *change) {
+int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest,
+                          SweepManifestChange *change) {
   char path[CORE_PATH_MAX];
   int lock, code;
   const char *name = grid->spec->name;

@@ -34,7 +34,8 @@ int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest 
                          bool **absent_flags);
 /* Merges and writes sweep.ini and manifest.tsv, under a lock so that two submitters can not lose each other's lines.
  * A frozen spec leaves sweep.ini as it is. The run folders are not touched: see store_run_prepare. */
-int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest, SweepManifestChange *change);
+int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest,
+                          SweepManifestChange *change);
 void sweep_manifest_free(SweepManifest *manifest);
 
 #endif

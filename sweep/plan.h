@@ -1,4 +1,5 @@
-/* What submitting an experiment would mean, worked out without writing anything. plan.c makes it, plan_print.c shows it. */
+/* What submitting an experiment would mean, worked out without writing anything. plan.c makes it, plan_print.c shows
+ * it. */
 #ifndef SWEEP_PLAN_H
 #define SWEEP_PLAN_H
 #include <stdbool.h>

@@ -15,7 +15,8 @@ static void append_values(CoreText *text, const SweepList *list) {
   enum { SHOWN_MAX = 12, SHOWN_FIRST = 6, SHOWN_LAST = 2 };
   for (size_t i = 0; i < list->count; i++) {
     bool is_skipped = list->count > SHOWN_MAX && i >= SHOWN_FIRST && i < list->count - SHOWN_LAST;
-    if (!is_skipped) core_text_appendf(text, "%s%s", i ? ", " : "", *list->values[i].text ? list->values[i].text : "\"\"");
+    const char *value = *list->values[i].text ? list->values[i].text : "\"\"";
+    if (!is_skipped) core_text_appendf(text, "%s%s", i ? ", " : "", value);
     else if (i == SHOWN_FIRST) core_text_append(text, ", ...");
   }
 }
@@ -76,11 +77,13 @@ static void print_counts(const SweepPlan *plan) {
   printf("cells        %zu", grid->cells);
   for (size_t p = 0; p < grid->part_count && grid->part_count > 1; p++)
     printf("%s%s %zu", p ? ", " : " (", grid->parts[p].block->name, grid->parts[p].cells);
-  printf("%s\nseeds        %s\nruns         %zu", grid->part_count > 1 ? ")" : "", core_text_string(&seeds), grid->runs);
+  printf("%s\nseeds        %s\nruns         %zu", grid->part_count > 1 ? ")" : "", core_text_string(&seeds),
+         grid->runs);
   if (grid->duplicates) printf(" (%zu duplicates merged)", grid->duplicates);
   printf("\n");
   core_text_free(&seeds);
-  static const StoreStatus shown[] = {STORE_FINISHED, STORE_RUNNING, STORE_STOPPED, STORE_FAILED, STORE_DIVERGED, STORE_LOST};
+  static const StoreStatus shown[] = {STORE_FINISHED, STORE_RUNNING, STORE_STOPPED, STORE_FAILED, STORE_DIVERGED,
+      STORE_LOST};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
     if (plan->count[shown[i]] || shown[i] == STORE_FINISHED)
       printf("%-12s %zu\n", store_status_name(shown[i]), plan->count[shown[i]]);
@@ -88,12 +91,13 @@ static void print_counts(const SweepPlan *plan) {
   if (plan->partly) printf(" (%zu partly done: they go on from their checkpoints)", plan->partly);
   printf("\n");
   if (plan->change.absent)
-    printf("not in file  %zu runs of the sweep's manifest; they keep their place and stay as they are\n", plan->change.absent);
+    printf("not in file  %zu runs of the sweep's manifest; they stay as they are\n", plan->change.absent);
 }
 
 static void print_estimate(const SweepPlan *plan) {
   char all[32], left[32], time[32];
-  printf("transitions  %s, %s left\n", core_text_count(plan->transitions, all), core_text_count(plan->transitions_left, left));
+  printf("transitions  %s, %s left\n", core_text_count(plan->transitions, all), core_text_count(plan->transitions_left,
+                                                                                                left));
   if (plan->to_run == 0) {
     printf("estimate     nothing left to run\n");
   } else if (plan->speed_problem[0]) {
@@ -162,7 +166,8 @@ static json_t *json_of_list(const SweepList *list) {
     switch (list->row->kind) {
       case CORE_CONFIG_INT: json_array_append_new(values, json_integer(value->number.integer)); break;
       case CORE_CONFIG_REAL: /* JSON knows no infinity */
-        json_array_append_new(values, isfinite(value->number.real) ? json_real(value->number.real) : json_string("inf"));
+        json_array_append_new(values,
+                              isfinite(value->number.real) ? json_real(value->number.real) : json_string("inf"));
         break;
       case CORE_CONFIG_BOOL: json_array_append_new(values, json_boolean(value->number.boolean)); break;
       case CORE_CONFIG_ENUM:
@@ -239,7 +244,8 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "not_in_file", json_of_count(plan->change.absent));
   json_object_set_new(root, "transitions", json_real(plan->transitions));
   json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
-  json_object_set_new(root, "hours_left", isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
+  json_object_set_new(root, "hours_left",
+                      isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
   if (with_runs) json_object_set_new(root, "run_list", json_of_runs(plan));
   json_dumpf(root, stdout, JSON_INDENT(2));
   printf("\n");

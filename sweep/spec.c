@@ -225,7 +225,16 @@ static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *sect
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-static int read_list(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block) {
+/* What makes a list an axis of its own in a grid; in a zip only the rows need to differ. */
+static int check_axis(const CoreIni *ini, const SweepList *list) {
+  if (list->count > 1 && !list->row->identity)
+    return core_ini_error_key(ini, list->entry, "%s does not change what is learned, so its %zu values would all be "
+                                                "one "
+                              "run; give it one value", list->row->name, list->count);
+  return sweep_list_check_different(ini, list);
+}
+
+static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, SweepBlock *block) {
   const CoreIni *ini = &file->spec->ini;
   const CoreConfigRow *row = core_config_find(entry->key);
   if (!row) {
@@ -241,15 +250,15 @@ static int read_list(SpecFile *file, const CoreIniEntry *entry, SweepBlock *bloc
   TRY(sweep_list_parse(ini, entry, row, &list));
   block->lists = core_memory_resize(block->lists, (block->count + 1) * sizeof *block->lists);
   block->lists[block->count++] = list;
-  if (list.count > 1 && !row->identity)
-    return core_ini_error_key(ini, entry, "%s does not change what is learned, so its %zu values would all be one run; "
-                              "give it one value", row->name, list.count);
-  return CORE_OK;
+  return is_zip ? CORE_OK : check_axis(ini, &list);
 }
 
 static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *section) {
   char name[2 * SECTION_MAX];
-  if (section->block) return read_list(file, entry, &file->blocks[section->block - 1].block);
+  if (section->block) {
+    SpecBlock *block = &file->blocks[section->block - 1];
+    return read_list(file, entry, block->is_zip, &block->block);
+  }
   if (!*entry->section)
     return core_ini_error_key(&file->spec->ini, entry, "%s stands before the first [section]", entry->key);
   int length = snprintf(name, sizeof name, "%s%s%s", section->prefix ? section->prefix : "", section->prefix ? "." : "",

@@ -82,7 +82,8 @@ static int take_name_and_seeds(SpecFile *file, int profile) {
   const SpecSetting *name = find_setting(file, profile, "sweep.name");
   const SpecSetting *seeds = find_setting(file, profile, "sweep.seeds");
   if (!name)
-    return core_error(CORE_USAGE, "%s: the sweep has no name; add \"name = ...\" to its [sweep] section", spec->ini.file);
+    return core_error(CORE_USAGE, "%s: the sweep has no name; add \"name = ...\" to its [sweep] section",
+                      spec->ini.file);
   TRY(core_text_copy(spec->name, sizeof spec->name, name->entry.value, "sweep.name"));
   if (profile != SPEC_TOP)
     TRY(core_text_copy(spec->profile, sizeof spec->profile, file->profiles[profile].name, "profile"));
@@ -234,7 +235,8 @@ static int check_profile_counts(const SpecFile *file, int profile) {
       if (find_list(&spec->zips[z], setting->row)) over = &spec->zips[z];
     if (!over) continue;
     core_error(CORE_USAGE, "%s has no effect here: [%s] (line %d) sets it in every run; to change the list, write the "
-               "block anew as [profile %s %s %s]", setting->name, over->entry->section, over->entry->line, spec->profile,
+               "block anew as [profile %s %s %s]", setting->name, over->entry->section, over->entry->line,
+               spec->profile,
                grids ? "grid" : "zip", over->name);
     return spec_setting_error(file, setting, true);
   }

@@ -84,7 +84,8 @@ static int frozen_path(const SweepCommon *common, const char *name, char path[CO
   TRY(store_path_sweep(common->root, name, "sweep.ini", path));
   if (!core_files_exists(path)) return sweep_common_unknown(common->root, name);
   if (common->profile)
-    return core_error(CORE_USAGE, "--profile %s: '%s' is a sweep whose profile was settled when it was submitted; give the "
+    return core_error(CORE_USAGE, "--profile %s: '%s' is a sweep whose profile was settled when it was submitted; "
+                                  "give the "
                       "experiment file to plan or submit another", common->profile, name);
   return CORE_OK;
 }
@@ -118,7 +119,8 @@ static int run_by_index(const char *root, const char *text, const char *slash, c
   char name[SWEEP_NAME];
   SweepManifest manifest;
   int64_t index;
-  if ((size_t)(slash - text) >= sizeof name) return core_error(CORE_USAGE, "'%.80s' names no run: no sweep is called so", text);
+  if ((size_t)(slash - text) >= sizeof name)
+    return core_error(CORE_USAGE, "'%.80s' names no run: no sweep is called so", text);
   memcpy(name, text, (size_t)(slash - text));
   name[slash - text] = '\0';
   TRY(core_text_check_name(name, "sweep"));
@@ -144,7 +146,8 @@ static int run_by_prefix(const char *root, const char *prefix, char id[CORE_RUN_
   free_names(names, count);
   if (found == 1) return CORE_OK;
   if (found) return core_error(CORE_USAGE, "%zu runs begin with '%s'; give more digits", found, prefix);
-  return core_error(CORE_USAGE, "no run of %s has the id '%s'; sweep plan --runs and sweep status list them", root, prefix);
+  return core_error(CORE_USAGE, "no run of %s has the id '%s'; sweep plan --runs and sweep status list them", root,
+                    prefix);
 }
 
 int sweep_common_run(const char *root, const char *text, char id[CORE_RUN_ID]) {
@@ -152,7 +155,8 @@ int sweep_common_run(const char *root, const char *text, char id[CORE_RUN_ID]) {
   size_t length = strlen(text);
   if (slash) return run_by_index(root, text, slash, id);
   if (length < PREFIX_LEAST || length >= CORE_RUN_ID || strspn(text, "0123456789abcdef") != length)
-    return core_error(CORE_USAGE, "'%.80s' names no run; give a run id (or its first %d digits or more), or SWEEP/INDEX",
+    return core_error(CORE_USAGE, "'%.80s' names no run; give a run id (or its first %d digits or more), or "
+                                  "SWEEP/INDEX",
                       text, PREFIX_LEAST);
   return run_by_prefix(root, text, id);
 }

@@ -266,7 +266,8 @@ static int read_section(FILE *file, const char *path, const FileSection *row, vo
   free(chunk);
   crypto_generichash_final(&state, computed, CHECKSUM);
   if (code == CORE_OK && memcmp(computed, row->checksum, CHECKSUM) != 0)
-    code = core_error(CORE_FAIL, "%s: damaged: the checksum of \"%.*s\" is wrong", path, CHECKPOINT_NAME - 1, row->name);
+    code = core_error(CORE_FAIL, "%s: damaged: the checksum of \"%.*s\" is wrong", path, CHECKPOINT_NAME - 1,
+                      row->name);
   return code;
 }
 
@@ -281,9 +282,9 @@ static int check_front(const Checkpoint *checkpoint, const FileFront *front, con
   for (int i = 0; i < checkpoint->sections; i++) {
     const CheckpointSection *section = &checkpoint->section[i];
     if (strncmp(front->table[i].name, section->name, CHECKPOINT_NAME) != 0 || front->table[i].bytes != section->bytes)
-      return core_error(CORE_USAGE, "%s: section \"%.*s\" of %" PRIu64 " bytes where \"%s\" of %zu was expected: written "
-                        "by another version; start over with --force", path, CHECKPOINT_NAME - 1, front->table[i].name,
-                        front->table[i].bytes, section->name, section->bytes);
+      return core_error(CORE_USAGE, "%s: section \"%.*s\" of %" PRIu64 " bytes where \"%s\" of %zu was expected: "
+                        "written by another version; start over with --force", path, CHECKPOINT_NAME - 1,
+                        front->table[i].name, front->table[i].bytes, section->name, section->bytes);
   }
   return CORE_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef TRAINER_MACHINE_H
 #define TRAINER_MACHINE_H
 
-/* Threads to compute with: `wanted` when positive, else OMP_NUM_THREADS, else the processors this process is bound to. */
+/* Threads to compute with: `wanted` when positive, else OMP_NUM_THREADS, else the processors we are bound to. */
 int machine_threads(int wanted);
 
 /* Bytes of memory this process may use: the machine's, or its control group's limit when that is lower. */

@@ -1,5 +1,5 @@
-/* What an iteration did to the policy: exact KL in both directions and its estimators on the rollout's states, and how far
- * the weights moved (spec metrics.md 2, 3). Measured after the update; changes nothing. */
+/* What an iteration did to the policy: exact KL in both directions and its estimators on the rollout's states, and how
+ * far the weights moved (spec metrics.md 2, 3). Measured after the update; changes nothing. */
 #ifndef TRAINER_METRICS_H
 #define TRAINER_METRICS_H
 #include "trainer/rollout.h"

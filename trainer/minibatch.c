@@ -26,7 +26,8 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   CORE_ARENA(arena, minibatch->order, by == MINIBATCH_TRANSITIONS ? total : (size_t)rollout->worlds,
              "minibatch permutation");
   CORE_ARENA(arena, minibatch->index, rows, "minibatch rows [rows]");
-  CORE_ARENA(arena, minibatch->observations, rows * (size_t)rollout->features, "minibatch observations [rows][features]");
+  CORE_ARENA(arena, minibatch->observations, rows * (size_t)rollout->features,
+             "minibatch observations [rows][features]");
   CORE_ARENA(arena, minibatch->actions, rows * (size_t)rollout->head.factors, "minibatch actions [rows][factors]");
   CORE_ARENA(arena, minibatch->logp, rows, "minibatch log-probabilities [rows]");
   CORE_ARENA(arena, minibatch->values, rows, "minibatch values [rows]");

@@ -188,11 +188,12 @@ static int search_level(int index, Refusals *refusals, uint32_t *attempt) {
 
 static void write_table(const uint32_t *attempts, CoreText *text) {
   core_text_append(text,
-    "/* Made by `trainer morphologies --search`; do not edit. The accepted attempt of each of the 512 levels of the loco512\n"
-    " * families (spec kinetix.md 9.1), level 0 first. Read by morphology.c only. */\n"
+    "/* Made by `trainer morphologies --search`; do not edit. The accepted attempt of each of the 512 levels of the\n"
+    " * loco512 families (spec kinetix.md 9.1), level 0 first. Read by morphology.c only. */\n"
     "#define SIM_MORPHOLOGY_ATTEMPT_TABLE");
   for (int i = 0; i < SIM_MORPHOLOGY_LEVELS; i++)
-    core_text_appendf(text, "%s%u%s", i % 32 ? " " : " \\\n  ", attempts[i], i < SIM_MORPHOLOGY_LEVELS - 1 ? "," : "\n");
+    core_text_appendf(text, "%s%s%u", i > 0 ? "," : "", i % 32 ? " " : " \\\n  ", attempts[i]);
+  core_text_append(text, "\n");
 }
 
 static int search(const char *output) {
@@ -200,14 +201,15 @@ static int search(const char *output) {
   Refusals refusals = {{NULL}, {0}};
   CoreLive live = {.plain_every_s = 10};
   CoreText text = {0};
+  const int levels = SIM_MORPHOLOGY_LEVELS;
   int redrawn = 0;
-  for (int i = 0; i < SIM_MORPHOLOGY_LEVELS; i++) {
+  for (int i = 0; i < levels; i++) {
     char bar[256], line[320];
     TRY(search_level(i, &refusals, &attempts[i]));
     redrawn += (int)attempts[i];
     snprintf(line, sizeof line, "%s level %d of %d, %d candidates refused\n",
-             core_terminal_bar((double)(i + 1) / SIM_MORPHOLOGY_LEVELS, 30, bar), i + 1, SIM_MORPHOLOGY_LEVELS, redrawn);
-    core_live_draw(&live, line, i == SIM_MORPHOLOGY_LEVELS - 1);
+             core_terminal_bar((double)(i + 1) / levels, 30, bar), i + 1, levels, redrawn);
+    core_live_draw(&live, line, i == levels - 1);
   }
   for (int i = 0; i < 16 && refusals.reason[i]; i++) printf("%6d  %s\n", refusals.count[i], refusals.reason[i]);
   write_table(attempts, &text);

@@ -1,5 +1,6 @@
-/* A rollout: K steps of N worlds under the present (behaviour) policy, with everything that the update needs. Time-major:
- * transition (t, world) is row t*N + world. Between the environment and the learner; it must not change weights. */
+/* A rollout: K steps of N worlds under the present (behaviour) policy, with everything that the update needs.
+ * Time-major: transition (t, world) is row t*N + world. Between the environment and the learner; it must not
+ * change weights. */
 #ifndef TRAINER_ROLLOUT_H
 #define TRAINER_ROLLOUT_H
 #include "trainer/agent.h"
@@ -41,7 +42,8 @@ float *rollout_last_observations(const Rollout *rollout);
 /* New episodes in every world. */
 void rollout_start(Rollout *rollout, Env *env);
 
-/* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts from 1. */
+/* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts
+ * from 1. */
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);
 

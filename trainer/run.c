@@ -1,8 +1,8 @@
 /* The life of a run: check what its folder says, take the lease, start or resume, then iterate, log, evaluate and save
  * until the budget is used, a signal comes, or something fails. What training computes is training.c's business.
  *
- * The order of writing makes restarts exact: run logs reach the disk before the checkpoint that counts their rows as done,
- * so an interrupted run repeats rows (which are the same) but never misses one. */
+ * The order of writing makes restarts exact: run logs reach the disk before the checkpoint that counts their rows as
+ * done, so an interrupted run repeats rows (which are the same) but never misses one. */
 #include "trainer/run.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ typedef struct Run {
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
   StoreIteration row;          /* of the last iteration of this attempt */
-  bool diverged, checkpoint_failing, log_failing;
+  bool diverged, checkpoint_failing, log_failing, worlds_warned;
   double started_s, flushed_s, saved_s; /* core_clock_s */
   int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it came from; -1 = none */
 } Run;
@@ -125,6 +125,15 @@ static void evaluate_if_due(Run *run) {
             row.solve_rate, row.solve_rate_se, row.episode_return);
 }
 
+/* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
+static void warn_of_nonfinite_worlds(Run *run) {
+  const Env *env = run->training->env;
+  if (run->worlds_warned || env->nonfinite(env) == 0) return;
+  run->worlds_warned = true;
+  progress_note(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
+                PRId64 "; their episodes were ended", env->nonfinite(env), run->training->position.iteration);
+}
+
 static int iterate(Run *run) {
   const double save_every_s = run->config->checkpoint.every;
   while (!training_finished(run->training) && stop_signal == 0) {
@@ -134,6 +143,7 @@ static int iterate(Run *run) {
     run->row.wall_seconds = train_seconds(run);
     store_runlog_iteration(run->stats, &run->row);
     evaluate_if_due(run);
+    warn_of_nonfinite_worlds(run);
     if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
     if (core_clock_s() - run->saved_s >= save_every_s) save(run);
     update_state(run);
@@ -179,7 +189,7 @@ static int open_logs(Run *run) {
   return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations);
 }
 
-/* Closes both; the first failure wins over CORE_OK and CORE_REQUEUE only, since lost lines matter less than its cause. */
+/* Closes both. Lost lines fail a run that went well; where something failed before, that message stays. */
 static int close_logs(Run *run, int code) {
   StoreRunlog **logs[] = {&run->stats, &run->evaluations};
   for (int i = 0; i < 2; i++) {
@@ -263,8 +273,8 @@ static int check_start(Run *run) {
                       run->state.message);
   TRY(checkpoint_newest(&run->checkpoint, &newest));
   if (newest >= 0 && !run->options->resume)
-    return core_error(CORE_USAGE, "run %s has a checkpoint at iteration %" PRId64 "; --resume continues, --force starts "
-                      "over", run->id, newest);
+    return core_error(CORE_USAGE, "run %s has a checkpoint at iteration %" PRId64 "; --resume continues, --force "
+                      "starts over", run->id, newest);
   return CORE_OK;
 }
 
@@ -322,8 +332,12 @@ int run_train(const CoreConfig *config, const RunOptions *options) {
   catch_signals();
   TRY(training_plan(config, &run.training));
   int code = CORE_OK;
-  if (options->dry_run) progress_print_plan(config, &run.training->plan);
-  else code = run_in_folder(&run);
+  if (options->dry_run) {
+    progress_print_plan(config, &run.training->plan);
+  } else {
+    code = training_check_memory(run.training);
+    if (code == CORE_OK) code = run_in_folder(&run);
+  }
   training_destroy(&run.training);
   return code;
 }

@@ -17,7 +17,8 @@ typedef struct RunOptions {
  *   CORE_OK       finished (now or before)
  *   CORE_FAIL     failed or diverged; the state file says which, the last good checkpoint is kept
  *   CORE_USAGE    wrong use; nothing was changed
- *   CORE_REQUEUE  a signal (SIGUSR1, SIGUSR2, SIGTERM, SIGINT) came: the iteration was finished and saved; resume goes on */
+ *   CORE_REQUEUE  a signal (SIGUSR1, SIGUSR2, SIGTERM, SIGINT) came: the iteration was finished and saved;
+ *                 resume goes on */
 int run_train(const CoreConfig *config, const RunOptions *options);
 
 #endif

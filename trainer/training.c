@@ -98,7 +98,8 @@ void training_destroy(Training **training) {
 
 /* ---- allocation and start -------------------------------------------------------------------------------------- */
 
-static int check_memory(const TrainingPlan *plan) {
+int training_check_memory(const Training *training) {
+  const TrainingPlan *plan = &training->plan;
   char needed[32], buffers[32], worlds[32], present[32];
   double total = plan->buffer_bytes + plan->environment_bytes;
   if (total <= plan->machine_bytes) return CORE_OK;
@@ -112,7 +113,6 @@ static int check_memory(const TrainingPlan *plan) {
 int training_allocate(Training *training) {
   const CoreConfig *config = &training->config;
   uint64_t seed = (uint64_t)config->train.seed;
-  TRY(check_memory(&training->plan));
   TRY(core_arena_commit(training->arena));
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);

@@ -1,7 +1,7 @@
-/* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows no
- * files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
+/* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows
+ * no files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
  *
- *   rollout (rollout.c <-> envs/)  ->  update (learners/ppo.c)  ->  measurements (metrics.c)  ->  one row of statistics */
+ *   rollout (rollout.c <-> envs/)  ->  update (learners/ppo.c)  ->  measurements (metrics.c)  ->  a row of the log */
 #ifndef TRAINER_TRAINING_H
 #define TRAINER_TRAINING_H
 #include "store/runlog.h"
@@ -44,10 +44,12 @@ typedef struct Training {
   size_t env_state_bytes;
 } Training;
 
-/* Reads the levels, fixes all sizes, estimates memory. Nothing large is allocated. CORE_USAGE: the configuration asks for
- * something impossible (train.device = cuda in a build without it, levels that are not there ...). */
+/* Reads the levels, fixes all sizes, estimates memory. Nothing large is allocated. CORE_USAGE: the configuration asks
+ * for something impossible (train.device = cuda in a build without it, levels that are not there ...). */
 int training_plan(const CoreConfig *config, Training **training);
-/* Allocates what was planned. CORE_FAIL with numbers and the settings to change when it exceeds the machine's memory. */
+/* CORE_FAIL with numbers and the settings to change when the plan exceeds the memory that this process may use. */
+int training_check_memory(const Training *training);
+/* Allocates what was planned. */
 int training_allocate(Training *training);
 void training_destroy(Training **training);
 
@@ -63,11 +65,11 @@ int training_after_load(Training *training);
 bool training_finished(const Training *training);
 int64_t training_transitions(const Training *training); /* of all worlds since the start */
 
-/* The next iteration. CORE_FAIL when it diverged: the message names tensor, element and iteration; the last checkpoint is
- * the last good state. wall_seconds of the row is left to the caller. */
+/* The next iteration. CORE_FAIL when it diverged: the message names tensor, element and iteration; the last checkpoint
+ * is the last good state. wall_seconds of the row is left to the caller. */
 int training_iterate(Training *training, StoreIteration *row);
 
-/* Is an evaluation due at the present position? Before training (when eval.count > 0), then evenly, the last at the end. */
+/* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
 bool training_evaluation_due(const Training *training);
 void training_evaluate(Training *training, StoreEvaluation *row);
 

@@ -14,7 +14,7 @@ static inline double bench_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The processor's name as the system gives it, without commas; "unknown" where it gives none. */
+/* The processor's name as the system gives it; "unknown" where it gives none. */
 static inline const char *bench_machine(void) {
   static char name[128] = "";
   if (name[0]) return name;
@@ -30,13 +30,25 @@ static inline const char *bench_machine(void) {
   }
   if (file) fclose(file);
   if (!name[0]) snprintf(name, sizeof name, "unknown");
-  for (char *c = name; *c; c++) if (*c == ',') *c = ' ';
   return name;
+}
+
+/* A text field: commas would end it, so they become spaces. */
+static inline void bench_text(const char *text, char end) {
+  for (; *text; text++) putchar(*text == ',' ? ' ' : *text);
+  putchar(end);
 }
 
 static inline void bench_row(const char *part, const char *name, const char *metric, double value, const char *unit,
                              int threads) {
-  printf("%s,%s,%s,%.6g,%s,%d,%s,%s\n", part, name, metric, value, unit, threads, bench_machine(), core_commit());
+  bench_text(part, ',');
+  bench_text(name, ',');
+  bench_text(metric, ',');
+  printf("%.6g,", value);
+  bench_text(unit, ',');
+  printf("%d,", threads);
+  bench_text(bench_machine(), ',');
+  bench_text(core_commit(), '\n');
   fflush(stdout);
 }
 

@@ -20,6 +20,7 @@ typedef struct GoldenTraj {
   int t, last_compared;
   GoldenRow row[GOLDEN_MAX_ROWS];   /* M rows of this t */
   int row_count;
+  bool detailed;                    /* this t has J, T and M rows: what it does not list is not active */
 } GoldenTraj;
 
 /* "# level NAME size ...": the name becomes a path, so it may hold only plain characters. */
@@ -146,7 +147,7 @@ static inline void golden_traj_manifold(GoldenTraj *traj, const TrajFile *file) 
 static inline void golden_traj_manifolds(GoldenTraj *traj) {
   const SimModel *model = &traj->batch->models[0];
   for (int i = 0; i < SIM_PAIR_KINDS; i++) {
-    for (int number = 0; number < model->listed[i] && traj->row_count; number++) {
+    for (int number = 0; number < model->listed[i] && traj->detailed; number++) {
       GoldenContact want[2] = {{0}}, got[2] = {{0}};
       const SimPair *pair = golden_pair(model, i, number);
       const SimTouching *touching = golden_touching(model, &traj->scratch, i, number);
@@ -164,6 +165,7 @@ static inline void golden_traj_manifolds(GoldenTraj *traj) {
     }
   }
   traj->row_count = 0;
+  traj->detailed = false;
 }
 
 static inline void golden_traj_advance(GoldenTraj *traj, const TrajFile *file) {
@@ -186,6 +188,7 @@ static inline void golden_traj_advance(GoldenTraj *traj, const TrajFile *file) {
 
 static inline void golden_traj_row(GoldenTraj *traj, const TrajFile *file) {
   char kind = file->field[0][0];
+  traj->detailed |= (kind == 'J' || kind == 'T') && traj->tolerance.comparable;
   if (kind == 'A') {
     golden_traj_manifolds(traj);
     golden_traj_advance(traj, file);

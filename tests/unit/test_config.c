@@ -25,8 +25,9 @@ static const char *const pinned_defaults[][2] = {
   {"train.seed", "0"}, {"train.total_steps", "100000000"}, {"train.device", "auto"}, {"train.precision", "float32"},
   {"train.threads", "0"},
   {"algo.name", "ppo"},
-  {"ppo.num_steps", "256"}, {"ppo.num_minibatches", "32"}, {"ppo.epochs", "8"}, {"ppo.epsilon", "0.2"}, {"ppo.com", "64"},
-  {"ppo.ewma_rule", "plain"}, {"ppo.learning_rate", "0.0003"}, {"ppo.lr_schedule", "constant"}, {"ppo.gamma", "0.995"},
+  {"ppo.num_steps", "256"}, {"ppo.num_minibatches", "32"}, {"ppo.epochs", "8"}, {"ppo.epsilon", "0.2"},
+  {"ppo.com", "64"}, {"ppo.ewma_rule", "plain"},
+  {"ppo.learning_rate", "0.0003"}, {"ppo.lr_schedule", "constant"}, {"ppo.gamma", "0.995"},
   {"ppo.gae_lambda", "0.9"}, {"ppo.entropy_coef", "0.01"}, {"ppo.value_coef", "0.5"}, {"ppo.clip_value", "yes"},
   {"ppo.max_grad_norm", "0.5"}, {"ppo.normalize_advantage", "batch"}, {"ppo.minibatch_by", "transitions"},
   {"ppo.adam_beta1", "0.9"}, {"ppo.adam_beta2", "0.999"}, {"ppo.adam_epsilon", "1e-5"},
@@ -61,16 +62,18 @@ static void ids_never_change(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CoreConfig config = core_config_default();
     char id[CORE_RUN_ID];
-    for (size_t p = 0; cases[i].pairs[p]; p++) assert_int_equal(core_config_set_pair(&config, cases[i].pairs[p]), CORE_OK);
+    for (size_t p = 0; cases[i].pairs[p]; p++)
+      assert_int_equal(core_config_set_pair(&config, cases[i].pairs[p]), CORE_OK);
     core_config_id(&config, id);
     assert_string_equal(id, cases[i].id);
   }
 }
 
 static void equal_settings_have_equal_ids(void **state) {
-  static const char *const same[][2] = {{"train.total_steps=1e6", "train.total_steps=1000000"}, {"ppo.epsilon=.10", "ppo.epsilon=1e-1"},
-                                        {"ppo.com=-0", "ppo.com=0"}, {"ppo.epochs=8", "ppo.epochs=8.0"},
-                                        {"ppo.clip_value=on", "ppo.clip_value=1"}};
+  static const char *const same[][2] = {
+    {"train.total_steps=1e6", "train.total_steps=1000000"}, {"ppo.epsilon=.10", "ppo.epsilon=1e-1"},
+    {"ppo.com=-0", "ppo.com=0"}, {"ppo.epochs=8", "ppo.epochs=8.0"}, {"ppo.clip_value=on", "ppo.clip_value=1"},
+  };
   (void)state;
   for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
     char id[2][CORE_RUN_ID];
@@ -90,12 +93,11 @@ static void every_row_is_sound(void **state) {
   (void)state;
   for (size_t i = 0; i < count; i++) {
     const CoreConfigRow *row = &rows[i];
-    CoreConfig config = core_config_default();
+    CoreConfig config = core_config_default(), fresh = config;
     assert_true(strlen(row->help) > 3);
     assert_ptr_equal(core_config_find(row->name), row);
     if (core_config_set(&config, row->name, row->def) != CORE_OK) fail_msg("default: %s", core_error_message());
-    CoreConfig fresh = core_config_default();
-    assert_memory_equal((char *)&config + row->offset, (char *)&fresh + row->offset, row->kind >= CORE_CONFIG_ENUM ? CORE_CONFIG_TEXT : 1);
+    assert_memory_equal(&config, &fresh, sizeof config);
     assert_string_equal(core_config_get(&fresh, row, &text), row->def);
     assert_true((row->choices != NULL) == (row->kind == CORE_CONFIG_ENUM));
   }
@@ -263,12 +265,16 @@ static void json_holds_every_value_in_its_kind(void **state) {
       const void *field = (const char *)&config + rows[r].offset;
       assert_non_null(item);
       switch (rows[r].kind) {
-        case CORE_CONFIG_INT: assert_true(json_is_integer(item) && json_integer_value(item) == *(const int64_t *)field); break;
+        case CORE_CONFIG_INT:
+          assert_true(json_is_integer(item) && json_integer_value(item) == *(const int64_t *)field);
+          break;
         case CORE_CONFIG_REAL:
           if (isinf(*(const double *)field)) assert_string_equal(json_string_value(item), "inf");
           else assert_true(json_is_number(item) && json_number_value(item) == *(const double *)field);
           break;
-        case CORE_CONFIG_BOOL: assert_true(json_is_boolean(item) && json_boolean_value(item) == *(const bool *)field); break;
+        case CORE_CONFIG_BOOL:
+          assert_true(json_is_boolean(item) && json_boolean_value(item) == *(const bool *)field);
+          break;
         case CORE_CONFIG_ENUM:
         case CORE_CONFIG_STRING: assert_string_equal(json_string_value(item), (const char *)field); break;
       }
@@ -283,7 +289,8 @@ static void bad_files_point_at_the_fault(void **state) {
   static const struct { const char *text, *message; } cases[] = {
     {"[ppo]\nepsilom = 1\n", ":2:1: ppo.epsilom is no setting; did you mean ppo.epsilon?"},
     {"[ppo]\n  epochs =  0\n", ":2:13: ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
-    {"[ppo]\nepochs = 4\n[env]\nnum = 8\n[ppo]\n\nepochs = 4\n", ":7:1: ppo.epochs is given twice, first in line 2; remove one"},
+    {"[ppo]\nepochs = 4\n[env]\nnum = 8\n[ppo]\n\nepochs = 4\n",
+     ":7:1: ppo.epochs is given twice, first in line 2; remove one"},
     {"[pppo]\n", ":1:1: [pppo] is no section of a config; did you mean [ppo]?"},
     {"[grid com]\n", ":1:1: [grid com] is no section of a config; `trainer --help` lists them"},
     {"\nepochs = 1\n", ":2:1: epochs stands before the first [section]"},
@@ -311,8 +318,8 @@ static void checks_between_settings(void **state) {
      "env.num * ppo.num_steps = 2048 * 256 = 524288 transitions can not be divided into ppo.num_minibatches = 33 equal "
      "parts; set ppo.num_minibatches to 32 or 64"},
     {{"env.num=1", "ppo.num_steps=1"},
-     "env.num * ppo.num_steps = 1 * 1 = 1 transitions can not be divided into ppo.num_minibatches = 32 equal parts; set "
-     "ppo.num_minibatches to 1"},
+     "env.num * ppo.num_steps = 1 * 1 = 1 transitions can not be divided into ppo.num_minibatches = 32 equal parts; "
+     "set ppo.num_minibatches to 1"},
     {{"env.num=48", "ppo.minibatch_by=environments"},
      "env.num = 48 can not be divided into ppo.num_minibatches = 32 equal parts (ppo.minibatch_by = environments); set "
      "ppo.num_minibatches to 24 or 48, or env.num to a multiple of it"},
@@ -325,7 +332,8 @@ static void checks_between_settings(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CoreConfig config = core_config_default();
-    for (size_t p = 0; cases[i].pairs[p]; p++) assert_int_equal(core_config_set_pair(&config, cases[i].pairs[p]), CORE_OK);
+    for (size_t p = 0; cases[i].pairs[p]; p++)
+      assert_int_equal(core_config_set_pair(&config, cases[i].pairs[p]), CORE_OK);
     assert_int_equal(core_config_check(&config), cases[i].message ? CORE_USAGE : CORE_OK);
     if (cases[i].message) assert_string_equal(core_error_message(), cases[i].message);
   }

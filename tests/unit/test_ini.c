@@ -14,8 +14,8 @@
 #include "core/random.h"
 #include "core/text.h"
 
-static void assert_entry(const CoreIni *ini, size_t i, const char *section, const char *key, const char *value, int line,
-                         int column) {
+static void assert_entry(const CoreIni *ini, size_t i, const char *section, const char *key, const char *value,
+                         int line, int column) {
   assert_true(i < ini->count);
   const CoreIniEntry *e = &ini->entries[i];
   assert_string_equal(e->section, section);
@@ -171,7 +171,8 @@ static void noise_is_survived(void **state) {
     CoreRandomStream random = core_random_stream(7, CORE_RANDOM_TEST, round, 0);
     char text[64];
     size_t length = core_random_below(core_random_next(&random), sizeof text);
-    for (size_t i = 0; i < length; i++) text[i] = alphabet[core_random_below(core_random_next(&random), sizeof alphabet - 1)];
+    for (size_t i = 0; i < length; i++)
+      text[i] = alphabet[core_random_below(core_random_next(&random), sizeof alphabet - 1)];
     text[length] = '\0';
     CoreIni ini;
     if (core_ini_parse("noise", text, &ini) == CORE_OK)

@@ -47,9 +47,10 @@ static void write_shape(CoreText *text, const SimShape *s, bool last) {
                     s->inverse_mass, s->inverse_inertia, s->friction, s->restitution, s->collision_mode,
                     s->active ? "true" : "false", s->vertex_count);
   for (int i = 0; i < SIM_VERTICES; i++)
-    core_text_appendf(text, "\"%d\": {\"0\": %.9g, \"1\": %.9g}%s", i, s->vertex_x[i], s->vertex_y[i], i < 3 ? ", " : "");
-  core_text_appendf(text, "}, \"radius\": %.9g, \"role\": %d, \"density\": %.9g, \"highlighted\": false}%s\n", s->radius,
-                    s->role, s->density, last ? "" : ",");
+    core_text_appendf(text, "\"%d\": {\"0\": %.9g, \"1\": %.9g}%s", i, s->vertex_x[i], s->vertex_y[i],
+                      i < 3 ? ", " : "");
+  core_text_appendf(text, "}, \"radius\": %.9g, \"role\": %d, \"density\": %.9g, \"highlighted\": false}%s\n",
+                    s->radius, s->role, s->density, last ? "" : ",");
 }
 
 static void write_level(CoreText *text, const SimLevel *l) {
@@ -73,8 +74,9 @@ static void write_level(CoreText *text, const SimLevel *l) {
   core_text_append(text, "], \"thruster\": [\n");
   for (int i = 0; i < l->size.thrusters; i++) {
     const SimThruster *t = &l->thruster[i];
-    core_text_appendf(text, "{\"object_index\": %d, \"relative_position\": {\"0\": %.9g, \"1\": %.9g}, \"rotation\": %.9g, "
-                      "\"power\": %.9g, \"global_position\": {\"0\": 0.0, \"1\": 0.0}, \"active\": %s, "
+    core_text_appendf(text, "{\"object_index\": %d, \"relative_position\": {\"0\": %.9g, \"1\": %.9g}, "
+                      "\"rotation\": %.9g, \"power\": %.9g, \"global_position\": {\"0\": 0.0, \"1\": 0.0}, "
+                      "\"active\": %s, "
                       "\"thruster_binding\": %d}%s\n", t->shape, t->x, t->y, t->rotation, t->power,
                       t->active ? "true" : "false", t->binding, i < l->size.thrusters - 1 ? "," : "");
   }
@@ -234,7 +236,8 @@ static void test_read_what_was_written(void **state) {
   store_level("car.json", &level, path);
   if (sim_level_read(path, &read) != CORE_OK) fail_msg("%s", core_error_message());
   assert_string_equal(read.name, "car");
-  for (int i = 0; i < level.size.polygons; i++) assert_memory_equal(&read.polygon[i], &level.polygon[i], sizeof(SimShape));
+  for (int i = 0; i < level.size.polygons; i++)
+    assert_memory_equal(&read.polygon[i], &level.polygon[i], sizeof(SimShape));
   assert_memory_equal(read.circle, level.circle, sizeof level.circle);
   assert_int_equal(read.joint[0].b, 6);
   assert_float_equal(read.joint[0].min_rotation, -0.5f, 0);
@@ -252,28 +255,37 @@ static void test_damaged_files(void **state) {
     {"\"joint\"", "\"a_index\": 4", "\"a_index\": -1", "env_state.joint[0].a_index: -1 is no shape"},
     {"\"joint\"", "\"a_index\": 4", "\"a_index\": 6", "env_state.joint[0].b_index: the joint ties shape 6 to itself"},
     {"\"joint\"", "\"a_index\": 4", "\"a_index\": 4.5", "env_state.joint[0].a_index: expected a whole number"},
-    {"\"joint\"", "\"a_index\": 4", "\"a_index\": 4000000000", "env_state.joint[0].a_index: 4000000000 is out of range"},
+    {"\"joint\"", "\"a_index\": 4", "\"a_index\": 4000000000",
+     "env_state.joint[0].a_index: 4000000000 is out of range"},
     {"\"joint\"", "\"motor_binding\": 3", "\"motor_binding\": 4", "env_state.joint[0].motor_binding: 4 is not in 0..3"},
-    {"\"joint\"", "\"is_fixed_joint\": false", "\"is_fixed_joint\": 0", "env_state.joint[0].is_fixed_joint: expected true or false"},
+    {"\"joint\"", "\"is_fixed_joint\": false", "\"is_fixed_joint\": 0",
+     "env_state.joint[0].is_fixed_joint: expected true or false"},
     {"\"joint\"", "\"motor_on\": true, ", "", "env_state.joint[0].motor_on: missing"},
-    {"\"thruster\"", "\"object_index\": 6", "\"object_index\": 77", "env_state.thruster[1].object_index: 77 is no shape"},
-    {"\"polygon\"", "\"rotation\": 0", "\"rotation\": \"north\"", "env_state.polygon[0].rotation: expected a number, found a text"},
+    {"\"thruster\"", "\"object_index\": 6", "\"object_index\": 77",
+     "env_state.thruster[1].object_index: 77 is no shape"},
+    {"\"polygon\"", "\"rotation\": 0", "\"rotation\": \"north\"",
+     "env_state.polygon[0].rotation: expected a number, found a text"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": NaN", "not valid JSON"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 1e999", "not valid JSON"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 1e300", "env_state.polygon[0].rotation: 1e+300 is out of range"},
-    {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 1e20", "env_state.polygon[0].rotation: 1e+20 is no usable number"},
+    {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 1e20",
+     "env_state.polygon[0].rotation: 1e+20 is no usable number"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 0, \"rotation\": 1", "not valid JSON: duplicate"},
     {"\"polygon\"", "{\"0\": 2.5", "{\"x\": 2.5", "env_state.polygon[0].position.0: missing"},
-    {"\"polygon\"", "{\"0\": 2.5, \"1\": -4.80000019}", "[2.5, -4.8]", "env_state.polygon[0].position: expected an object"},
+    {"\"polygon\"", "{\"0\": 2.5, \"1\": -4.80000019}", "[2.5, -4.8]",
+     "env_state.polygon[0].position: expected an object"},
     {"\"vertices\"", "\"1\": {", "\"7\": {", "env_state.polygon[0].vertices.1: missing"},
     {"\"circle\"", "\"radius\": 0.200000003", "\"radius\": 0", "env_state.circle[0].radius: 0 is not above 0"},
     {"\"env_state\"", "\"polygon\"", "\"polygons\"", "env_state.polygon: missing"},
     {"\"env_state\"", "\"env_state\"", "\"state\"", "env_state: missing"},
     {"\"static_env_params\"", "\"static_env_params\"", "\"params\"", "static_env_params: missing"},
-    {"\"static_env_params\"", "\"num_polygons\": 6", "\"num_polygons\": 400000000", "static_env_params.num_polygons: 400000000; this simulator takes 4 to 12"},
-    {"\"static_env_params\"", "\"num_polygons\": 6", "\"num_polygons\": 7", "env_state.polygon: 6 entries, but static_env_params.num_polygons is 7"},
+    {"\"static_env_params\"", "\"num_polygons\": 6", "\"num_polygons\": 400000000",
+     "static_env_params.num_polygons: 400000000; this simulator takes 4 to 12"},
+    {"\"static_env_params\"", "\"num_polygons\": 6", "\"num_polygons\": 7",
+     "env_state.polygon: 6 entries, but static_env_params.num_polygons is 7"},
     {"\"static_env_params\"", "\"num_joints\": 2", "\"num_joints\": -2", "static_env_params.num_joints: -2"},
-    {"\"static_env_params\"", "\"max_polygon_vertices\": 4", "\"max_polygon_vertices\": 8", "static_env_params.max_polygon_vertices: 8"},
+    {"\"static_env_params\"", "\"max_polygon_vertices\": 4", "\"max_polygon_vertices\": 8",
+     "static_env_params.max_polygon_vertices: 8"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char path[512];

@@ -181,6 +181,17 @@ static void test_unwritable_folder(void **state) {
   assert_int_equal(chmod(root, 0700), 0);
 }
 
+static void test_file_in_place_of_the_folder(void **state) {
+  (void)state;
+  SweepManifest manifest;
+  SweepManifestChange change;
+  char path[CORE_PATH_MAX];
+  assert_int_equal(core_files_path(path, "%s/sweeps", root), CORE_OK);
+  assert_int_equal(core_files_write_atomic(path, "x", 1), CORE_OK);
+  assert_int_equal(record(TEXT_OF("1"), &manifest, &change), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), path));
+}
+
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
 static void test_unknown_sweeps(void **state) {
@@ -222,7 +233,8 @@ static void test_sweep_by_name(void **state) {
 static void test_run_by_name(void **state) {
   (void)state;
   static const char *const folders[] = {"0123456789abcdef", "0123aaaaaaaaaaaa", "4567456745674567", "not-a-run"};
-  static const char *const bad[] = {"0123", "012", "fffff", "0123456789abcdef0", "../../etc", "s/2", "s/-1", "s/x", "t/0", "", "/0"};
+  static const char *const bad[] = {"0123", "012", "fffff", "0123456789abcdef0", "../../etc", "s/2", "s/-1", "s/x",
+      "t/0", "", "/0"};
   char path[CORE_PATH_MAX], id[CORE_RUN_ID];
   SweepManifest manifest;
   SweepManifestChange change;
@@ -245,7 +257,9 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(test_written_form), TEST(test_indices_never_change), TEST(test_same_file_twice_changes_nothing),
-    TEST(test_merge_writes_nothing), TEST(test_damaged_manifests), TEST(test_unwritable_folder), TEST(test_unknown_sweeps),
+    TEST(test_merge_writes_nothing), TEST(test_damaged_manifests), TEST(test_unwritable_folder),
+    TEST(test_file_in_place_of_the_folder),
+    TEST(test_unknown_sweeps),
     TEST(test_sweep_by_name), TEST(test_run_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

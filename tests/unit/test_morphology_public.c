@@ -1,5 +1,5 @@
 /* The public locomotion generator against the reference's own: 4000 levels each, every row of the reference's table of
- * means and standard deviations (tests/../shared/data/golden/loco_stats.tsv; skipped where it is absent). */
+ * means and quantiles. Skipped where that table is absent. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,16 +10,18 @@
 #include <string.h>
 
 #include "core/files.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "sim/batch.h"
 #include "sim/morphology.h"
 
 #define TABLE "../shared/data/golden/loco_stats.tsv"
+#define LEVELS "../shared/data/golden/loco"
 enum { SAMPLES = 4000, PLAYED = 250, NOOP_STEPS = 64, QUANTITIES_MAX = 200 };
 
 /* ---- our own table --------------------------------------------------------------------------------------------- */
 
-typedef struct Quantity { char name[40]; int n; double sum, squares; } Quantity;
+typedef struct Quantity { char name[40]; int n, capacity; double *sample; } Quantity;
 static Quantity quantities[QUANTITIES_MAX];
 static int quantity_count;
 
@@ -36,9 +38,11 @@ static void record(double value, const char *name) {
     quantity = &quantities[quantity_count++];
     snprintf(quantity->name, sizeof quantity->name, "%s", name);
   }
-  quantity->n++;
-  quantity->sum += value;
-  quantity->squares += value * value;
+  if (quantity->n == quantity->capacity) {
+    quantity->capacity = quantity->capacity ? 2 * quantity->capacity : SAMPLES;
+    quantity->sample = core_memory_resize(quantity->sample, (size_t)quantity->capacity * sizeof *quantity->sample);
+  }
+  quantity->sample[quantity->n++] = value;
 }
 
 static void CORE_PRINTF(2, 3) record_named(double value, const char *format, ...) {
@@ -159,29 +163,56 @@ static void record_noop(const SimLevelSet *set) {
 
 /* ---- the comparison -------------------------------------------------------------------------------------------- */
 
-/* One row: n, mean, sd of the reference. Samples of one level are correlated, so rows of shapes and joints count half. */
-static bool compare(const char *name, int n, double mean, double sd) {
-  const Quantity *ours = find(name);
-  if (n == 0 && !ours) return true;
-  if (!ours || ours->n != n) {
-    print_error("%s: %d samples instead of %d\n", name, ours ? ours->n : 0, n);
+enum { QUANTILES = 5 };
+typedef struct Row { char name[40]; int n; double mean, sd, quantile[QUANTILES]; } Row;
+
+static bool same_mean(const Row *row, const Quantity *ours, double effective) {
+  double mean = 0, variance = 0;
+  for (int i = 0; i < ours->n; i++) mean += ours->sample[i] / ours->n;
+  for (int i = 0; i < ours->n; i++) variance += (ours->sample[i] - mean) * (ours->sample[i] - mean) / (ours->n - 1);
+  /* 1e-6: the reference's anchors carry rounding where ours are exact */
+  double error = sqrt((variance + row->sd * row->sd) / effective);
+  double allowed = 4 * error + 1e-6 * fmax(1, fabs(row->mean));
+  if (fabs(mean - row->mean) <= allowed) return true;
+  print_error("%s: mean %.6g instead of %.6g (allowed %.2g)\n", row->name, mean, row->mean, allowed);
+  return false;
+}
+
+/* As many of ours as of theirs lie below each quantile; for discrete quantities it lies between < and <=. */
+static bool same_quantiles(const Row *row, const Quantity *ours, double effective) {
+  static const double ranks[QUANTILES] = {0.05, 0.25, 0.5, 0.75, 0.95};
+  bool same = true;
+  for (int q = 0; q < QUANTILES; q++) {
+    double slack = 1e-5 * fmax(1, fabs(row->quantile[q])), below = 0, up_to = 0;
+    for (int i = 0; i < ours->n; i++) {
+      below += (ours->sample[i] < row->quantile[q] - slack) / (double)ours->n;
+      up_to += (ours->sample[i] <= row->quantile[q] + slack) / (double)ours->n;
+    }
+    double allowed = 4 * sqrt(ranks[q] * (1 - ranks[q]) * 2 / effective);
+    if (below <= ranks[q] + allowed && up_to >= ranks[q] - allowed) continue;
+    print_error("%s: quantile %.2f is %.6g; of ours %.4f are below, %.4f up to it\n", row->name, ranks[q],
+                row->quantile[q], below, up_to);
+    same = false;
+  }
+  return same;
+}
+
+/* Samples of one level are correlated, so rows of shapes and joints count half. */
+static bool compare(const Row *row) {
+  const Quantity *ours = find(row->name);
+  double effective = row->n > SAMPLES ? row->n / 2 : row->n;
+  if (row->n == 0 && !ours) return true;
+  if (!ours || ours->n != row->n) {
+    print_error("%s: %d samples instead of %d\n", row->name, ours ? ours->n : 0, row->n);
     return false;
   }
-  double our_mean = ours->sum / n, variance = fmax(0, (ours->squares - ours->sum * our_mean) / (n - 1));
-  double effective = n > SAMPLES ? n / 2 : n, our_sd = sqrt(variance);
-  double error = sqrt(variance / effective + sd * sd / effective);
-  /* 1e-6: the reference's anchors carry rounding where ours are exact */
-  bool same_mean = fabs(our_mean - mean) <= 4 * error + 1e-6 * fmax(1, fabs(mean));
-  bool same_sd = fabs(our_sd - sd) <= 5 * sd * sqrt(2 / effective) + 1e-6;
-  if (!same_mean || !same_sd)
-    print_error("%s: mean %.6g, sd %.6g instead of %.6g, %.6g (z %.1f)\n", name, our_mean, our_sd, mean, sd,
-                error > 0 ? (our_mean - mean) / error : INFINITY);
-  return same_mean && same_sd;
+  bool mean = same_mean(row, ours, effective), quantiles = same_quantiles(row, ours, effective);
+  return mean && quantiles;
 }
 
 static void test_distribution(void **state) {
   static SimLevel played[PLAYED];
-  char *data = NULL, *rest, *line, name[64], size[8], stage[16];
+  char *data = NULL, *rest, *line;
   size_t bytes = 0;
   int rows = 0, wrong = 0;
   if (!core_files_exists(TABLE)) {
@@ -199,18 +230,51 @@ static void test_distribution(void **state) {
   record_noop(&(SimLevelSet){played, PLAYED, SIM_SIZE_L});
   assert_int_equal(core_files_read(TABLE, 0, &data, &bytes), CORE_OK);
   for (rest = data; (line = strsep(&rest, "\n")) != NULL;) {
-    int n;
-    double mean, sd;
-    if (sscanf(line, "%7s %15s %63s %d %lf %lf", size, stage, name, &n, &mean, &sd) != 6) continue;
+    Row row;
+    double *q = row.quantile;
+    if (sscanf(line, "%*s %*s %39s %d %lf %lf %lf %lf %lf %lf %lf", row.name, &row.n, &row.mean, &row.sd, &q[0], &q[1],
+               &q[2], &q[3], &q[4]) != 9)
+      continue;
     rows++;
-    wrong += !compare(name, n, mean, sd);
+    wrong += !compare(&row);
   }
   free(data);
+  for (int i = 0; i < quantity_count; i++) free(quantities[i].sample);
   assert_true(rows > 100);
   assert_int_equal(wrong, 0);
 }
 
+/* What no draw decides is the same in every slot, used or not, as in the reference's own levels. */
+static void test_constants(void **state) {
+  SimLevelSet set;
+  SimLevel ours = sim_morphology_public(0);
+  if (!core_files_exists(LEVELS)) {
+    print_message("# %s is not here\n", LEVELS);
+    skip();
+  }
+  if (sim_level_set_read(LEVELS, &set) != CORE_OK) fail_msg("%s", core_error_message());
+  assert_memory_equal(&set.size, &SIM_SIZE_L, sizeof set.size);
+  for (int i = 0; i < set.count; i++) {
+    const SimLevel *theirs = &set.level[i];
+    for (int k = 0; k < set.size.polygons + set.size.circles; k++) {
+      const SimShape *a = shape_at(&ours, k), *b = shape_at(theirs, k);
+      assert_true(a->active == b->active && (a->role == b->role || k == 0) && a->collision_mode == b->collision_mode);
+      assert_true(a->vertex_count == b->vertex_count && (a->inverse_mass == 0) == (b->inverse_mass == 0));
+      assert_true(a->friction == b->friction && a->restitution == b->restitution && a->density == b->density);
+      assert_true(a->radius == b->radius && a->vx == 0 && a->vy == 0 && a->angular_velocity == 0);
+      if (k < SIM_STATIC_POLYGONS) assert_memory_equal(a->vertex_x, b->vertex_x, sizeof a->vertex_x);
+    }
+    for (int k = 0; k < set.size.joints; k++) {
+      const SimJoint *a = &ours.joint[k], *b = &theirs->joint[k];
+      assert_true(a->active == b->active && a->fixed == b->fixed && a->rotation == b->rotation);
+      assert_true(a->motor_on == b->motor_on && a->has_limits == b->has_limits && a->motor_speed == b->motor_speed);
+      assert_true(a->motor_power == b->motor_power && a->min_rotation == b->min_rotation);
+    }
+  }
+  sim_level_set_free(&set);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_distribution)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_distribution), cmocka_unit_test(test_constants)};
   return cmocka_run_group_tests_name("morphology_public", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* core/options and core/terminal: what the command line takes, what people see. Streams here are files, never terminals,
- * except where a pseudo terminal is opened. */
+/* core/options and core/terminal: what the command line takes, what people see. Streams here are files, never
+ * terminals, except where a pseudo terminal is opened. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -292,7 +292,8 @@ static void a_terminal_gets_colours_and_cut_columns(void **state) {
   core_table_print(t, stream);
   core_table_destroy(&t);
   assert_string_equal(what_arrived(stream, other),
-    "\033[1mn\033[0m  \033[1mtext\033[0m\r\n1  \033[32méééééééééééééééééééééééééé…\033[0m\r\n");
+    "\033[1mn\033[0m  \033[1mtext\033[0m\r\n"
+    "1  \033[32méééééééééééééééééééééééééé…\033[0m\r\n");
   setenv("NO_COLOR", "1", 1);
   assert_false(core_terminal_has_color(stream));
   assert_string_equal(core_terminal_color(stream, CORE_RED), "");
@@ -355,7 +356,9 @@ static void logs_carry_time_and_level(void **state) {
   int year, month, day, hour, minute, second, end = 0;
   (void)state;
   const char *text = captured(1, log_two);
-  assert_int_equal(sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ warn shown 1%n", &year, &month, &day, &hour, &minute, &second, &end), 6);
+  int found = sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ warn shown 1%n", &year, &month, &day, &hour, &minute, &second,
+                     &end);
+  assert_int_equal(found, 6);
   assert_string_equal(text + end, "\n");
 }
 

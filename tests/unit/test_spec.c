@@ -46,9 +46,11 @@ static const SweepList *list_of(const SweepBlock *block, const char *name) {
 static void test_everything(void **state) {
   (void)state;
   SweepSpec spec;
-  assert_parses("; a comment\n[sweep]\nname = fig8_ddr\nseeds = 3\n[train]\ntotal_steps = 1e6 ; budget\n[ppo]\nepochs = 4\n"
+  assert_parses("; a comment\n[sweep]\nname = fig8_ddr\nseeds = 3\n[train]\ntotal_steps = 1e6 ; "
+                "budget\n[ppo]\nepochs = 4\n"
                 "[grid com]\nalgo.name = ppo_ewma\nppo.com = 8, 16,32\n[grid eps]\nppo.epsilon = 0.05, 0.1, inf\n"
-                "[zip scale]\nenv.num = 512, 1024\nppo.learning_rate = 1e-4, 2e-4\n[slurm]\ntime = 02:00:00\nmem = 8G\n",
+                "[zip scale]\nenv.num = 512, 1024\nppo.learning_rate = 1e-4, 2e-4\n[slurm]\ntime = 02:00:00\nmem = "
+                "8G\n",
                 NULL, NULL, &spec);
   assert_string_equal(spec.name, "fig8_ddr");
   assert_int_equal(spec.seed_count, 3);
@@ -96,6 +98,15 @@ static void test_lists(void **state) {
   sweep_spec_free(&spec);
 }
 
+/* In a zip only the rows must differ, and a manner may go along (more threads for more worlds). */
+static void test_zip_lists_may_repeat(void **state) {
+  (void)state;
+  SweepSpec spec;
+  assert_parses(HEAD "[zip z]\nenv.num = 64, 64, 128\nppo.com = 1, 2, 2\ntrain.threads = 1, 1, 2\n", NULL, NULL, &spec);
+  assert_int_equal(list_of(&spec.zips[0], "env.num")->count, 3);
+  sweep_spec_free(&spec);
+}
+
 static void test_lone_seed_is_a_count(void **state) {
   (void)state;
   SweepSpec spec;
@@ -110,7 +121,8 @@ static void test_lone_seed_is_a_count(void **state) {
 static const char with_profiles[] =
     HEAD "seeds = 5\n[train]\ntotal_steps = 1e8\n[grid com]\nppo.com = 8, 16, 32\nenv.num = 512\n[grid eps]\n"
     "ppo.epsilon = 0.1, 0.2\n[zip z]\nnet.width = 64, 128\nnet.depth = 2, 3\n"
-    "[profile demo]\nsweep.seeds = 2\nsweep.grids = com\ntrain.total_steps = 1e5\n[profile demo grid com]\nppo.com = 4, 16\n"
+    "[profile demo]\nsweep.seeds = 2\nsweep.grids = com\ntrain.total_steps = 1e5\n[profile demo grid com]\nppo.com = "
+    "4, 16\n"
     "[profile demo zip z]\nnet.width = 32\n[profile laptop]\nsweep.name = small\nppo.com = 5\n";
 
 static void test_profile(void **state) {
@@ -152,7 +164,8 @@ static void test_set(void **state) {
 
 static void test_set_never_collapses_an_axis(void **state) {
   (void)state;
-  assert_refused(with_profiles, NULL, "ppo.com=8", "--set ppo.com=8: ", "[grid com] (line 7 of f.ini) sweeps ppo.com over 3",
+  assert_refused(with_profiles, NULL, "ppo.com=8", "--set ppo.com=8: ",
+                 "[grid com] (line 7 of f.ini) sweeps ppo.com over 3",
                  "collapse", NULL);
   assert_refused(with_profiles, NULL, "net.width=8", "[zip z]", "collapse", NULL);
 }
@@ -193,7 +206,8 @@ static void test_profile_value_without_effect(void **state) {
 
 static void test_unknown_names(void **state) {
   (void)state;
-  assert_refused(HEAD "[ppo]\nepsilom = 0.1\n", NULL, NULL, "f.ini:4:1: ppo.epsilom", "did you mean ppo.epsilon?", NULL);
+  assert_refused(HEAD "[ppo]\nepsilom = 0.1\n", NULL, NULL, "f.ini:4:1: ppo.epsilom", "did you mean ppo.epsilon?",
+                 NULL);
   assert_refused(HEAD "[grid g]\nppo.coms = 1\n", NULL, NULL, "f.ini:4:1: ", "did you mean ppo.com?", NULL);
   assert_refused(HEAD "seed = 4\n", NULL, NULL, "f.ini:3:1: sweep.seed ", "did you mean sweep.seeds?", NULL);
   assert_refused(HEAD "[slurm]\npartitions = x\n", NULL, NULL, "f.ini:4:1: ", "did you mean slurm.partition?", NULL);
@@ -215,7 +229,8 @@ static void test_bad_values(void **state) {
   assert_refused(HEAD "[grid g]\nppo.epochs = 8, 4, 8.0\n", NULL, NULL, "f.ini:4:14: ", "8 stands twice", NULL);
   assert_refused(HEAD "[grid g]\nppo.epochs = 8..4\n", NULL, NULL, "f.ini:4:14: ", "upwards", NULL);
   assert_refused(HEAD "[grid g]\nenv.level_count = 1..999999999999999\n", NULL, NULL, "at most 1000000", NULL);
-  assert_refused(HEAD "[grid g]\nnet.activation = tanh, rleu\n", NULL, NULL, "f.ini:4:24: ", "did you mean relu?", NULL);
+  assert_refused(HEAD "[grid g]\nnet.activation = tanh, rleu\n", NULL, NULL, "f.ini:4:24: ", "did you mean relu?",
+                 NULL);
   assert_refused(HEAD "[slurm]\ntime = soon\n", NULL, NULL, "f.ini:4:8: slurm.time = soon", "02:00:00", NULL);
   assert_refused(HEAD "[slurm]\npartition = -x;y\n", NULL, NULL, "slurm.partition", NULL);
   assert_refused(HEAD "[slurm]\nmem = 8Gb\n", NULL, NULL, "slurm.mem", NULL);
@@ -255,12 +270,16 @@ static void test_bad_blocks(void **state) {
   assert_refused(HEAD "[zip z]\n[grid g]\nppo.com = 1\n", NULL, NULL, "f.ini:3:1: empty zip", NULL);
   assert_refused(HEAD "[grid g]\nppo.com = 1\n[grid g]\nppo.com = 2\n", NULL, NULL, "f.ini:5:1: ", "line 3", NULL);
   assert_refused(HEAD "[grid g]\nppo.com = 1\nppo.com = 2\n", NULL, NULL, "f.ini:5:1: ", "first in line 4", NULL);
-  assert_refused(HEAD "[zip z]\nenv.num = 1, 2, 3\nppo.com = 1, 2\n", NULL, NULL, "f.ini:5:11: ", "ppo.com has 2 values",
+  assert_refused(HEAD "[zip z]\nenv.num = 1, 2, 3\nppo.com = 1, 2\n", NULL, NULL, "f.ini:5:11: ",
+                 "ppo.com has 2 values",
                  "env.num (line 4) has 3", NULL);
-  assert_refused(HEAD "[zip z]\nppo.com = 1, 2\n[grid g]\nppo.com = 3\n", NULL, NULL, "f.ini:6:1: ppo.com is set by [grid g]",
+  assert_refused(HEAD "[zip z]\nppo.com = 1, 2\n[grid g]\nppo.com = 3\n", NULL, NULL,
+                 "f.ini:6:1: ppo.com is set by [grid g]",
                  "[zip z] (line 4)", NULL);
-  assert_refused(HEAD "[zip y]\nppo.com = 1, 2\n[zip z]\nppo.com = 3\n", NULL, NULL, "f.ini:6:1: ", "[zip y] (line 4)", NULL);
-  assert_refused(HEAD "[grid g]\ntrain.threads = 1, 2\n", NULL, NULL, "f.ini:4:1: ", "does not change what is learned", NULL);
+  assert_refused(HEAD "[zip y]\nppo.com = 1, 2\n[zip z]\nppo.com = 3\n", NULL, NULL, "f.ini:6:1: ", "[zip y] (line 4)",
+                 NULL);
+  assert_refused(HEAD "[grid g]\ntrain.threads = 1, 2\n", NULL, NULL, "f.ini:4:1: ", "does not change what is learned",
+                 NULL);
 }
 
 static void test_contradictions(void **state) {
@@ -269,7 +288,8 @@ static void test_contradictions(void **state) {
   assert_refused(HEAD "[ppo]\nepochs = 4\n[train]\n[ppo]\nepochs = 8\n", NULL, NULL, "f.ini:7:1: ppo.epochs = 8",
                  "contradicts line 4", "sets it to 4", NULL);
   assert_refused(HEAD "[sweep]\nname = t\n", NULL, NULL, "f.ini:4:1: sweep.name = t", "line 2", NULL);
-  assert_parses(HEAD "[ppo]\nepochs = 4\n[ppo]\nepochs = 4\n", NULL, NULL, &spec); /* the same twice is no contradiction */
+  assert_parses(HEAD "[ppo]\nepochs = 4\n[ppo]\nepochs = 4\n", NULL, NULL,
+                &spec); /* the same twice is no contradiction */
   sweep_spec_free(&spec);
 }
 
@@ -299,6 +319,7 @@ static void test_cut_files(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_everything), cmocka_unit_test(test_defaults), cmocka_unit_test(test_lists),
+    cmocka_unit_test(test_zip_lists_may_repeat),
     cmocka_unit_test(test_lone_seed_is_a_count), cmocka_unit_test(test_profile), cmocka_unit_test(test_set),
     cmocka_unit_test(test_set_never_collapses_an_axis), cmocka_unit_test(test_bad_sets),
     cmocka_unit_test(test_bad_profiles), cmocka_unit_test(test_profile_value_without_effect),

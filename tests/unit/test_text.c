@@ -10,11 +10,15 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/random.h"
 #include "core/text.h"
 
@@ -26,8 +30,8 @@ static void integers_are_read_exactly_or_not_at_all(void **state) {
     {"9007199254740993", 9007199254740993}, /* 2^53 + 1: through a double it would be even */
   };
   static const char *const bad[] = {
-    "", " ", "1 ", " 1", "abc", "1_000_000", "1,000", "0x10", "1e", "1e+", "e5", ".", "-", "+-1", "1.5", "1e-1", "2.5e0",
-    "9223372036854775808", "-9223372036854775809", "1e19", "1e99999999999", "inf", "nan", "1e8x", "1..2",
+    "", " ", "1 ", " 1", "abc", "1_000_000", "1,000", "0x10", "1e", "1e+", "e5", ".", "-", "+-1", "1.5", "1e-1",
+    "2.5e0", "9223372036854775808", "-9223372036854775809", "1e19", "1e99999999999", "inf", "nan", "1e8x", "1..2",
   };
   (void)state;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -47,7 +51,8 @@ static void reals_are_read_strictly(void **state) {
     {"0.1", 0.1}, {"1e8", 1e8}, {"-2.5E-3", -2.5e-3}, {".5", 0.5}, {"5.", 5}, {"inf", INFINITY}, {"-inf", -INFINITY},
     {"0e9999", 0}, {"4.9406564584124654e-324", 4.9406564584124654e-324}, {"1.7976931348623157e308", DBL_MAX},
   };
-  static const char *const bad[] = {"", "nan", "NaN", "infinity", "1e999", "1e-999", "0x1p3", "1,5", "1.5 ", "--1", "1e", "1f"};
+  static const char *const bad[] = {"", "nan", "NaN", "infinity", "1e999", "1e-999", "0x1p3", "1,5", "1.5 ", "--1",
+                                    "1e", "1f"};
   (void)state;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     double value = -1;
@@ -121,22 +126,49 @@ static void any_real_survives_the_round_trip(void **state) {
   }
 }
 
+/* Switches to a locale with a decimal comma, compiling one under `folder` where none is installed. */
+static bool use_comma_locale(const char *folder) {
+  static const char *const installed[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
+  for (size_t i = 0; i < sizeof installed / sizeof *installed; i++)
+    if (setlocale(LC_ALL, installed[i])) return true;
+  char target[600];
+  pid_t child;
+  int status;
+  snprintf(target, sizeof target, "%s/de_DE.UTF-8", folder);
+  char *const arguments[] = {"localedef", "-i", "de_DE", "-f", "UTF-8", target, NULL};
+  if (posix_spawnp(&child, "localedef", NULL, NULL, arguments, environ) != 0) return false;
+  waitpid(child, &status, 0);
+  setenv("LOCPATH", folder, 1);
+  return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+}
+
 static void numbers_ignore_the_locale(void **state) {
-  static const char *const comma_locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
-  bool found = false;
+  static const double values[] = {0.25, 1.0 / 3, 2.5e-7, 1.5e300};
+  static const char *const texts[] = {"0.25", "0.3333333333333333", "2.5e-7", "1.5e300"};
+  char folder[500], buffers[4][32], printed[32];
+  const char *base = getenv("TMPDIR");
+  double back[4];
   (void)state;
-  for (size_t i = 0; i < 4 && !found; i++) found = setlocale(LC_ALL, comma_locales[i]) != NULL;
+  snprintf(folder, sizeof folder, "%s/test_text.XXXXXX", base ? base : "/tmp");
+  assert_non_null(mkdtemp(folder));
+  bool found = use_comma_locale(folder);
+  snprintf(printed, sizeof printed, "%.2f", 0.25);
+  for (int i = 0; i < 4; i++) {
+    core_text_from_real(values[i], buffers[i]);
+    if (!core_text_to_real(texts[i], &back[i])) back[i] = -1;
+  }
+  setlocale(LC_ALL, "C");
+  unsetenv("LOCPATH");
+  assert_int_equal(core_files_remove_tree(folder), CORE_OK);
   if (!found) {
-    print_message("no locale with a decimal comma is installed\n");
+    print_message("no locale with a decimal comma can be had\n");
     skip();
   }
-  char buffer[32];
-  double value = 0;
-  core_text_from_real(0.25, buffer);
-  bool read = core_text_to_real("0.5", &value);
-  setlocale(LC_ALL, "C");
-  assert_string_equal(buffer, "0.25");
-  assert_true(read && value == 0.5);
+  assert_string_equal(printed, "0,25");
+  for (int i = 0; i < 4; i++) {
+    assert_string_equal(buffers[i], texts[i]);
+    assert_true(back[i] == values[i]);
+  }
 }
 
 static void counts_and_durations_are_for_people(void **state) {
@@ -187,8 +219,8 @@ static void buffers_grow_and_stay_terminated(void **state) {
 
 static void names_for_paths_are_harmless(void **state) {
   static const char *const good[] = {"fig8_ddr", "a", "A.b-c_9", "_x"};
-  static const char *const bad[] = {"", ".", "..", ".hidden", "-rf", "a/b", "a b", "a\nb", "a\"b", "a'b", "$x", "a;b", "é",
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+  static const char *const bad[] = {"", ".", "..", ".hidden", "-rf", "a/b", "a b", "a\nb", "a\"b", "a'b", "$x", "a;b",
+    "é", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
   (void)state;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_int_equal(core_text_check_name(good[i], "x"), CORE_OK);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -199,8 +231,8 @@ static void names_for_paths_are_harmless(void **state) {
 
 static void utf8_is_checked(void **state) {
   static const char *const good[] = {"", "abc", "é", "…", "日本", "😀", "\xf4\x8f\xbf\xbf"};
-  static const char *const bad[] = {"\x80", "\xc0\xaf", "\xc3", "\xe2\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff", "a\xe9z",
-                                    "\xe0\x80\x80", "\xf0\x80\x80\x80", "\xf5\x80\x80\x80"};
+  static const char *const bad[] = {"\x80", "\xc0\xaf", "\xc3", "\xe2\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff",
+                                    "a\xe9z", "\xe0\x80\x80", "\xf0\x80\x80\x80", "\xf5\x80\x80\x80"};
   (void)state;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(core_text_is_utf8(good[i]));
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(core_text_is_utf8(bad[i]));

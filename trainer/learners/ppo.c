@@ -1,5 +1,5 @@
-/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each an actor step,
- * a critic step and (PPO-EWMA) a step of the proximal weights. Arithmetic is ops'; nothing here allocates. */
+/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each an actor
+ * step, a critic step and (PPO-EWMA) a step of the proximal weights. Arithmetic is ops'; nothing here allocates. */
 #include "trainer/learners/ppo.h"
 
 #include <inttypes.h>
@@ -83,15 +83,25 @@ static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
   return check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
 }
 
-/* A loss is not finite: its cause is in the weights, else in the outputs, else in the loss itself. */
+static size_t largest_element(const float *x, size_t n) {
+  size_t largest = 0;
+  for (size_t k = 1; k < n; k++)
+    if (fabsf(x[k]) > fabsf(x[largest])) largest = k;
+  return largest;
+}
+
+/* A loss is not finite: its cause is a weight, else an output, else an output so large that the loss overflows. */
 static int explain_loss(const Ppo *ppo, Ops *ops, const AgentNetwork *network, const char *loss_name, double loss) {
   const NetworkShape *shape = &network->shape;
+  const float *output = network->activations.hidden[shape->layers - 1];
+  size_t rows = (size_t)ppo->minibatch.rows, columns = (size_t)shape->width[shape->layers];
   char what[64];
   TRY(check_parameters(ops, network, "weight", network->theta));
   snprintf(what, sizeof what, "%s.output[row,unit]", network->name);
-  TRY(check_matrix(ops, what, network->activations.hidden[shape->layers - 1], (size_t)ppo->minibatch.rows,
-                   (size_t)shape->width[shape->layers]));
-  return core_error(CORE_FAIL, "the %s loss is %f (all weights and outputs are finite)", loss_name, loss);
+  TRY(check_matrix(ops, what, output, rows, columns));
+  size_t k = largest_element(output, rows * columns);
+  return core_error(CORE_FAIL, "the %s loss is %f, weights and outputs are finite, the largest is %s[%zu,%zu] = %g",
+                    loss_name, loss, what, k / columns, k % columns, (double)output[k]);
 }
 
 /* ---- one minibatch --------------------------------------------------------------------------------------------- */

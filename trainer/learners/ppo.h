@@ -1,6 +1,7 @@
 /* PPO and PPO-EWMA (Schulman et al. 2017; Hilton et al. 2022; spec ppo.md 1 and 2): from a rollout to new weights.
  * Actor and critic have separate losses, gradients, clipping and Adam states. PPO clips the ratio to the behaviour
- * policy; PPO-EWMA clips the ratio to the proximal policy, an average of past weights, and weights by proximal/behaviour. */
+ * policy; PPO-EWMA clips the ratio to the proximal policy, an average of past weights, and weights by
+ * proximal/behaviour. */
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "trainer/advantage.h"

@@ -189,7 +189,7 @@ CPU_VECTOR static void surrogate(Surrogate *s, Clip clip) {
     s->loss[r] = -(free_term < clipped_term ? free_term : clipped_term);
     s->slope[r] = -free_term * passing_share(x, clip, advantage);
     s->k3[r] = fast_expm1_minus(l);
-    s->outside[r] = (x < clip.low) | (x > clip.high) ? 1.0f : 0.0f;
+    s->outside[r] = x < clip.low || x > clip.high ? 1.0f : 0.0f;
   }
 }
 
@@ -293,7 +293,8 @@ CPU_VECTOR static void value_rows(const float *value, const float *old_value, co
     int outside = (move < -epsilon) | (move > epsilon);
     int stopped = outside & (free_error < clipped_error);
     dvalue[r] = stopped ? 0.0f : scale * difference;
-    error[r] = stopped ? clipped_error : outside | (free_error >= clipped_error) ? free_error : clipped_error;
+    int take_free = !stopped & (outside | (free_error >= clipped_error));
+    error[r] = take_free ? free_error : clipped_error;
   }
 }
 

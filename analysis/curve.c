@@ -1,0 +1,70 @@
+/* Averages of curves (curve.h): metrics.md's rule is linear interpolation to a common grid without extrapolation. */
+#include "analysis/curve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/statistics.h"
+#include "core/memory.h"
+
+void analysis_curve_add(AnalysisCurve *curve, double x, double y) {
+  if (isnan(x) || isnan(y) || (curve->n > 0 && x <= curve->x[curve->n - 1])) return;
+  if ((curve->n & (curve->n + 1)) == 0) { /* at 0, 1, 3, 7, ...: room for as many again */
+    size_t capacity = 2 * curve->n + 2;
+    curve->x = core_memory_resize(curve->x, capacity * sizeof *curve->x);
+    curve->y = core_memory_resize(curve->y, capacity * sizeof *curve->y);
+  }
+  curve->x[curve->n] = x;
+  curve->y[curve->n++] = y;
+}
+
+void analysis_curve_free(AnalysisCurve *curve) {
+  free(curve->x);
+  free(curve->y);
+  memset(curve, 0, sizeof *curve);
+}
+
+static int by_value(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, size_t *n) {
+  size_t total = 0, distinct = 0;
+  for (size_t c = 0; c < count; c++) total += curves[c].n;
+  double *grid = core_memory_allocate((total + most + 1) * sizeof *grid);
+  for (size_t c = 0, at = 0; c < count; at += curves[c++].n) {
+    if (curves[c].n) memcpy(grid + at, curves[c].x, curves[c].n * sizeof *grid);
+  }
+  qsort(grid, total, sizeof *grid, by_value);
+  for (size_t i = 0; i < total; i++) {
+    if (distinct == 0 || grid[i] > grid[distinct - 1]) grid[distinct++] = grid[i];
+  }
+  *n = distinct;
+  if (distinct <= most || most < 2) return grid;
+  double first = grid[0], last = grid[distinct - 1];
+  for (size_t i = 0; i < most; i++) grid[i] = first + (last - first) * ((double)i / (double)(most - 1));
+  grid[most - 1] = last;
+  *n = most;
+  return grid;
+}
+
+void analysis_curve_average(const AnalysisCurve *curves, size_t count, const double *grid, size_t n, bool logarithmic,
+                            double *mean, double *low, double *high, size_t *runs) {
+  double *values = core_memory_allocate((count + 1) * sizeof *values);
+  for (size_t i = 0; i < n; i++) {
+    size_t here = 0;
+    for (size_t c = 0; c < count; c++) {
+      double y = analysis_interpolate(curves[c].x, curves[c].y, curves[c].n, grid[i]);
+      if (logarithmic) y = y > 0 ? log(y) : NAN;
+      if (!isnan(y)) values[here++] = y;
+    }
+    AnalysisInterval interval = analysis_student_interval(values, here, 0.95);
+    mean[i] = logarithmic ? exp(interval.center) : interval.center;
+    low[i] = logarithmic ? exp(interval.low) : interval.low;
+    high[i] = logarithmic ? exp(interval.high) : interval.high;
+    runs[i] = here;
+  }
+  free(values);
+}

@@ -1,0 +1,23 @@
+/* Curves of several runs as one: brought to a common grid by linear interpolation, never beyond a run's own ends, and
+ * averaged with an interval where enough runs are there. Knows nothing of databases or plots. */
+#ifndef ANALYSIS_CURVE_H
+#define ANALYSIS_CURVE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct AnalysisCurve { double *x, *y; size_t n; } AnalysisCurve; /* x ascending; free x and y */
+
+/* Adds a point; one whose x does not come after the last is passed over. */
+void analysis_curve_add(AnalysisCurve *curve, double x, double y);
+void analysis_curve_free(AnalysisCurve *curve);
+
+/* The places where the curves were measured, ascending and each once; when they are more than `most`, so many places
+ * evenly spread over the same range. free() the result. */
+double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, size_t *n);
+
+/* At each grid place: over the curves that reach it, their number, mean and 95 % Student t interval; NaN without any (mean)
+ * or with fewer than two (interval). logarithmic: of the logarithms, that is the geometric mean. */
+void analysis_curve_average(const AnalysisCurve *curves, size_t count, const double *grid, size_t n, bool logarithmic,
+                            double *mean, double *low, double *high, size_t *runs);
+
+#endif

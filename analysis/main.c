@@ -1,0 +1,42 @@
+/* The `analyze` program: figures and tables from results.db. Parses, calls, returns; each figure is a file of its own. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/figure.h"
+#include "analysis/sql.h"
+#include "core/memory.h"
+
+static const char intro[] =
+  "Figures from results.db: each is drawn as SVG and PNG, with the numbers as CSV and the gnuplot script beside them, and "
+  "its table is printed. New results of the workspace are imported first.\n\n"
+  "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
+
+static int list_figures(int argc, char **argv) {
+  const CoreOption table[] = {{0}};
+  const char **operands = NULL;
+  size_t count = 0, width = 0;
+  bool help = false;
+  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
+  free(operands);
+  if (code != CORE_OK) return code;
+  if (help) {
+    core_options_help("analyze figures", "Lists the figures that can be drawn.", table);
+    return CORE_OK;
+  }
+  if (count > 0) return core_error(CORE_USAGE, "`analyze figures` takes no operand");
+  for (const AnalysisFigure *f = analysis_figures; f->name; f++) width = strlen(f->name) > width ? strlen(f->name) : width;
+  for (const AnalysisFigure *f = analysis_figures; f->name; f++) printf("%-*s  %s\n", (int)width, f->name, f->summary);
+  return CORE_OK;
+}
+
+int main(int argc, char **argv) {
+  enum { COMMANDS_MAX = 32 };
+  CoreCommand commands[COMMANDS_MAX] = {{0}};
+  size_t count = 0;
+  for (const AnalysisFigure *f = analysis_figures; f->name && count + 3 < COMMANDS_MAX; f++) {
+    commands[count++] = (CoreCommand){f->name, f->summary, f->run};
+  }
+  commands[count++] = (CoreCommand){"figures", "list the figures", list_figures};
+  commands[count++] = (CoreCommand){"sql", "a question of your own, in SQL; read-only", analysis_sql};
+  return core_options_dispatch("analyze", intro, commands, argc, argv);
+}

@@ -1,0 +1,130 @@
+/* `analyze sql results.db "SELECT ..."`. The database is opened read-only after the import, so that no statement can change
+ * it, whatever it says. */
+#include "analysis/sql.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/render.h"
+#include "analysis/select.h"
+#include "core/memory.h"
+#include "core/options.h"
+#include "core/terminal.h"
+#include "store/query.h"
+
+typedef enum Format { AS_TABLE, AS_CSV, AS_JSON } Format;
+
+static int print_csv(StoreQuery *query) {
+  CoreText line = {0};
+  bool row = true;
+  int code = CORE_OK;
+  int columns = store_query_columns(query);
+  for (int c = 0; c < columns; c++) {
+    core_text_append(&line, c ? "," : "");
+    analysis_csv_field(&line, store_query_name(query, c));
+  }
+  while (code == CORE_OK && row) {
+    printf("%s\n", core_text_string(&line));
+    core_text_clear(&line);
+    code = store_query_step(query, &row);
+    for (int c = 0; code == CORE_OK && row && c < columns; c++) {
+      const char *text = store_query_text(query, c);
+      core_text_append(&line, c ? "," : "");
+      analysis_csv_field(&line, text ? text : "");
+    }
+  }
+  core_text_free(&line);
+  return code;
+}
+
+/* The value as JSON: SQLite's text of a number is a number again; text that only looks like one loses nothing. */
+static json_t *json_value(const char *text) {
+  double number;
+  int64_t whole;
+  if (!text) return json_null();
+  if (*text != '+' && core_text_to_int(text, &whole) && !strpbrk(text, ".eE")) return json_integer((json_int_t)whole);
+  if (*text != '+' && core_text_to_real(text, &number) && isfinite(number)) return json_real(number);
+  json_t *string = json_string(text);
+  return string ? string : json_null(); /* not UTF-8 */
+}
+
+static int print_json(StoreQuery *query) {
+  json_t *rows = json_array();
+  bool row = false;
+  int code;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    json_t *object = json_object();
+    for (int c = 0; c < store_query_columns(query); c++) {
+      json_object_set_new(object, store_query_name(query, c), json_value(store_query_text(query, c)));
+    }
+    json_array_append_new(rows, object);
+  }
+  if (code == CORE_OK) {
+    json_dumpf(rows, stdout, JSON_INDENT(2));
+    printf("\n");
+  }
+  json_decref(rows);
+  return code;
+}
+
+static int print_table(StoreQuery *query) {
+  int columns = store_query_columns(query);
+  bool row = false;
+  const char **headers = core_memory_allocate((size_t)columns * sizeof *headers);
+  for (int c = 0; c < columns; c++) headers[c] = store_query_name(query, c);
+  CoreTable *table = core_table_create(headers, (size_t)columns);
+  int code;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    for (int c = 0; c < columns; c++) {
+      const char *text = store_query_text(query, c);
+      core_table_cell(table, "%s", text ? text : "");
+    }
+  }
+  if (code == CORE_OK) core_table_print(table, stdout);
+  core_table_destroy(&table);
+  free(headers);
+  return code;
+}
+
+static int answer(const char *path, const char *sql, Format format) {
+  StoreDatabase *database = NULL;
+  StoreQuery *query = NULL;
+  TRY(analysis_database_open(path, &database)); /* imports what is new */
+  store_database_close(&database);
+  TRY(store_database_open(path, true, &database));
+  int code = store_query_open(database, sql, &query);
+  if (code == CORE_OK && store_query_columns(query) == 0) {
+    code = core_error(CORE_USAGE, "this statement gives no rows: expected one SELECT (the database is read-only here)");
+  }
+  if (code == CORE_OK) code = format == AS_CSV ? print_csv(query) : format == AS_JSON ? print_json(query) : print_table(query);
+  store_query_close(&query);
+  store_database_close(&database);
+  return code;
+}
+
+int analysis_sql(int argc, char **argv) {
+  bool csv = false, json = false, help = false;
+  const CoreOption table[] = {
+    {"csv", 0, CORE_OPTION_FLAG, &csv, NULL, "print comma-separated values with a header line"},
+    {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print an array of objects"},
+    {0}};
+  const char **operands = NULL;
+  size_t count = 0;
+  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
+  if (code == CORE_OK && help) {
+    core_options_help("analyze sql results.db \"SELECT ...\" [--csv|--json]",
+      "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, attempt, "
+      "iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: json_extract(config, '$.ppo.com').\n\n"
+      "Example:\n  analyze sql results.db \"SELECT run_id, status, best_solve_rate, ddr FROM run_summary ORDER BY 3 DESC\"", table);
+  } else if (code == CORE_OK && count != 2) {
+    code = core_error(CORE_USAGE, "expected a database and one quoted statement: analyze sql results.db \"SELECT ...\"");
+  } else if (code == CORE_OK && csv && json) {
+    code = core_error(CORE_USAGE, "--csv and --json exclude each other");
+  } else if (code == CORE_OK) {
+    code = answer(operands[0], operands[1], csv ? AS_CSV : json ? AS_JSON : AS_TABLE);
+  }
+  free(operands);
+  return code;
+}

@@ -1,0 +1,373 @@
+/* The import: which runs can have changed, which of their logs have grown, and what is new in them (block.c commits it).
+ * Exactly once: a row is keyed by run and iteration, a log's offset is committed with its rows, later attempts win. It
+ * reads what trainers are writing and never makes them wait; damaged lines are counted and passed over. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/crc32_internal.h"
+#include "store/ingest_internal.h"
+#include "store/lease_internal.h"
+#include "store/paths.h"
+#include "store/runlog_internal.h"
+
+enum {
+  BLOCK_FULL = -1,        /* from the row callback: not an error */
+  ADOPT_AT_ONCE = 256,    /* new runs a transaction */
+  SETTLED_S = 2,          /* a folder changed more recently may change again within the clock's tick */
+};
+
+/* A run folder that the database knows. */
+typedef struct Known {
+  int64_t run;
+  char id[CORE_RUN_ID];
+  int64_t folder_time;
+  uint32_t mark;
+  bool adopt;             /* its settings are not known, and it was never imported */
+} Known;
+
+typedef struct Import {
+  StoreDatabase *database;
+  const char *root;
+  StoreImport *result;
+  StoreBlock *block;
+  sqlite3_stmt *progress; /* of one run */
+} Import;
+
+/* The first fault found is told to the user; all are counted where they are lines. */
+static void note_fault(Import *import, const char *text) {
+  char *target = import->result->first_damage;
+  if (!*target) snprintf(target, sizeof import->result->first_damage, "%s", text);
+}
+
+/* ---- which runs ------------------------------------------------------------------------------------------------- */
+
+/* The runs in the database, by id; those of a sweep when it is not NULL. */
+static int load_known(StoreDatabase *database, const char *sweep, Known **list, size_t *count) {
+  sqlite3_stmt *query = NULL;
+  size_t capacity = 0;
+  *list = NULL;
+  *count = 0;
+  TRY(store_database_prepare(database,
+                             "SELECT key, id, folder_time, mark, config IS NULL AND folder_time IS NULL"
+                             " FROM run LEFT JOIN run_import ON run = key"
+                             " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id",
+                             &query));
+  sqlite3_bind_text(query, 1, sweep, -1, SQLITE_STATIC);
+  int step;
+  while ((step = sqlite3_step(query)) == SQLITE_ROW) {
+    const char *id = (const char *)sqlite3_column_text(query, 1);
+    if (!id || !store_is_run_id(id)) continue; /* it is to become a path */
+    if (*count == capacity) *list = core_memory_resize(*list, (capacity = capacity ? 2 * capacity : 256) * sizeof **list);
+    Known *known = &(*list)[(*count)++];
+    *known = (Known){.run = sqlite3_column_int64(query, 0), .folder_time = sqlite3_column_int64(query, 2),
+                     .mark = (uint32_t)sqlite3_column_int64(query, 3), .adopt = sqlite3_column_int(query, 4)};
+    memcpy(known->id, id, CORE_RUN_ID);
+  }
+  int code = step == SQLITE_DONE ? CORE_OK : store_database_error(database, "read");
+  sqlite3_finalize(query);
+  return code;
+}
+
+/* A folder that no sweep has recorded here: a run that was started by hand, or a database made anew. */
+static int adopt_run(Import *import, const char *id) {
+  char path[CORE_PATH_MAX], found_id[CORE_RUN_ID], text[512];
+  CoreConfig config = core_config_default();
+  TRY(store_path_run(import->root, id, "config.ini", path));
+  const CoreConfig *known = NULL;
+  if (!core_files_exists(path)) {
+    snprintf(text, sizeof text, "runs/%s has no config.ini; its settings are not known", id);
+  } else if (core_config_read(path, &config) != CORE_OK) {
+    snprintf(text, sizeof text, "%s", core_error_message());
+  } else {
+    core_config_id(&config, found_id);
+    if (strcmp(found_id, id) == 0) known = &config;
+    else snprintf(text, sizeof text, "runs/%s/config.ini describes another run, %s; its settings are not taken", id, found_id);
+  }
+  if (!known) note_fault(import, text);
+  return store_database_put_config(import->database, known, id);
+}
+
+static int adopt_runs(Import *import, const char *const *ids, size_t count) {
+  for (size_t first = 0; first < count; first += ADOPT_AT_ONCE) {
+    TRY(store_database_begin(import->database));
+    int code = CORE_OK;
+    for (size_t i = first; i < count && i < first + ADOPT_AT_ONCE && code == CORE_OK; i++)
+      code = adopt_run(import, ids[i]);
+    if (code == CORE_OK) code = store_database_commit(import->database);
+    if (code != CORE_OK) {
+      store_database_rollback(import->database);
+      return code;
+    }
+  }
+  return CORE_OK;
+}
+
+/* Both lists are sorted: `known` keeps the runs that have a folder, `strange` gets the folders to adopt. */
+static size_t match_folders(Known *known, size_t known_count, char **names, size_t name_count, const char **strange,
+                            size_t *strange_count) {
+  size_t kept = 0, k = 0;
+  *strange_count = 0;
+  for (size_t n = 0; n < name_count; n++) {
+    if (!store_is_run_id(names[n])) continue;
+    while (k < known_count && strcmp(known[k].id, names[n]) < 0) k++;
+    bool is_known = k < known_count && strcmp(known[k].id, names[n]) == 0;
+    if (!is_known || known[k].adopt) strange[(*strange_count)++] = names[n];
+    if (is_known) known[kept++] = known[k++];
+  }
+  return kept;
+}
+
+static int by_run(const void *a, const void *b) {
+  const Known *x = a, *y = b;
+  return x->run < y->run ? -1 : x->run > y->run;
+}
+
+/* The known runs that have a folder, in the order of their keys, which is the order rows are appended fastest in. */
+static int find_runs(Import *import, const char *sweep, Known **known, size_t *count) {
+  char path[CORE_PATH_MAX], **names = NULL;
+  size_t name_count = 0, all, strange_count;
+  *known = NULL;
+  *count = 0;
+  TRY(core_files_path(path, "%s/runs", import->root));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(core_files_list(path, &names, &name_count));
+  const char **strange = core_memory_allocate((name_count + 1) * sizeof *strange);
+  int code = load_known(import->database, sweep, known, &all);
+  if (code == CORE_OK) *count = match_folders(*known, all, names, name_count, strange, &strange_count);
+  if (code == CORE_OK && !sweep && strange_count > 0) {
+    free(*known);
+    *known = NULL;
+    code = adopt_runs(import, strange, strange_count);
+    if (code == CORE_OK) code = load_known(import->database, sweep, known, &all);
+    if (code == CORE_OK) *count = match_folders(*known, all, names, name_count, strange, &strange_count);
+  }
+  if (code == CORE_OK && *count > 0) qsort(*known, *count, sizeof **known, by_run);
+  for (size_t i = 0; i < name_count; i++) free(names[i]);
+  free(names);
+  free(strange);
+  return code;
+}
+
+/* ---- a run's logs ----------------------------------------------------------------------------------------------- */
+
+typedef struct Log {
+  StoreLogKind kind;
+  int attempt;
+  char path[CORE_PATH_MAX];
+  int64_t offset;         /* imported so far */
+  uint32_t mark;
+} Log;
+
+static int by_attempt(const void *a, const void *b) {
+  const Log *x = a, *y = b;
+  return x->attempt != y->attempt ? (x->attempt < y->attempt ? -1 : 1) : (int)x->kind - (int)y->kind;
+}
+
+static int find_logs(const Import *import, const char *id, Log **logs, size_t *count) {
+  char folder[CORE_PATH_MAX], **names;
+  size_t name_count;
+  TRY(store_path_run(import->root, id, NULL, folder));
+  TRY(core_files_list(folder, &names, &name_count));
+  *logs = core_memory_zero_allocate(name_count + 1, sizeof **logs);
+  *count = 0;
+  for (size_t i = 0; i < name_count; i++) {
+    Log *log = &(*logs)[*count];
+    if (store_runlog_from_name(names[i], &log->kind, &log->attempt) &&
+        core_files_path(log->path, "%s/%s", folder, names[i]) == CORE_OK)
+      ++*count;
+    free(names[i]);
+  }
+  free(names);
+  qsort(*logs, *count, sizeof **logs, by_attempt);
+  return CORE_OK;
+}
+
+/* How far the database has them. */
+static int load_progress(Import *import, const char *id, Log *logs, size_t count) {
+  int step;
+  sqlite3_bind_text(import->progress, 1, id, -1, SQLITE_STATIC);
+  while ((step = sqlite3_step(import->progress)) == SQLITE_ROW)
+    for (size_t i = 0; i < count; i++) {
+      const char *kind = (const char *)sqlite3_column_text(import->progress, 1);
+      if (logs[i].attempt != sqlite3_column_int(import->progress, 0) || !kind ||
+          strcmp(kind, store_runlog_kind_name(logs[i].kind)) != 0)
+        continue;
+      logs[i].offset = sqlite3_column_int64(import->progress, 2);
+      logs[i].mark = (uint32_t)sqlite3_column_int64(import->progress, 3);
+    }
+  int code = step == SQLITE_DONE ? CORE_OK : store_database_error(import->database, "read");
+  sqlite3_reset(import->progress);
+  return code;
+}
+
+/* Did a log shrink, or do the bytes before the offset differ from those that were imported? Then another file stands there
+ * and the run is imported from its beginning. A log as long as it was is taken to be the same. */
+static bool was_replaced(const Log *log) {
+  int64_t size;
+  uint32_t mark;
+  if (log->offset == 0 || store_runlog_mark(log->path, 0, &size, NULL) != CORE_OK || size == log->offset) return false;
+  return store_runlog_mark(log->path, log->offset, &size, &mark) == CORE_OK && mark != log->mark;
+}
+
+typedef struct RowTarget { Import *import; const Known *known; } RowTarget;
+
+static int take_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation) {
+  const RowTarget *target = context;
+  StoreBlock *block = target->import->block;
+  if (iteration) store_block_add_iteration(block, target->known->run, iteration);
+  else store_block_add_evaluation(block, target->known->id, evaluation);
+  target->import->result->rows++;
+  return store_block_is_full(block) ? BLOCK_FULL : CORE_OK;
+}
+
+static void note_damage(Import *import, const char *id, const Log *log, const StoreLogDamage *damage) {
+  char text[160];
+  if (damage->lines == 0) return;
+  snprintf(text, sizeof text, "runs/%s/%s.%d.tsv:%lld: damaged line, skipped", id, store_runlog_kind_name(log->kind),
+           log->attempt, (long long)damage->first_line);
+  note_fault(import, text);
+  import->result->damaged_lines += damage->lines;
+}
+
+/* What a log has beyond its offset. One that can not be read is told of and left for the next time. */
+static int import_log(Import *import, const Known *known, Log *log, bool *changed) {
+  RowTarget target = {import, known};
+  int64_t size;
+  int code;
+  if (store_runlog_mark(log->path, 0, &size, NULL) == CORE_OK && size == log->offset) return CORE_OK;
+  do {
+    StoreLogProgress progress = {.attempt = log->attempt, .kind = log->kind};
+    code = store_runlog_read(log->path, log->offset, take_row, &target, &progress.offset, &progress.damage);
+    if (code != CORE_OK && code != BLOCK_FULL) {
+      note_fault(import, core_error_message());
+      code = CORE_OK;
+    }
+    if (progress.offset > log->offset) {
+      *changed = true;
+      memcpy(progress.id, known->id, CORE_RUN_ID);
+      if (store_runlog_mark(log->path, progress.offset, &size, &progress.mark) != CORE_OK)
+        note_fault(import, core_error_message());
+      store_block_add_progress(import->block, &progress);
+      note_damage(import, known->id, log, &progress.damage);
+      log->offset = progress.offset;
+    }
+    if (code == BLOCK_FULL) TRY(store_block_commit(import->block));
+  } while (code == BLOCK_FULL);
+  return CORE_OK;
+}
+
+static int import_logs(Import *import, const Known *known, Log *logs, size_t count, bool *changed) {
+  bool restart = false;
+  TRY(load_progress(import, known->id, logs, count));
+  for (size_t i = 0; i < count; i++) restart = restart || was_replaced(&logs[i]);
+  if (restart) {
+    core_warn("run %s: a run log was replaced; all of them are imported anew", known->id);
+    store_block_add_restart(import->block, known->run, known->id);
+    for (size_t i = 0; i < count; i++) logs[i].offset = 0;
+    *changed = true;
+  }
+  for (size_t i = 0; i < count; i++) TRY(import_log(import, known, &logs[i], changed));
+  return CORE_OK;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------ */
+
+/* The folder's time of change in nanoseconds; 0 when it can not be read. */
+static int64_t folder_time(int runs_folder, const char *id) {
+  struct stat status;
+  if (fstatat(runs_folder, id, &status, 0) < 0) return 0;
+  return (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+}
+
+/* Can only a change that touches the folder (a new log, a new state) make news of this run? */
+static bool is_settled(const StoreState *state, int64_t time_ns) {
+  double age_s = core_clock_unix_s() - 1e-9 * (double)time_ns;
+  return state->status != STORE_RUNNING && state->status != STORE_LOST && age_s > SETTLED_S;
+}
+
+/* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs before,
+ * and whatever happens meanwhile changes the time. */
+static int import_run(Import *import, const Known *known, int64_t time_ns) {
+  StoreRunSeen seen = {.run = known->run};
+  Log *logs;
+  size_t count;
+  bool changed = false;
+  memcpy(seen.id, known->id, CORE_RUN_ID);
+  bool readable = store_run_state_read(import->root, known->id, true, &seen.state) == CORE_OK;
+  if (!readable) note_fault(import, core_error_message());
+  if (find_logs(import, known->id, &logs, &count) != CORE_OK) {
+    note_fault(import, core_error_message());
+    return CORE_OK;
+  }
+  int code = import_logs(import, known, logs, count, &changed);
+  free(logs);
+  if (code != CORE_OK) return code;
+  seen.folder_time = readable && is_settled(&seen.state, time_ns) ? time_ns : 0;
+  seen.mark = store_crc32(&seen.state, sizeof seen.state);
+  bool news = seen.mark != known->mark;
+  if (readable && (news || seen.folder_time != known->folder_time)) store_block_add_seen(import->block, &seen);
+  if (changed || (readable && news)) import->result->runs++;
+  return store_block_is_full(import->block) ? store_block_commit(import->block) : CORE_OK;
+}
+
+static int import_runs(Import *import, const char *sweep) {
+  char path[CORE_PATH_MAX];
+  Known *known;
+  size_t count;
+  TRY(core_files_path(path, "%s/runs", import->root));
+  int code = find_runs(import, sweep, &known, &count);
+  int runs_folder = count ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    int64_t time_ns = folder_time(runs_folder, known[i].id);
+    if (time_ns != 0 && time_ns != known[i].folder_time) code = import_run(import, &known[i], time_ns);
+  }
+  if (code == CORE_OK) code = store_block_commit(import->block);
+  if (runs_folder >= 0) close(runs_folder);
+  free(known);
+  return code;
+}
+
+/* ---- the import ------------------------------------------------------------------------------------------------- */
+
+int store_import_unlocked(StoreDatabase *database, const char *root, const char *sweep, StoreImport *result) {
+  Import import = {.database = database, .root = root, .result = result};
+  *result = (StoreImport){0};
+  TRY(store_block_create(database, &import.block));
+  int code = store_database_prepare(database, "SELECT attempt, kind, offset, mark FROM run_log WHERE run_id = ?1",
+                                    &import.progress);
+  if (code == CORE_OK) code = import_runs(&import, sweep);
+  sqlite3_finalize(import.progress);
+  store_block_destroy(&import.block);
+  return code;
+}
+
+int store_import_lock(const char *root, bool wait, int *fd, bool *held_elsewhere) {
+  char path[CORE_PATH_MAX];
+  TRY(core_files_path(path, "%s/.import.lock", root));
+  int code = core_files_lock(path, wait, fd);
+  *held_elsewhere = code != CORE_OK && store_lease_is_held(path);
+  return code;
+}
+
+int store_import(StoreDatabase *database, const char *root, const char *sweep, bool wait, StoreImport *result) {
+  int lock;
+  bool busy;
+  *result = (StoreImport){0};
+  int code = store_import_lock(root, wait, &lock, &busy);
+  if (code != CORE_OK && busy) {
+    result->rows = -1;
+    return CORE_OK;
+  }
+  if (code != CORE_OK) return code;
+  code = store_import_unlocked(database, root, sweep, result);
+  core_files_unlock(&lock);
+  return code;
+}

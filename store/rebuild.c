@@ -1,0 +1,144 @@
+/* results.db anew from what lies in the workspace: sweeps/<name>/ (sweep.ini, manifest.tsv) and runs/<id>/. Built beside the
+ * old file and put in its place at the end, so that a rebuild that fails changes nothing. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/database_internal.h"
+#include "store/paths.h"
+
+/* ---- manifests -------------------------------------------------------------------------------------------------- */
+
+/* A line "index <tab> run"; false for anything else. */
+static bool parse_member(char *line, int64_t *index, const char **id) {
+  char *tab = strchr(line, '\t');
+  if (!tab) return false;
+  *tab = '\0';
+  *id = tab + 1;
+  return core_text_to_int(line, index) && *index >= 0 && store_is_run_id(*id);
+}
+
+/* Members are recorded without their configuration; the import takes it from the run's folder, a submit from the sweep. */
+static int put_members(StoreDatabase *database, const char *name, char *text, StoreImport *result) {
+  char *save = NULL;
+  int64_t number = 0, index;
+  const char *id;
+  for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    number++;
+    if (*line == '#' || strcmp(line, "index\trun") == 0) continue;
+    if (parse_member(line, &index, &id)) {
+      TRY(store_database_put_run(database, name, index, NULL, id));
+      continue;
+    }
+    result->damaged_lines++;
+    if (!*result->first_damage)
+      snprintf(result->first_damage, sizeof result->first_damage, "sweeps/%s/manifest.tsv:%lld: damaged line, skipped",
+               name, (long long)number);
+  }
+  return CORE_OK;
+}
+
+/* A sweep whose files can not be read is told of; its runs are imported all the same. */
+static int put_sweep(StoreDatabase *database, const char *root, const char *name, StoreImport *result) {
+  char path[CORE_PATH_MAX], *ini = NULL, *manifest = NULL;
+  size_t size;
+  if (store_path_sweep(root, name, "sweep.ini", path) != CORE_OK) return CORE_OK; /* not a sweep's name */
+  int code = core_files_read(path, 0, &ini, &size);
+  if (code == CORE_OK) code = store_path_sweep(root, name, "manifest.tsv", path);
+  if (code == CORE_OK) code = core_files_read(path, 0, &manifest, &size);
+  if (code != CORE_OK) {
+    if (!*result->first_damage) snprintf(result->first_damage, sizeof result->first_damage, "%s", core_error_message());
+    code = CORE_OK;
+  } else {
+    code = store_database_put_sweep(database, name, ini);
+    if (code == CORE_OK) code = put_members(database, name, manifest, result);
+  }
+  free(ini);
+  free(manifest);
+  return code;
+}
+
+static int put_sweeps(StoreDatabase *database, const char *root, StoreImport *result) {
+  char path[CORE_PATH_MAX], **names;
+  size_t count;
+  TRY(core_files_path(path, "%s/sweeps", root));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(core_files_list(path, &names, &count));
+  int code = store_database_begin(database);
+  for (size_t i = 0; i < count; i++) {
+    if (code == CORE_OK) code = put_sweep(database, root, names[i], result);
+    free(names[i]);
+  }
+  free(names);
+  if (code == CORE_OK) code = store_database_commit(database);
+  if (code != CORE_OK) store_database_rollback(database);
+  return code;
+}
+
+/* ---- the exchange ----------------------------------------------------------------------------------------------- */
+
+/* SQLite's side files go with their database: an old WAL beside a new file would be played into it. */
+static int move_side_files(const char *from, const char *to) {
+  static const char *const endings[] = {"-wal", "-shm", "-journal"};
+  char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    TRY(core_files_path(source, "%s%s", from, endings[i]));
+    TRY(core_files_path(target, "%s%s", to, endings[i]));
+    unlink(target);
+    if (rename(source, target) < 0 && errno != ENOENT)
+      return core_error_errno(CORE_FAIL, "cannot move %s to %s", source, target);
+  }
+  return CORE_OK;
+}
+
+static int exchange(const char *path, const char *fresh, const char *old) {
+  if (core_files_exists(path)) {
+    if (unlink(old) < 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "cannot remove %s", old);
+    /* A second name for the old file, so that results.db is there at every moment; some filesystems have no links. */
+    if (link(path, old) < 0 && rename(path, old) < 0)
+      return core_error_errno(CORE_FAIL, "cannot keep %s as %s", path, old);
+    TRY(move_side_files(path, old));
+  }
+  if (rename(fresh, path) < 0) return core_error_errno(CORE_FAIL, "cannot put %s in place of %s", fresh, path);
+  return CORE_OK;
+}
+
+static int build(const char *root, const char *fresh, StoreImport *result) {
+  StoreDatabase *database;
+  StoreImport imported = {0};
+  TRY(store_database_open(fresh, false, &database));
+  int code = put_sweeps(database, root, result);
+  if (code == CORE_OK) code = store_import_unlocked(database, root, NULL, &imported);
+  store_database_close(&database);
+  result->rows = imported.rows;
+  result->runs = imported.runs;
+  result->damaged_lines += imported.damaged_lines;
+  if (!*result->first_damage) memcpy(result->first_damage, imported.first_damage, sizeof result->first_damage);
+  return code;
+}
+
+static void remove_database(const char *path) {
+  static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+  char file[CORE_PATH_MAX];
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    if (core_files_path(file, "%s%s", path, endings[i]) == CORE_OK) unlink(file);
+}
+
+int store_rebuild(const char *root, StoreImport *result) {
+  char path[CORE_PATH_MAX], fresh[CORE_PATH_MAX], old[CORE_PATH_MAX];
+  int lock;
+  bool busy;
+  *result = (StoreImport){0};
+  TRY(store_path_database(root, path));
+  TRY(core_files_path(fresh, "%s.new", path));
+  TRY(core_files_path(old, "%s.old", path));
+  TRY(store_import_lock(root, true, &lock, &busy));
+  remove_database(fresh); /* left over by a rebuild that was killed */
+  int code = build(root, fresh, result);
+  if (code == CORE_OK) code = exchange(path, fresh, old);
+  if (code != CORE_OK) remove_database(fresh);
+  core_files_unlock(&lock);
+  return code;
+}

@@ -1,0 +1,192 @@
+/* Measures the store: what a record costs the trainer, importing run logs, and asking again when nothing is new. Prints CSV
+ * rows. The logs are written by the trainer's own writer, with every column measured. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "core/config.h"
+#include "core/files.h"
+#include "core/random.h"
+#include "store/database.h"
+#include "store/paths.h"
+#include "store/run.h"
+#include "store/runlog.h"
+
+enum { LONG_RUNS = 40, LONG_ITERATIONS = 10000, SHORT_RUNS = 10000, SHORT_ITERATIONS = 10, REPEATS = 5 };
+
+/* Values as a run has them: float32, most of them below 100, all 9 digits in use. */
+static StoreIteration make_row(uint32_t run, int64_t iteration) {
+  StoreIteration row = store_iteration_unmeasured(iteration);
+  double *values = &row.transitions;
+  size_t count = (sizeof row - offsetof(StoreIteration, transitions)) / sizeof *values;
+  for (size_t i = 0; i < count; i += 4) {
+    CoreRandom4 words = core_random_4(run, CORE_RANDOM_TEST, (uint32_t)iteration, (uint32_t)i, 0);
+    for (size_t j = 0; j < 4 && i + j < count; j++)
+      values[i + j] = (float)(core_random_unit(words.v[j]) * ((i + j) % 3 ? 1 : 60));
+  }
+  row.transitions = 2048.0 * 256 * (double)iteration;
+  row.episodes = (double)(1000 + iteration % 97);
+  return row;
+}
+
+static int write_run(const char *root, int64_t seed, int64_t iterations, double *seconds) {
+  CoreConfig config = core_config_default();
+  char id[CORE_RUN_ID];
+  StoreRunlog *log;
+  config.train.seed = seed;
+  TRY(store_run_prepare(root, &config, id));
+  TRY(store_runlog_open(root, id, 1, STORE_LOG_STATS, &log));
+  for (int64_t i = 1; i <= iterations; i++) {
+    StoreIteration row = make_row((uint32_t)seed, i);
+    double start = bench_seconds();
+    store_runlog_iteration(log, &row);
+    if (i % 1000 == 0) TRY(store_runlog_flush(log, false));
+    *seconds += bench_seconds() - start;
+  }
+  TRY(store_runlog_close(&log));
+  StoreState state = {.status = STORE_FINISHED, .attempt = 1, .host = "bench", .iteration = iterations,
+                      .iterations = iterations, .steps_per_second = NAN, .solve_rate = 0.5};
+  return store_run_state_write(root, id, &state);
+}
+
+/* Folders that changed a moment ago are looked at again; ten thousand finished runs are older than that. */
+static int age_runs(const char *root) {
+  char path[CORE_PATH_MAX], **names;
+  size_t count;
+  struct timespec times[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
+  TRY(core_files_path(path, "%s/runs", root));
+  TRY(core_files_list(path, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    TRY(store_path_run(root, names[i], NULL, path));
+    utimensat(AT_FDCWD, path, times, 0);
+    free(names[i]);
+  }
+  free(names);
+  return CORE_OK;
+}
+
+typedef struct Cost { double wall_s, cpu_s; } Cost;
+
+static double cpu_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int import(const char *root, StoreImport *result, Cost *cost) {
+  char path[CORE_PATH_MAX];
+  StoreDatabase *database;
+  TRY(store_path_database(root, path));
+  double start = bench_seconds(), cpu_start = cpu_seconds();
+  TRY(store_database_open(path, false, &database));
+  int code = store_import(database, root, NULL, true, result);
+  store_database_close(&database);
+  *cost = (Cost){bench_seconds() - start, cpu_seconds() - cpu_start};
+  return code;
+}
+
+static int by_wall(const void *a, const void *b) {
+  double x = ((const Cost *)a)->wall_s, y = ((const Cost *)b)->wall_s;
+  return x < y ? -1 : x > y;
+}
+
+/* LONG_RUNS logs of LONG_ITERATIONS rows, several times into a new database. The median counts the disk and whoever else
+ * uses the machine; the row per CPU second is what a core does. */
+static int bench_import(const char *root) {
+  StoreImport result;
+  char path[CORE_PATH_MAX];
+  Cost costs[REPEATS];
+  double written = 0, rows = (double)LONG_RUNS * LONG_ITERATIONS, cpu_s = 0;
+  for (int64_t seed = 0; seed < LONG_RUNS; seed++) TRY(write_run(root, seed, LONG_ITERATIONS, &written));
+  bench_row("store", "log", "line", 1e6 * written / rows, "us", 1);
+  TRY(store_path_database(root, path));
+  for (int i = 0; i < REPEATS; i++) {
+    unlink(path);
+    TRY(import(root, &result, &costs[i]));
+    if (result.rows != (int64_t)rows || result.damaged_lines)
+      return core_error(CORE_FAIL, "imported %lld rows: %s", (long long)result.rows, result.first_damage);
+    cpu_s += costs[i].cpu_s / REPEATS;
+  }
+  qsort(costs, REPEATS, sizeof *costs, by_wall);
+  bench_row("store", "import", "rows_per_second", rows / costs[REPEATS / 2].wall_s, "1/s", 1);
+  bench_row("store", "import", "rows_per_second_best", rows / costs[0].wall_s, "1/s", 1);
+  bench_row("store", "import", "rows_per_cpu_second", rows / cpu_s, "1/s", 1);
+  struct stat status;
+  if (stat(path, &status) == 0)
+    bench_row("store", "import", "database_bytes_per_row", (double)status.st_size / rows, "byte", 1);
+  return CORE_OK;
+}
+
+static int write_file(const char *path, const char *data, size_t size) {
+  FILE *file = fopen(path, "w");
+  if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+    return core_error_errno(CORE_FAIL, "cannot write %s", path);
+  return CORE_OK;
+}
+
+/* Another run like `model` (an id), without the fsyncs that thousands of real ones would wait for. */
+static int copy_run(const char *root, const char *model, int64_t seed) {
+  static const char *const files[] = {"state", "stats.1.tsv"};
+  char path[CORE_PATH_MAX], id[CORE_RUN_ID], *data;
+  size_t size;
+  CoreConfig config = core_config_default();
+  CoreText ini = {0};
+  config.train.seed = seed;
+  core_config_id(&config, id);
+  core_config_to_ini(&config, &ini);
+  TRY(store_path_run(root, id, NULL, path));
+  TRY(core_files_make_directories(path));
+  TRY(store_path_run(root, id, "config.ini", path));
+  TRY(write_file(path, ini.data, ini.length));
+  core_text_free(&ini);
+  for (size_t i = 0; i < 2; i++) {
+    TRY(store_path_run(root, model, files[i], path));
+    TRY(core_files_read(path, 0, &data, &size));
+    char *named = strstr(data, model);
+    if (named) memcpy(named, id, strlen(id));
+    TRY(store_path_run(root, id, files[i], path));
+    TRY(write_file(path, data, size));
+    free(data);
+  }
+  return CORE_OK;
+}
+
+static int bench_many_runs(const char *root) {
+  StoreImport result;
+  Cost cost;
+  char model[CORE_RUN_ID];
+  double written = 0;
+  CoreConfig config = core_config_default();
+  core_config_id(&config, model);
+  TRY(write_run(root, config.train.seed, SHORT_ITERATIONS, &written));
+  for (int64_t seed = 1; seed < SHORT_RUNS; seed++) TRY(copy_run(root, model, seed));
+  TRY(age_runs(root));
+  TRY(import(root, &result, &cost));
+  if (result.rows != SHORT_RUNS * SHORT_ITERATIONS || result.first_damage[0])
+    return core_error(CORE_FAIL, "imported %lld rows: %s", (long long)result.rows, result.first_damage);
+  bench_row("store", "import of 10000 short runs", "time", cost.wall_s, "s", 1);
+  TRY(import(root, &result, &cost));
+  if (result.rows != 0) return core_error(CORE_FAIL, "%lld rows were new again", (long long)result.rows);
+  bench_row("store", "import of 10000 finished runs with nothing new", "time", 1e3 * cost.wall_s, "ms", 1);
+  return CORE_OK;
+}
+
+static int bench(int (*run)(const char *root)) {
+  char root[CORE_PATH_MAX];
+  const char *base = getenv("TMPDIR");
+  TRY(core_files_path(root, "%s/bench_store.XXXXXX", base ? base : "/tmp"));
+  if (!mkdtemp(root)) return core_error_errno(CORE_FAIL, "cannot make %s", root);
+  int code = run(root);
+  if (code != CORE_OK) fprintf(stderr, "bench_store: %s\n", core_error_message());
+  core_files_remove_tree(root);
+  return code;
+}
+
+int main(void) {
+  int code = bench(bench_import);
+  return code == CORE_OK ? bench(bench_many_runs) : code;
+}

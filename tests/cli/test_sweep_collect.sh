@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# `sweep collect` and `sweep rebuild` over a run folder written here by the format's description alone (store/runlog.h,
+# with zlib's CRC-32), damaged lines included.
+set -u
+. "$(dirname "$0")/tap.sh"
+root=$tap_dir/root; mkdir "$root"
+rows() { sweep collect --root "$root" | head -1; }
+
+tap_run "an empty workspace has nothing to collect" 0 "0 new rows from 0 runs" sweep collect --root "$root"
+tap_run "a sweep that is not there" 2 "there is no sweep 'x'" sweep collect x --root "$root"
+tap_run "a workspace that is not there" 1 "nowhere" sweep collect --root "$tap_dir/nowhere"
+
+if ! command -v python3 >/dev/null; then
+  tap_skip "run logs" "no python3 to write them with"
+  tap_done
+fi
+
+# log FIRST LAST: appends iterations to the run's log, the header first when there is none
+cat >"$tap_dir/log.py" <<'EOF'
+import sys, zlib, os
+root, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+run = "0123456789abcdef"
+folder = f"{root}/runs/{run}"
+os.makedirs(folder, exist_ok=True)
+path = f"{folder}/stats.1.tsv"
+crc = lambda text: "%08x" % zlib.crc32(text.encode())
+new = not os.path.exists(path)
+with open(path, "a") as f:
+    names = "iteration\ttransitions[transitions]\tsolve_rate\tsteps_per_second[transitions/s]\tcrc32"
+    if new: f.write(f"#runlog 1 stats {run} 1 {crc(names)}\n{names}\n")
+    for i in range(first, last + 1):
+        line = f"{i}\t{i * 128}\t{i / 1000}\t5000"
+        f.write(f"{line}\t{crc(line)}\n")
+EOF
+log() { python3 "$tap_dir/log.py" "$root" "$1" "$2"; }
+
+log 1 10
+out=$(rows)
+tap_result "new rows are counted" "$([ "$out" = "10 new rows from 1 run" ]; echo $?)" "$out"
+tap_run "nothing comes twice" 0 "0 new rows from 0 runs" sweep collect --root "$root"
+
+printf '11\t1408\t0.5\t5000\tdeadbeef\nrubbish\n' >>"$root/runs/0123456789abcdef/stats.1.tsv"
+log 12 20
+tap_run "damaged lines are skipped and told, what follows is read" 0 "2 damaged lines skipped, the first: " \
+  sweep collect --root "$root"
+
+sweep collect --root "$root" --follow --every 0.1 >"$tap_dir/follow" & follower=$!
+log 21 25
+tap_wait 20 grep -q "^5 new rows" "$tap_dir/follow"
+tap_result "--follow sees what is added" $? "$(cat "$tap_dir/follow")"
+kill -TERM $follower; wait $follower
+tap_result "--follow ends quietly when asked" $? "$(cat "$tap_dir/follow")"
+
+tap_run "rebuild reads all again" 0 "24 new rows from 1 run" sweep rebuild --root "$root"
+tap_result "rebuild keeps the old file" "$([ -s "$root/results.db.old" ]; echo $?)" "$(ls "$root")"
+rm -f "$root"/results.db*
+tap_run "results.db may be deleted" 0 "24 new rows from 1 run" sweep rebuild --root "$root"
+tap_run "after a rebuild nothing is new" 0 "0 new rows from 0 runs" sweep collect --root "$root"
+tap_done

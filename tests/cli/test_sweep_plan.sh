@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# `sweep plan` and the program's face: what is printed, each kind of bad input with its message and exit code, and that
+# planning writes nothing.
+set -u
+. "$(dirname "$0")/tap.sh"
+root=$tap_dir/root; mkdir "$root"
+cd "$tap_dir" || exit 1
+
+# file NAME: stdin becomes an experiment file with a [sweep] section before it
+file() { { printf '[sweep]\nname = s\n'; cat; } >"$1"; }
+# refused NAME MESSAGE <<text: the plan of the text fails with exit code 2 and the message
+refused() { local name=$1 message=$2; file bad.ini; tap_run "$name" 2 "$message" sweep plan bad.ini --root "$root"; }
+plan() { sweep plan "$@" --root "$root"; }
+
+cat >good.ini <<'EOF'
+[sweep]
+name = good
+seeds = 2
+[train]
+total_steps = 1e6
+[ppo]
+epochs = 4
+[grid com]
+algo.name = ppo_ewma
+ppo.com = 8, 64, 512
+[grid eps]
+ppo.epsilon = 0.1, 0.2
+[grid both]
+ppo.epsilon = 0.2, 0.4
+[zip scale]
+net.width = 64, 128
+ppo.learning_rate = 1e-3, 3e-4
+[profile demo]
+sweep.seeds = 1
+sweep.grids = com
+[slurm]
+time = 02:00:00
+EOF
+
+# ---- what a plan says
+tap_run "the axes of a grid are listed" 0 "8, 64, 512" plan good.ini
+tap_run "cells are counted block by block" 0 "14 (com 6, eps 4, both 4)" plan good.ini
+tap_run "duplicates are merged and counted" 0 "24 (4 duplicates merged)" plan good.ini
+tap_run "without measurements the speed is unknown" 0 "unknown speed: run one to measure" plan good.ini
+tap_run "a profile selects" 0 "runs         6" plan good.ini --profile demo
+tap_run "--set overrides" 0 "runs         12" plan good.ini --set sweep.seeds=1
+tap_run "--runs lists each run" 0 "algo.name=ppo_ewma ppo.com=512 seed=1" plan good.ini --runs
+plan good.ini --json --runs >plan.json
+if command -v python3 >/dev/null; then
+  python3 - <<'EOF'
+import json
+p = json.load(open('plan.json'))
+assert (p["runs"], p["duplicates"], p["cells"], p["to_run"], p["hours_left"]) == (24, 4, 14, 24, None), p
+assert p["grids"][0]["axes"][2]["settings"] == {"ppo.com": [8, 64, 512]}, p["grids"][0]
+assert len({r["id"] for r in p["run_list"]}) == 24 and [r["index"] for r in p["run_list"]] == list(range(24))
+# 1e6 steps in whole iterations of 2048 * 256
+assert p["transitions"] == 24 * 2 * 2048 * 256, p["transitions"]
+EOF
+  tap_result "--json says the same" $? "$(cat plan.json)"
+else
+  tap_skip "--json says the same" "no python3 to read JSON with"
+fi
+tap_result "planning wrote nothing" "$(ls -A "$root" | wc -l)" "$(ls -A "$root")"
+
+# ---- experiments of the repository
+for experiment in "$OLDPWD"/experiments/*.ini; do
+  for profile in "" $(sed -nE 's/^\[profile ([^] ]+)\].*/\1/p' "$experiment"); do
+    out=$(plan "$experiment" ${profile:+--profile "$profile"} 2>&1); rc=$?
+    tap_result "${experiment##*/} ${profile:-without profile} can be planned" $rc "$out"
+  done
+done
+
+# ---- bad input in a file
+refused "unknown key" "bad.ini:4:1: ppo.epsilom is no setting; did you mean ppo.epsilon?" <<<$'[ppo]\nepsilom = 1'
+refused "unknown key in a grid" "bad.ini:4:1: ppo.coms is no setting; did you mean ppo.com?" <<<$'[grid g]\nppo.coms = 1'
+refused "unknown section" "bad.ini:3:1: [pop] is no section; did you mean [ppo]?" <<<$'[pop]\nepochs = 1'
+refused "unknown slurm key" "bad.ini:4:1: slurm.tme is no setting; did you mean slurm.time?" <<<$'[slurm]\ntme = 1'
+refused "wrong type" "bad.ini:4:10: ppo.epochs = many is no whole number" <<<$'[ppo]\nepochs = many'
+refused "a list where one value belongs" "a list belongs into a [grid NAME] section" <<<$'[ppo]\nepochs = 1, 2'
+refused "out of range" "bad.ini:4:9: ppo.gamma = 1.5 is out of range" <<<$'[ppo]\ngamma = 1.5'
+refused "out of range inside a list" "bad.ini:4:20: ppo.epochs = 0 is out of range" <<<$'[grid g]\nppo.epochs = 4, 8, 0'
+refused "empty grid" "bad.ini:3:1: empty grid" <<<'[grid g]'
+refused "empty item" "bad.ini:4:16: ppo.epochs: an item of the list is empty" <<<$'[grid g]\nppo.epochs = 4,,8'
+refused "zip lists of different length" "ppo.com has 2 values and env.num (line 4) has 3" <<<$'[zip z]\nenv.num = 1, 2, 3\nppo.com = 1, 2'
+refused "two sections that contradict" "bad.ini:6:1: ppo.epochs = 8 contradicts line 4, which sets it to 4" <<<$'[ppo]\nepochs = 4\n[ppo]\nepochs = 8'
+refused "one key twice in a grid" "bad.ini:5:1: ppo.com stands twice in [grid g], first in line 4" <<<$'[grid g]\nppo.com = 1\nppo.com = 2'
+refused "a key in a zip and a grid" "[zip z] (line 4)" <<<$'[zip z]\nppo.com = 1, 2\n[grid g]\nppo.com = 3'
+refused "seeds where they do not belong" "train.seed is given by seeds in [sweep]" <<<$'[train]\nseed = 3'
+refused "settings that do not go together" "bad.ini:3:1: [grid g], the cell env.num=60 ppo.num_steps=1: " <<<$'[grid g]\nenv.num = 64, 60\nppo.num_steps = 1'
+refused "too many runs" "more than 10000000 runs" <<<$'[grid g]\nenv.level_count = 1..100000\nppo.epochs = 1..1000'
+refused "an endless range" "at most 1000000 values" <<<$'[grid g]\ntrain.total_steps = 1..999999999999'
+refused "an unclosed section" "bad.ini:3:" <<<'[grid g'
+for name in 'a/b' '..' '../x' '-rf' '"a b"' "a'b" '"a\"b"' '$(id)' '`id`' ''; do
+  printf '[sweep]\nname = %s\n' "$name" >bad.ini
+  tap_run "the name ${name:-(empty)} is refused" 2 "bad.ini:2:" plan bad.ini
+done
+printf '[sweep]\nname = a\nb\n' >bad.ini
+tap_run "a name with a newline is refused" 2 "bad.ini:3:1:" plan bad.ini
+printf '[sweep]\nname = "a\001b"\n' >bad.ini
+tap_run "a name with a control character is refused" 2 "bad.ini:2:" plan bad.ini
+printf '[ppo]\nepochs = 1\n' >bad.ini
+tap_run "a sweep without name is refused" 2 "bad.ini: the sweep has no name" plan bad.ini
+printf '[sweep]\nname = s\n\0\n' >bad.ini
+tap_run "a NUL byte is refused" 2 "NUL" plan bad.ini
+head -c 4096 /dev/urandom >bad.ini
+tap_run "a binary file is refused" 2 "bad.ini" plan bad.ini
+
+# ---- bad input on the command line
+tap_run "a file that is not there" 1 "missing.ini" plan missing.ini
+tap_run "a folder in place of a file" 1 "root" plan ./root
+tap_run "a sweep that is not there" 2 "there is no sweep 'nothing', nor any other" plan nothing
+tap_run "no argument" 2 "usage: sweep plan" plan
+tap_run "too many arguments" 2 "too many arguments" plan good.ini good.ini
+tap_run "an unknown profile" 2 "good.ini has no [profile dmo]; did you mean demo?" plan good.ini --profile dmo
+tap_run "an unknown option" 2 "did you mean --profile?" plan good.ini --profle demo
+tap_run "--set of an unknown key" 2 "--set ppo.epoch=1: ppo.epoch is no setting; did you mean ppo.epochs?" plan good.ini --set ppo.epoch=1
+tap_run "--set without a value" 2 "expected KEY=VALUE" plan good.ini --set ppo.epochs
+tap_run "--set of a swept key" 2 "[grid com] (line 10 of good.ini) sweeps ppo.com over 3 values" plan good.ini --set ppo.com=8
+tap_run "--set of a bad name" 2 "sweep.name" plan good.ini --set sweep.name=../x
+tap_run "a workspace that is not there" 1 "nowhere" sweep plan good.ini --root "$tap_dir/nowhere"
+tap_run "an unknown command" 2 "did you mean" sweep plam good.ini
+tap_run "help names the options" 0 "--profile" sweep plan --help
+tap_run "help without a command" 0 "rebuild" sweep --help
+
+# ---- around an existing sweep
+mkdir -p "$root/sweeps/good"; printf 'garbage\n' >"$root/sweeps/good/manifest.tsv"
+tap_run "a damaged manifest is told" 1 "manifest.tsv:1: this is no manifest" plan good.ini
+rm "$root/sweeps/good/manifest.tsv"
+printf 'not a database, but long enough to be looked at as one\n' >"$root/results.db"
+tap_run "another file as results.db: the plan stands, without an estimate" 0 "estimate     none: " plan good.ini
+tap_run "collecting into it is refused" 1 "results.db" sweep collect --root "$root"
+tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" --follow --every 0
+tap_run "rebuild takes no argument" 2 "too many arguments" sweep rebuild --root "$root" x
+tap_done

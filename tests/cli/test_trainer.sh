@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The trainer's command line: what it prints, what it refuses, with which exit code. TAP.
+set -u
+work=$(mktemp -d "${TMPDIR:-/tmp}/trainer-cli.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+n=0 bad=0
+check() { # name, problems (empty = good)
+  n=$((n + 1))
+  if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
+}
+expect() { # name, exit code, pattern in stdout+stderr, command...
+  local name=$1 code=$2 pattern=$3 out rc; shift 3
+  out=$("$@" 2>&1 </dev/null); rc=$?
+  check "$name" "$([ $rc -eq "$code" ] || echo "exit $rc instead of $code"
+    grep -qE -- "$pattern" <<<"$out" || { echo "no /$pattern/ in:"; head -5 <<<"$out"; })"
+}
+small=(--set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set env.num=8 --set ppo.num_steps=16
+  --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=16 --set net.depth=1 --set eval.episodes=4 --set eval.count=1
+  --set train.threads=1 --set train.total_steps=256)
+
+expect "no command shows the overview" 0 'checkpoint' trainer
+expect "--help lists options" 0 '--dry-run' trainer --help
+expect "--help lists settings" 0 'ppo\.epsilon|epsilon' trainer --help
+expect "--version" 0 '^trainer [0-9]+\.' trainer --version
+expect "info names the arithmetic" 0 'ops +cpu' trainer info
+expect "config --markdown is a table" 0 '^\|' trainer config --markdown
+trainer config >defaults.ini
+expect "config prints a file that is read back" 0 'iterations' trainer --config defaults.ini --dry-run
+
+expect "unknown option, nearest named" 2 'resume' trainer --resum
+expect "unknown command, nearest named" 2 'config' trainer confg
+expect "unknown key, nearest named" 2 'ppo\.epsilon' trainer --set ppo.epsilom=0.1
+expect "value out of range" 2 'env\.num' trainer --set env.num=0
+expect "value of the wrong type" 2 'ppo\.epochs' trainer --set ppo.epochs=many
+expect "--set without a value" 2 'set' trainer --set ppo.epochs
+expect "minibatches that do not divide" 2 'ppo\.num_minibatches' trainer --set ppo.num_minibatches=7
+expect "a file that is not there" 1 'nowhere\.ini' trainer --config nowhere.ini
+printf '[ppo]\nepsilom = 1\n' >bad.ini
+expect "a bad file is named with line and column" 2 'bad\.ini:2:' trainer --config bad.ini
+expect "a stray operand" 2 'ppo\.epochs=3' trainer --set ppo.epochs=2 ppo.epochs=3
+expect "--resume with --force" 2 'exclude' trainer --resume --force
+expect "cuda in a build without it" 2 'built without CUDA' trainer "${small[@]}" --set train.device=cuda
+expect "levels that are not there" 2 'no-such' trainer "${small[@]}" --set env.task=levels --set env.levels=no-such
+expect "a workspace that is no folder" 1 'bad\.ini' trainer "${small[@]}" --root bad.ini
+expect "more memory than there is, with numbers and settings" 1 'env\.num' \
+  trainer "${small[@]}" --set env.num=4194304 --set ppo.num_steps=512
+expect "a checkpoint that is none" 1 'damaged, or no checkpoint' trainer checkpoint defaults.ini
+
+expect "--dry-run tells sizes and memory" 0 'memory +about' trainer "${small[@]}" --dry-run
+check "--dry-run writes nothing" "$(ls | grep runs)"
+
+expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"
+run=$(echo runs/*)
+check "its folder holds config, state, logs and a checkpoint" "$(for f in config.ini state stats.1.tsv eval.1.tsv log.txt \
+  ckpt/iteration-000000000002.ckpt; do [ -s "$run/$f" ] || echo "no $f"; done)"
+check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'finished already' || echo "not recognised"
+  [ "$(ls runs | wc -l)" -eq 1 ] || ls runs)"
+expect "a finished run says so" 0 'is finished already' trainer "${small[@]}"
+expect "and says so with --resume" 0 'is finished already' trainer "${small[@]}" --resume
+expect "--force runs it again" 0 'finished, 2 of 2' trainer "${small[@]}" --force
+check "as a second attempt" "$([ -s "$run/stats.2.tsv" ] || ls "$run")"
+check "--quiet prints nothing" "$(trainer "${small[@]}" --set train.seed=5 --quiet 2>&1)"
+mkdir -p other
+check "\$SWEEP_ROOT names the workspace" "$(SWEEP_ROOT=$work/other trainer "${small[@]}" --quiet; [ -d other/runs ] || ls other)"
+check "settings that are only manner do not change the run" "$(trainer "${small[@]}" --set checkpoint.every=1 --quiet; ls runs | sed 1,2d)"
+echo "1..$n"
+exit $bad

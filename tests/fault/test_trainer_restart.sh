@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# A trainer that is killed, stopped, robbed of a checkpoint or of its disk ends with the same bytes as an undisturbed one.
+# Killed at random moments, but no result depends on when. TAP.
+set -u
+work=$(mktemp -d "${TMPDIR:-/tmp}/trainer-restart.XXXXXX")
+mounted=
+trap 'kill -9 $(jobs -p) 2>/dev/null; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$work"' EXIT
+n=0 bad=0
+check() { # name, problems (empty = good)
+  n=$((n + 1))
+  if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
+}
+cat >"$work/small.ini" <<'INI'
+[env]
+morphologies = car
+difficulty = 0
+level_count = 4
+num = 8
+[train]
+threads = 1
+total_steps = 25600
+[algo]
+name = ppo_ewma
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 1
+ewma_rule = bias_corrected
+lr_schedule = linear
+[net]
+width = 16
+depth = 1
+[eval]
+episodes = 4
+count = 6
+[checkpoint]
+every = 0
+INI
+train() { # root options...
+  local root=$1; shift
+  mkdir -p "$root"
+  trainer --config "$work/small.ini" --root "$root" --quiet "$@"
+}
+start() { # root options...: the same in the background; sets pid
+  local root=$1; shift
+  mkdir -p "$root"
+  trainer --config "$work/small.ini" --root "$root" --quiet "$@" & pid=$!
+}
+folder() { echo "$1"/runs/*; }
+state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
+newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
+# What a checkpoint holds, less the clock and the file's own name.
+contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^file|section +clock'; }
+# One line an iteration (the last attempt's), less timing and checksums; "differs" lines where two attempts disagree.
+rows() { # root kind
+  cat $(ls -v "$(folder "$1")/$2".*.tsv) | awk -F'\t' -v OFS='\t' '
+    /^#/ { next }
+    $1 == "iteration" { fields = NF; for (i = 1; i <= NF; i++) drop[i] = $i ~ /^(steps_per_second|seconds_|wall_seconds|crc32)/; next }
+    NF != fields || length($NF) != 8 { next }
+    { line = $1; for (i = 2; i <= NF; i++) if (!drop[i]) line = line OFS $i
+      if ($1 in seen && seen[$1] != line) print "differs " line
+      seen[$1] = line }
+    END { for (k in seen) print seen[k] }' | sort -n
+}
+same_as_reference() { # root
+  diff <(contents "$work/reference") <(contents "$1") | head -5
+  diff <(rows "$work/reference" stats) <(rows "$1" stats) | head -5
+  diff <(rows "$work/reference" eval) <(rows "$1" eval) | head -5
+}
+wait_for() { # seconds, command...
+  local tries=$(($1 * 50)); shift
+  while ! "$@" 2>/dev/null; do tries=$((tries - 1)); [ $tries -gt 0 ] || return 1; sleep 0.02; done
+}
+has_checkpoint() { compgen -G "$1/runs/*/ckpt/*.ckpt" >/dev/null; }
+
+train "$work/reference"; rc=$?
+check "an undisturbed run finishes with every row" "$([ $rc -eq 0 ] || echo "exit $rc"
+  [ "$(state "$work/reference" status)" = finished ] || echo "status $(state "$work/reference" status)"
+  [ "$(rows "$work/reference" stats | wc -l)" -eq 200 ] || echo "$(rows "$work/reference" stats | wc -l) stats rows"
+  [ "$(rows "$work/reference" eval | wc -l)" -eq 7 ] || echo "$(rows "$work/reference" eval | wc -l) eval rows")"
+
+newest_name() { ls "$1"/runs/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
+moved() { [ "$(newest_name "$1")" != "$before" ]; } # a checkpoint newer than `before`
+moved_or_ended() { moved "$1" || ! kill -0 $pid; }
+RANDOM=4
+kills=0
+for i in $(seq 15); do # every other time from the start on, every other time after some progress
+  before=$(newest_name "$work/killed")
+  start "$work/killed" --resume
+  [ $((i % 2)) -eq 0 ] && wait_for 60 moved_or_ended "$work/killed"
+  sleep "0.$(printf %03d $((RANDOM % 350)))"
+  kill -9 $pid 2>/dev/null
+  wait $pid 2>/dev/null; [ $? -eq 137 ] && kills=$((kills + 1))
+done
+train "$work/killed" --resume; rc=$?
+check "killed $kills times with SIGKILL, the run ends with the same checkpoint and rows" "$([ $rc -eq 0 ] || echo "exit $rc"
+  [ $kills -ge 3 ] || echo "only $kills kills found it alive"
+  grep -q "going on after iteration" "$(folder "$work/killed")/log.txt" || echo "no attempt went on from a checkpoint"
+  same_as_reference "$work/killed")"
+check "each run log of the killed attempts has whole lines but for its last" "$(for log in "$(folder "$work/killed")"/stats.*.tsv; do
+    awk -F'\t' -v name="$log" '/^#/ {next} $1 == "iteration" {f = NF; next} torn {print name ":" torn} NF != f {torn = NR}' "$log"; done | head -5)"
+
+problems=
+for signal in TERM INT USR1 USR2; do
+  before=$(newest_name "$work/stopped")
+  start "$work/stopped" --resume
+  wait_for 60 moved "$work/stopped" || problems+="no checkpoint before SIG$signal"$'\n'
+  kill -$signal $pid
+  wait $pid; rc=$?
+  [ $rc -eq 75 ] || problems+="SIG$signal: exit $rc instead of 75"$'\n'
+  [ "$(state "$work/stopped" status)" = stopped ] || problems+="SIG$signal: status $(state "$work/stopped" status)"$'\n'
+done
+check "SIGTERM, SIGINT, SIGUSR1 and SIGUSR2 give exit 75 and state stopped" "$problems"
+
+problems=$(trainer --config "$work/small.ini" --root "$work/stopped" --quiet 2>&1); rc=$?
+check "without --resume a stopped run is left alone" "$([ $rc -eq 2 ] || echo "exit $rc"
+  grep -q -- '--resume continues, --force starts over' <<<"$problems" || echo "$problems")"
+
+printf '\xff' | dd of="$(newest "$work/stopped")" bs=1 seek=3000 conv=notrunc status=none
+train "$work/stopped" --resume; rc=$?
+check "with the newest checkpoint damaged, the one before is used and the end is the same" "$([ $rc -eq 0 ] || echo "exit $rc"
+  grep -q 'warn .*damaged.*trying the checkpoint before it' "$(folder "$work/stopped")/log.txt" || echo "no warning in log.txt"
+  same_as_reference "$work/stopped")"
+
+start "$work/damaged"
+wait_for 60 has_checkpoint "$work/damaged"; kill -TERM $pid; wait $pid
+for file in "$(folder "$work/damaged")"/ckpt/*.ckpt; do truncate -s 100 "$file"; done
+train "$work/damaged" --resume; rc=$?
+check "with every checkpoint damaged, the run starts over and the end is the same" "$([ $rc -eq 0 ] || echo "exit $rc"
+  same_as_reference "$work/damaged")"
+
+start "$work/held" --set train.total_steps=1e12
+wait_for 60 has_checkpoint "$work/held"
+message=$(trainer --config "$work/small.ini" --root "$work/held" --set train.total_steps=1e12 --resume 2>&1); rc=$?
+check "a second trainer is refused and told who has the run" "$([ $rc -eq 1 ] || echo "exit $rc"
+  grep -q "$pid" <<<"$message" || echo "no pid $pid: $message"
+  grep -q "$(hostname)" <<<"$message" || echo "no host: $message")"
+kill -TERM $pid; wait $pid; rc=$?
+check "the first one is not disturbed by it" "$([ $rc -eq 75 ] || echo "exit $rc")"
+
+message=$(train "$work/diverged" --set ppo.learning_rate=3 --set net.activation=relu --set net.depth=12 --set net.width=32 \
+  --set ppo.lr_schedule=constant --set eval.count=0 --set algo.name=ppo 2>&1); rc=$?
+check "a run whose numbers overflow stops as diverged and names tensor and iteration" "$([ $rc -eq 1 ] || echo "exit $rc"
+  [ "$(state "$work/diverged" status)" = diverged ] || echo "status $(state "$work/diverged" status)"
+  grep -qE 'iteration [0-9]+.*(actor|critic)\.[A-Za-z0-9]+\[' <<<"$message" || echo "$message"
+  grep -q "diverged" <<<"$(state "$work/diverged" message)" || echo "state has no message"
+  trainer checkpoint "$(newest "$work/diverged")" | grep -q '^iteration' || echo "no good checkpoint is left")"
+message=$(train "$work/diverged" --resume --set ppo.learning_rate=3 --set net.activation=relu --set net.depth=12 \
+  --set net.width=32 --set ppo.lr_schedule=constant --set eval.count=0 --set algo.name=ppo 2>&1); rc=$?
+check "a diverged run is not resumed" "$([ $rc -eq 1 ] && grep -q -- '--force' <<<"$message" || echo "exit $rc: $message")"
+
+train "$work/stopped" --force; rc=$?
+check "--force starts a new attempt, with the same end" "$([ $rc -eq 0 ] || echo "exit $rc"
+  [ "$(state "$work/stopped" attempt)" -eq 6 ] || echo "attempt $(state "$work/stopped" attempt)"
+  same_as_reference "$work/stopped")"
+
+name="a full disk stops neither training nor the run logs"
+mkdir -p "$work/disk"
+if mount -t tmpfs -o size=4m none "$work/disk" 2>/dev/null; then
+  mounted=$work/disk
+  trainer --config "$work/small.ini" --root "$work/disk" --set train.total_steps=1e12 --set eval.count=0 >/dev/null 2>"$work/full.err" & pid=$!
+  wait_for 60 has_checkpoint "$work/disk"
+  dd if=/dev/zero of="$work/disk/filler" bs=4096 status=none 2>/dev/null
+  wait_for 60 grep -q 'warning: .*space' "$work/full.err" || echo "# no warning: $(tail -2 "$work/full.err")"
+  sleep 0.3
+  rm "$work/disk/filler"
+  wait_for 60 grep -q 'checkpoints can be written again' "$work/full.err" && again=yes || again=
+  kill -TERM $pid; wait $pid; rc=$?
+  done_=$(state "$work/disk" iteration)
+  check "$name" "$([ $rc -eq 75 ] || echo "exit $rc: $(tail -3 "$work/full.err")"
+    [ -n "$again" ] || echo "checkpoints were not written again"
+    [ "$(rows "$work/disk" stats | wc -l)" -eq "$done_" ] || echo "$(rows "$work/disk" stats | wc -l) rows of $done_ iterations"
+    trainer checkpoint "$(newest "$work/disk")" | grep -q "^iteration  $done_$" || echo "the last checkpoint is not of iteration $done_")"
+else
+  n=$((n + 1)); echo "ok $n - $name # SKIP a tmpfs can not be mounted here"
+fi
+echo "1..$n"
+exit $bad

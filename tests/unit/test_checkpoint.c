@@ -1,0 +1,269 @@
+/* Checkpoint files: what is written comes back, damage of any byte is noticed, older files take over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "trainer/checkpoint.h"
+
+static const char RUN[] = "0123456789abcdef";
+
+typedef struct Fixture {
+  char folder[CORE_PATH_MAX], parent[CORE_PATH_MAX];
+  Checkpoint checkpoint;
+  float weights[1000];
+  uint8_t state[77];
+  int64_t position;
+} Fixture;
+
+static void open_checkpoint(Fixture *f, const char *run) {
+  assert_int_equal(checkpoint_open(f->folder, run, 2, &f->checkpoint), CORE_OK);
+  checkpoint_add(&f->checkpoint, "position", &f->position, sizeof f->position);
+  checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights);
+  checkpoint_add(&f->checkpoint, "state", f->state, sizeof f->state);
+}
+
+static void fill(Fixture *f, int seed) {
+  f->position = seed;
+  for (int i = 0; i < 1000; i++) f->weights[i] = (float)(i * seed) * 0.25f;
+  for (int i = 0; i < 77; i++) f->state[i] = (uint8_t)(i + seed);
+}
+
+static void assert_filled(const Fixture *f, int seed) {
+  Fixture expected;
+  fill(&expected, seed);
+  assert_int_equal(f->position, seed);
+  assert_memory_equal(f->weights, expected.weights, sizeof f->weights);
+  assert_memory_equal(f->state, expected.state, sizeof f->state);
+}
+
+static int setup(void **state) {
+  Fixture *f = calloc(1, sizeof *f);
+  const char *tmp = getenv("TMPDIR");
+  snprintf(f->parent, sizeof f->parent, "%s/checkpoint.XXXXXX", tmp ? tmp : "/tmp");
+  if (mkdtemp(f->parent) == NULL || core_files_path(f->folder, "%s/ckpt", f->parent) != CORE_OK) return 1;
+  open_checkpoint(f, RUN);
+  core_log_open(stderr, CORE_LOG_ERROR); /* the warnings about damage are wanted here */
+  *state = f;
+  return 0;
+}
+
+static int teardown(void **state) {
+  Fixture *f = *state;
+  core_files_remove_tree(f->parent);
+  free(f);
+  return 0;
+}
+
+static void write_at(Fixture *f, int iteration) {
+  fill(f, iteration);
+  assert_int_equal(checkpoint_write(&f->checkpoint, iteration), CORE_OK);
+}
+
+static void path_at(const Fixture *f, int iteration, char path[CORE_PATH_MAX]) {
+  assert_int_equal(core_files_path(path, "%s/iteration-%012d.ckpt", f->folder, iteration), CORE_OK);
+}
+
+static void change_byte(const char *path, long offset) {
+  FILE *file = fopen(path, "r+b");
+  assert_non_null(file);
+  fseek(file, offset, SEEK_SET);
+  int byte = fgetc(file);
+  assert_int_not_equal(byte, EOF);
+  fseek(file, offset, SEEK_SET);
+  fputc(byte ^ 0x10, file);
+  fclose(file);
+}
+
+static long size_of(const char *path) {
+  struct stat status;
+  assert_int_equal(stat(path, &status), 0);
+  return (long)status.st_size;
+}
+
+static void test_round_trip(void **state) {
+  Fixture *f = *state;
+  int64_t iteration;
+  write_at(f, 12);
+  fill(f, 99);
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, 12);
+  assert_filled(f, 12);
+}
+
+static void test_empty_folder(void **state) {
+  Fixture *f = *state;
+  int64_t iteration = 5;
+  assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, -1);
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, -1);
+}
+
+static void test_keeps_the_newest(void **state) {
+  Fixture *f = *state;
+  char path[CORE_PATH_MAX], other[CORE_PATH_MAX];
+  int64_t iteration;
+  core_files_path(other, "%s/notes.txt", f->folder);
+  assert_int_equal(core_files_write_atomic(other, "mine", 4), CORE_OK);
+  for (int i = 1; i <= 11; i++) write_at(f, i);
+  path_at(f, 9, path);
+  assert_false(core_files_exists(path));
+  path_at(f, 10, path);
+  assert_true(core_files_exists(path));
+  assert_true(core_files_exists(other)); /* what is no checkpoint stays */
+  assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, 11);
+  assert_int_equal(checkpoint_remove_all(&f->checkpoint), CORE_OK);
+  assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, -1);
+}
+
+/* Every byte of the front, and a sample of the data: a changed one must never be believed. */
+static void test_changed_byte_falls_back(void **state) {
+  Fixture *f = *state;
+  char path[CORE_PATH_MAX];
+  int64_t iteration;
+  write_at(f, 1);
+  write_at(f, 2);
+  path_at(f, 2, path);
+  long size = size_of(path), front = 56 + 3 * 64 + 32;
+  for (long offset = 0; offset < size; offset += offset < front ? 1 : 97) {
+    change_byte(path, offset);
+    fill(f, 99);
+    assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+    assert_int_equal(iteration, 1);
+    assert_filled(f, 1);
+    change_byte(path, offset);
+  }
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, 2);
+}
+
+static void test_wrong_length_falls_back(void **state) {
+  Fixture *f = *state;
+  char path[CORE_PATH_MAX];
+  int64_t iteration;
+  write_at(f, 1);
+  write_at(f, 2);
+  path_at(f, 2, path);
+  long size = size_of(path);
+  FILE *file = fopen(path, "ab");
+  fputc(0, file);
+  fclose(file);
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, 1);
+  const long lengths[] = {size - 1, 300, 100, 8, 0};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    assert_int_equal(truncate(path, lengths[i]), 0);
+    assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+    assert_int_equal(iteration, 1);
+    assert_filled(f, 1);
+  }
+}
+
+static void test_all_damaged(void **state) {
+  Fixture *f = *state;
+  char path[CORE_PATH_MAX];
+  int64_t iteration;
+  write_at(f, 3);
+  path_at(f, 3, path);
+  change_byte(path, size_of(path) - 1);
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, -1);
+}
+
+static void test_another_run_is_refused(void **state) {
+  Fixture *f = *state;
+  int64_t iteration;
+  write_at(f, 4);
+  open_checkpoint(f, "fedcba9876543210");
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), RUN));
+  assert_non_null(strstr(core_error_message(), "fedcba9876543210"));
+}
+
+static void test_other_sections_are_refused(void **state) {
+  Fixture *f = *state;
+  int64_t iteration;
+  write_at(f, 4);
+  assert_int_equal(checkpoint_open(f->folder, RUN, 2, &f->checkpoint), CORE_OK);
+  checkpoint_add(&f->checkpoint, "position", &f->position, sizeof f->position);
+  checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights / 2);
+  checkpoint_add(&f->checkpoint, "state", f->state, sizeof f->state);
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "weights"));
+}
+
+/* A renamed file must not pass for a later iteration. */
+static void test_renamed_file_falls_back(void **state) {
+  Fixture *f = *state;
+  char from[CORE_PATH_MAX], to[CORE_PATH_MAX];
+  int64_t iteration;
+  write_at(f, 1);
+  write_at(f, 2);
+  path_at(f, 2, from);
+  path_at(f, 7, to);
+  assert_int_equal(rename(from, to), 0);
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, 1);
+}
+
+static void test_leftovers_are_removed(void **state) {
+  Fixture *f = *state;
+  char leftover[CORE_PATH_MAX];
+  core_files_path(leftover, "%s/iteration-000000000009.ckpt.tmp", f->folder);
+  FILE *file = fopen(leftover, "wb");
+  fputs("half", file);
+  fclose(file);
+  open_checkpoint(f, RUN);
+  assert_false(core_files_exists(leftover));
+}
+
+/* A write that can not be finished leaves the older file, and nothing half-written. */
+static void test_failed_write(void **state) {
+  Fixture *f = *state;
+  char path[CORE_PATH_MAX], blocker[CORE_PATH_MAX];
+  int64_t iteration;
+  write_at(f, 1);
+  path_at(f, 2, path);
+  core_files_path(blocker, "%s/inside", path);
+  assert_int_equal(core_files_make_directories(blocker), CORE_OK); /* a folder where the file would go */
+  assert_int_equal(checkpoint_write(&f->checkpoint, 2), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), path));
+  core_files_path(blocker, "%s.tmp", path);
+  assert_false(core_files_exists(blocker));
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, 1);
+}
+
+static void test_describe(void **state) {
+  Fixture *f = *state;
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  write_at(f, 5);
+  path_at(f, 5, path);
+  assert_int_equal(checkpoint_describe(path, &text), CORE_OK);
+  assert_non_null(strstr(core_text_string(&text), "iteration  5\n"));
+  assert_non_null(strstr(core_text_string(&text), "weights"));
+  change_byte(path, size_of(path) - 10);
+  assert_int_equal(checkpoint_describe(path, &text), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "state"));
+  assert_int_equal(checkpoint_describe("/nowhere/at-all.ckpt", &text), CORE_FAIL);
+  core_text_free(&text);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    TEST(test_round_trip), TEST(test_empty_folder), TEST(test_keeps_the_newest), TEST(test_changed_byte_falls_back),
+    TEST(test_wrong_length_falls_back), TEST(test_all_damaged), TEST(test_another_run_is_refused),
+    TEST(test_other_sections_are_refused), TEST(test_renamed_file_falls_back), TEST(test_leftovers_are_removed),
+    TEST(test_failed_write), TEST(test_describe),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

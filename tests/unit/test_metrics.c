@@ -1,0 +1,127 @@
+/* What is measured of an iteration, against the closed forms of the specification (metrics.md 7). */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "trainer/evaluate.h"
+#include "trainer/metrics.h"
+
+enum { STEPS = 10, WORLDS = 20, TOTAL = STEPS * WORLDS };
+
+typedef struct Fixture {
+  CoreArena *arena;
+  Ops *ops;
+  Agent agent;
+  Rollout rollout;
+  Metrics metrics;
+} Fixture;
+
+/* Two actions, weights 0: the policy is its last bias, in every state. The behaviour policy is (1/2, 1/2). */
+static Fixture *make(int64_t states) {
+  Fixture *f = calloc(1, sizeof *f);
+  CoreConfig config = core_config_default();
+  const Env env = {.worlds = WORLDS, .observation_length = 3, .levels = 1, .head = {1, 2, {2}}};
+  config.net.width = 4;
+  config.net.depth = 1;
+  f->arena = core_arena_create("test");
+  agent_register(&f->agent, &config, 3, &env.head, 64, f->arena);
+  rollout_register(&f->rollout, &env, WORLDS, STEPS, f->arena);
+  metrics_register(&f->metrics, &f->agent, &f->rollout, states, f->arena);
+  assert_int_equal(core_arena_commit(f->arena), CORE_OK);
+  agent_place(&f->agent);
+  assert_int_equal(ops_cpu_create(1, 64, 16, &f->ops), CORE_OK);
+  for (int i = 0; i < TOTAL; i++) {
+    f->rollout.actions[i] = (uint8_t)(i % 2);
+    f->rollout.logp[i] = logf(0.5f);
+  }
+  return f;
+}
+
+static void destroy(Fixture *f) {
+  ops_destroy(&f->ops);
+  core_arena_destroy(&f->arena);
+  free(f);
+}
+
+static void set_policy(Fixture *f, double first) {
+  float *bias = f->agent.actor.theta + network_bias(&f->agent.actor.shape, f->agent.actor.shape.layers - 1);
+  bias[0] = (float)log(first);
+  bias[1] = (float)log(1 - first);
+}
+
+static void test_unchanged_policy(void **state) {
+  Fixture *f = make(1000);
+  MetricsPolicyChange change;
+  set_policy(f, 0.5);
+  metrics_begin(&f->metrics, &f->agent);
+  metrics_policy_change(&f->metrics, f->ops, &f->agent, &f->rollout, 1, 1, &change);
+  assert_float_equal(change.kl, 0, 1e-7);
+  assert_float_equal(change.kl_reverse, 0, 1e-7);
+  assert_float_equal(change.k3, 0, 1e-7);
+  assert_true(change.update_norm_actor == 0 && change.update_norm_critic == 0);
+  destroy(f);
+}
+
+static void test_known_divergence(void **state) {
+  Fixture *f = make(1000);
+  MetricsPolicyChange change;
+  metrics_begin(&f->metrics, &f->agent);
+  set_policy(f, 0.9);
+  f->agent.critic.theta[2] = 3;
+  f->agent.critic.theta[5] = -4;
+  metrics_policy_change(&f->metrics, f->ops, &f->agent, &f->rollout, 1, 1, &change);
+  assert_int_equal(f->metrics.states, TOTAL);
+  assert_float_equal(change.kl, 0.510826, 1e-6);
+  assert_float_equal(change.kl_reverse, 0.368064, 1e-6);
+  /* Half the actions have l = log(0.9/0.5), half log(0.1/0.5); the two estimators of the same mean agree with it. */
+  assert_float_equal(change.k1, -(log(1.8) + log(0.2)) / 2, 1e-6);
+  assert_float_equal(change.k3, (1.8 + 0.2) / 2 - 1 - (log(1.8) + log(0.2)) / 2, 1e-6);
+  assert_float_equal(change.update_norm_actor, hypot(log(0.9), log(0.1)), 1e-6);
+  assert_float_equal(change.update_norm_critic, 5, 1e-6);
+  destroy(f);
+}
+
+/* A subset gives the mean over the subset. */
+static void test_subset(void **state) {
+  Fixture *f = make(7);
+  MetricsPolicyChange change;
+  metrics_begin(&f->metrics, &f->agent);
+  set_policy(f, 0.9);
+  metrics_policy_change(&f->metrics, f->ops, &f->agent, &f->rollout, 1, 1, &change);
+  assert_int_equal(f->metrics.states, 7);
+  assert_float_equal(change.kl, 0.510826, 1e-6);
+  destroy(f);
+}
+
+static void test_states_are_stratified(void **state) {
+  for (int64_t j = 0; j < 100; j++) assert_int_equal(metrics_state(5, 9, j, 100, 100), j);
+  int differs = 0;
+  for (int64_t j = 0; j < 7; j++) {
+    uint32_t i = metrics_state(5, 9, j, 7, 1000);
+    assert_in_range(i, j * 1000 / 7, (j + 1) * 1000 / 7 - 1);
+    differs += i != metrics_state(5, 10, j, 7, 1000);
+  }
+  assert_true(differs > 0);
+}
+
+static void test_evaluation_attempts(void **state) {
+  assert_int_equal(evaluate_attempts(512, 512), 512);
+  assert_int_equal(evaluate_attempts(1000, 512), 512);
+  assert_int_equal(evaluate_attempts(1024, 512), 1024);
+  assert_int_equal(evaluate_attempts(100, 512), 100);
+  int plays[8] = {0};
+  for (int w = 0; w < 24; w++) plays[evaluate_level(w, 24, 8)]++;
+  for (int i = 0; i < 8; i++) assert_int_equal(plays[i], 3);
+  for (int w = 0; w < 4; w++) assert_int_equal(evaluate_level(w, 4, 8), 2 * w); /* spread, no level twice */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_unchanged_policy), cmocka_unit_test(test_known_divergence), cmocka_unit_test(test_subset),
+    cmocka_unit_test(test_states_are_stratified), cmocka_unit_test(test_evaluation_attempts),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+/* sweep/plan and sweep/speed: what is done, what is left and how long it takes, against a workspace made by hand. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "store/database.h"
+#include "store/paths.h"
+#include "store/run.h"
+#include "store/runlog.h"
+#include "sweep/plan.h"
+#include "sweep/speed.h"
+
+static char root[CORE_PATH_MAX];
+
+static int setup(void **state) {
+  (void)state;
+  const char *temporary = getenv("TMPDIR");
+  snprintf(root, sizeof root, "%s/test_plan.XXXXXX", temporary ? temporary : "/tmp");
+  return mkdtemp(root) ? 0 : -1;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  return core_files_remove_tree(root);
+}
+
+/* 8 worlds * 16 steps: 128 transitions an iteration, 1280 in 10. */
+static const char text[] =
+    "[sweep]\nname = s\nseeds = 4\n[env]\nnum = 8\n[train]\ntotal_steps = 1280\n[ppo]\nnum_steps = "
+    "16\nnum_minibatches = 4\n"
+    "[grid g]\nnet.width = 32, 64\n";
+
+typedef struct Fixture {
+  SweepSpec spec;
+  SweepGrid grid;
+} Fixture;
+
+static void open_fixture(Fixture *f) {
+  assert_int_equal(sweep_spec_parse("f.ini", text, NULL, NULL, 0, &f->spec), CORE_OK);
+  assert_int_equal(sweep_grid_expand(&f->spec, &f->grid), CORE_OK);
+}
+
+static void close_fixture(Fixture *f) {
+  sweep_grid_free(&f->grid);
+  sweep_spec_free(&f->spec);
+}
+
+/* A run as a trainer leaves it: folder, one logged iteration a speed (the last counts), state. */
+static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t transitions, double speed) {
+  CoreConfig config;
+  char id[CORE_RUN_ID];
+  StoreRunlog *log;
+  sweep_grid_config(&f->grid, run, &config);
+  assert_int_equal(store_run_prepare(root, &config, id), CORE_OK);
+  assert_string_equal(id, f->grid.ids[run]);
+  if (speed > 0) {
+    assert_int_equal(store_runlog_open(root, id, 1, STORE_LOG_STATS, &log), CORE_OK);
+    for (int i = 1; i <= 2; i++) {
+      StoreIteration row = store_iteration_unmeasured(i);
+      row.transitions = 128 * i;
+      row.steps_per_second = i == 2 ? speed : 1; /* a first iteration is slow and does not count */
+      store_runlog_iteration(log, &row);
+    }
+    assert_int_equal(store_runlog_close(&log), CORE_OK);
+  }
+  StoreState now = {.status = status, .attempt = 1, .transitions = transitions, .transitions_total = 1280};
+  now.steps_per_second = now.solve_rate = NAN;
+  assert_int_equal(store_run_state_write(root, id, &now), CORE_OK);
+}
+
+static void import(const Fixture *f) {
+  char path[CORE_PATH_MAX];
+  StoreDatabase *database;
+  StoreImport result;
+  assert_int_equal(store_path_database(root, path), CORE_OK);
+  assert_int_equal(store_database_open(path, false, &database), CORE_OK);
+  assert_int_equal(store_database_begin(database), CORE_OK);
+  assert_int_equal(store_database_put_sweep(database, "s", text), CORE_OK);
+  for (size_t i = 0; i < f->grid.runs; i++) {
+    CoreConfig config;
+    sweep_grid_config(&f->grid, i, &config);
+    assert_int_equal(store_database_put_run(database, "s", (int64_t)i, &config, f->grid.ids[i]), CORE_OK);
+  }
+  assert_int_equal(store_database_commit(database), CORE_OK);
+  assert_int_equal(store_import(database, root, NULL, true, &result), CORE_OK);
+  store_database_close(&database);
+}
+
+static void test_empty_workspace(void **state) {
+  (void)state;
+  Fixture f;
+  SweepPlan plan;
+  open_fixture(&f);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_int_equal(plan.to_run, 8);
+  assert_int_equal(plan.change.added, 8);
+  assert_true(plan.transitions == 8 * 1280);
+  assert_true(plan.transitions_left == 8 * 1280);
+  assert_true(isnan(plan.seconds_left));
+  sweep_plan_free(&plan);
+  close_fixture(&f);
+}
+
+static void test_done_and_partly_done(void **state) {
+  (void)state;
+  Fixture f;
+  SweepPlan plan;
+  open_fixture(&f);
+  leave_run(&f, 0, STORE_FINISHED, 1280, 0);
+  leave_run(&f, 1, STORE_STOPPED, 384, 0);
+  leave_run(&f, 2, STORE_FAILED, 0, 0);
+  leave_run(&f, 3, STORE_DIVERGED, 640, 0);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_int_equal(plan.count[STORE_FINISHED], 1);
+  assert_int_equal(plan.count[STORE_PENDING], 4);
+  assert_int_equal(plan.to_run, 6); /* neither the finished nor the diverged one */
+  assert_int_equal(plan.partly, 1);
+  assert_true(plan.transitions_left == 6 * 1280 - 384);
+  sweep_plan_free(&plan);
+  close_fixture(&f);
+}
+
+/* Width 32 was measured at 100, 200, 400 steps/s, width 64 never: it takes the nearest. */
+static void test_estimate(void **state) {
+  (void)state;
+  Fixture f;
+  SweepPlan plan;
+  SweepSpeeds *speeds;
+  CoreConfig config;
+  open_fixture(&f);
+  leave_run(&f, 0, STORE_FINISHED, 1280, 100);
+  leave_run(&f, 2, STORE_FINISHED, 1280, 400);
+  leave_run(&f, 4, STORE_FINISHED, 1280, 200);
+  import(&f);
+  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  sweep_grid_config(&f.grid, 6, &config);
+  SweepSpeed speed = sweep_speeds_find(speeds, &config);
+  assert_true(speed.steps_per_second == 200);
+  assert_true(speed.exact);
+  assert_int_equal(speed.runs, 3);
+  sweep_grid_config(&f.grid, 7, &config);
+  assert_false(sweep_speeds_find(speeds, &config).exact);
+  sweep_speeds_destroy(&speeds);
+  assert_null(speeds);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_int_equal(plan.to_run, 5);
+  assert_false(plan.speed_exact);
+  assert_true(fabs(plan.seconds_left - 5 * 1280 / 200.0) < 1e-9);
+  sweep_plan_free(&plan);
+  close_fixture(&f);
+}
+
+/* Of two measured networks the one of nearly the same size counts, not the first or the fastest. */
+static void test_nearest_network(void **state) {
+  (void)state;
+  Fixture f;
+  SweepSpeeds *speeds;
+  open_fixture(&f);
+  leave_run(&f, 0, STORE_FINISHED, 1280, 900);
+  leave_run(&f, 1, STORE_FINISHED, 1280, 300);
+  import(&f);
+  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  CoreConfig config = f.spec.base;
+  config.net.width = 128;
+  assert_true(sweep_speeds_find(speeds, &config).steps_per_second == 300);
+  config.net.width = 16;
+  assert_true(sweep_speeds_find(speeds, &config).steps_per_second == 900);
+  sweep_speeds_destroy(&speeds);
+  close_fixture(&f);
+}
+
+static void test_foreign_database(void **state) {
+  (void)state;
+  Fixture f;
+  SweepPlan plan;
+  char path[CORE_PATH_MAX];
+  static const char foreign[] = "this is no database, though it bears the name of one; it is long enough to be "
+                                "looked at";
+  open_fixture(&f);
+  assert_int_equal(store_path_database(root, path), CORE_OK);
+  assert_int_equal(core_files_write_atomic(path, foreign, sizeof foreign), CORE_OK);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_non_null(strstr(plan.speed_problem, "results.db"));
+  assert_true(isnan(plan.seconds_left));
+  sweep_plan_free(&plan);
+  close_fixture(&f);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
+    TEST(test_foreign_database),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/* analysis/axis, palette, plot and render: ticks that can be read, files that carry their source, and above all that no
+ * label, whatever a user puts in it, is more than a label to gnuplot. Pictures are skipped where gnuplot is absent. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/axis.h"
+#include "analysis/render.h"
+#include "core/error.h"
+#include "core/files.h"
+
+static const char hostile[] = "it's `touch pwned` $(touch pwned) @pwned \" ); system(\"touch pwned\") \\\n{/:Bold EOD\n# <b>&amp; ρ";
+
+static bool have_gnuplot(void) {
+  const char *path = getenv("PATH");
+  char *folders = core_text_duplicate(path ? path : "");
+  bool found = false;
+  for (char *save = NULL, *folder = strtok_r(folders, ":", &save); folder; folder = strtok_r(NULL, ":", &save)) {
+    char program[CORE_PATH_MAX];
+    found |= core_files_path(program, "%s/gnuplot", folder) == CORE_OK && access(program, X_OK) == 0;
+  }
+  free(folders);
+  return found;
+}
+
+static int make_folder(void **state) {
+  char *folder = calloc(1, CORE_PATH_MAX);
+  const char *temporary = getenv("TMPDIR");
+  core_files_path(folder, "%s/test-plot-XXXXXX", temporary ? temporary : "/tmp");
+  *state = folder;
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  core_files_remove_tree(*state);
+  free(*state);
+  return 0;
+}
+
+/* ---- axes ------------------------------------------------------------------------------------------------------- */
+
+/* How many ticks have a label, and that all lie inside the range. */
+static int labelled_ticks(double low, double high, bool log, char *text, size_t size) {
+  AnalysisAxis axis = {.title = "", .log = log};
+  CoreText list = {0};
+  analysis_axis_include(&axis, low);
+  analysis_axis_include(&axis, high);
+  analysis_axis_include(&axis, NAN);
+  analysis_axis_include(&axis, INFINITY);
+  analysis_axis_finish(&axis);
+  assert_true(axis.low < axis.high && isfinite(axis.low) && isfinite(axis.high) && (!log || axis.low > 0));
+  analysis_axis_ticks(&axis, 5, true, &list);
+  int count = 0;
+  for (const char *at = core_text_string(&list); (at = strchr(at, '\'')); at = strchr(at + 1, '\'') + 1) {
+    double place = strtod(strchr(at + 1, '\'') + 1, NULL), slack = 1e-9 * fmax(fabs(axis.low), fabs(axis.high));
+    assert_true(place >= axis.low - slack && place <= axis.high + slack);
+    count += at[1] != '\'';
+  }
+  snprintf(text, size, "%s", core_text_string(&list));
+  core_text_free(&list);
+  return count;
+}
+
+static void test_ticks(void **state) {
+  (void)state;
+  char text[2048];
+  static const struct { double low, high; bool log; } ranges[] = {
+    {0, 1, false}, {0, 0.0371, false}, {-3, 7e9, false}, {5, 5, false}, {0, 0, false}, {-2, -1, false}, {1e-8, 3e-8, false},
+    {0.98, 0.99, false}, {3e4, 7e4, true}, {2.1e4, 2.4e4, true}, {1, 1e12, true}, {5e5, 5e5, true}, {1e-12, 1, true}};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    int count = labelled_ticks(ranges[i].low, ranges[i].high, ranges[i].log, text, sizeof text);
+    if (count < 2 || count > 13) fail_msg("%g to %g has %d labels: %s", ranges[i].low, ranges[i].high, count, text);
+  }
+  labelled_ticks(0, 2e6, false, text, sizeof text);
+  assert_non_null(strstr(text, "'0.5M' 500000"));
+  labelled_ticks(3e4, 7e4, true, text, sizeof text);
+  assert_non_null(strstr(text, "'40k' 40000")); /* inside a decade: equal steps */
+  labelled_ticks(2e4, 1e5, true, text, sizeof text);
+  assert_non_null(strstr(text, "'5·10^{4}' 50000 0"));
+  labelled_ticks(100, 1e4, true, text, sizeof text);
+  assert_non_null(strstr(text, "'10^{3}' 1000 0"));
+  assert_non_null(strstr(text, "'' 3000 1")); /* minor ticks between decades */
+}
+
+static void test_axis_without_data(void **state) {
+  (void)state;
+  AnalysisAxis linear = {.title = ""}, logarithmic = {.title = "", .log = true};
+  analysis_axis_include(&logarithmic, 0);
+  analysis_axis_include(&logarithmic, -1);
+  analysis_axis_finish(&linear);
+  analysis_axis_finish(&logarithmic);
+  assert_true(linear.low == 0 && linear.high >= 1 && logarithmic.low > 0 && logarithmic.high > logarithmic.low);
+}
+
+static void test_styles(void **state) {
+  (void)state;
+  const AnalysisStyle *style = NULL;
+  assert_int_equal(analysis_style_find(NULL, &style), CORE_OK);
+  assert_string_equal(style->name, "paper");
+  assert_int_equal(analysis_style_find("dark", &style), CORE_OK);
+  assert_int_equal(analysis_style_find("slide", &style), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "slides"));
+  assert_int_equal(analysis_style_find("'`x`", &style), CORE_USAGE);
+}
+
+static void test_csv_fields(void **state) {
+  (void)state;
+  CoreText csv = {0};
+  analysis_csv_field(&csv, "plain 1.5");
+  core_text_append(&csv, "|");
+  analysis_csv_field(&csv, "a,b\"c\nd");
+  assert_string_equal(core_text_string(&csv), "plain 1.5|\"a,b\"\"c\nd\"");
+  core_text_free(&csv);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+static AnalysisPlot *hostile_plot(void) {
+  const AnalysisStyle *style = NULL;
+  const AnalysisMark mark = {0x0072b2, ANALYSIS_CIRCLE};
+  const double x[] = {10, 20, 300}, y[] = {0.1, NAN, 0.3}, low[] = {0, NAN, 0.2}, high[] = {0.2, NAN, 0.4};
+  analysis_style_find(NULL, &style);
+  AnalysisPlot *plot = analysis_plot_create(style, hostile, true, hostile, false);
+  for (int p = 0; p < 2; p++) {
+    size_t panel = analysis_plot_panel(plot, hostile, hostile);
+    analysis_plot_point(plot, panel, 100, 0.5, mark, false);
+    analysis_plot_point(plot, panel, 200, 0.6, mark, true);
+    analysis_plot_point(plot, panel, NAN, 0.6, mark, true);
+    analysis_plot_curve(plot, panel, 3, x, y, low, high, mark, ANALYSIS_SOLID);
+    analysis_plot_level(plot, panel, 0.05, hostile);
+  }
+  analysis_plot_legend_head(plot, hostile);
+  analysis_plot_legend_entry(plot, hostile, mark, false, true);
+  analysis_plot_caption(plot, hostile);
+  analysis_plot_caption(plot, "averyveryverylongwordwithoutanyspaceßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
+                              "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß");
+  return plot;
+}
+
+static char *read_output(const char *folder, const char *file, size_t *size) {
+  char path[CORE_PATH_MAX];
+  char *bytes = NULL;
+  core_files_path(path, "%s/%s", folder, file);
+  if (core_files_read(path, 0, &bytes, size) != CORE_OK) fail_msg("%s", core_error_message());
+  return bytes;
+}
+
+static void test_hostile_labels(void **state) {
+  if (!have_gnuplot()) skip();
+  const char *folder = *state;
+  char output[CORE_PATH_MAX], **names = NULL;
+  size_t count = 0, size = 0;
+  core_files_path(output, "%s/it's `a` \"folder\"", folder);
+  AnalysisPlot *plot = hostile_plot();
+  if (analysis_render(plot, output, "hostile", hostile, "a,b\n1,2\n") != CORE_OK) fail_msg("%s", core_error_message());
+  analysis_plot_destroy(&plot);
+  assert_int_equal(core_files_list(output, &names, &count), CORE_OK);
+  static const char *const expected[] = {"hostile.csv", "hostile.gp", "hostile.png", "hostile.svg"};
+  assert_int_equal(count, 4); /* no "pwned", and nothing temporary is left */
+  for (size_t i = 0; i < count; i++) {
+    assert_string_equal(names[i], expected[i]);
+    free(names[i]);
+  }
+  free(names);
+  assert_false(core_files_exists("pwned"));
+  char *svg = read_output(output, "hostile.svg", &size);
+  assert_non_null(strstr(svg, "<desc>it's `touch pwned`"));
+  assert_non_null(strstr(svg, "&lt;b&gt;&amp;amp; ρ"));
+  assert_null(strstr(svg, "<b>"));
+  assert_non_null(strstr(svg, "it's ´touch pwned´ $(touch pwned) (at)pwned")); /* the label itself, as text */
+  free(svg);
+  char *csv = read_output(output, "hostile.csv", &size);
+  assert_non_null(strstr(csv, "# # <b>&amp; ρ\na,b\n1,2\n")); /* each line of the source is a comment */
+  free(csv);
+}
+
+static uint32_t big_endian(const unsigned char *bytes) {
+  return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* CRC-32 by polynomial division; libpng's chunks in the same file prove this one right. */
+static uint32_t crc32_of(const unsigned char *bytes, size_t count) {
+  uint32_t crc = 0xffffffffu;
+  for (size_t i = 0; i < 8 * count; i++) {
+    uint32_t bit = (crc ^ (bytes[i / 8] >> i % 8)) & 1;
+    crc = (crc >> 1) ^ (bit ? 0xedb88320u : 0);
+  }
+  return ~crc;
+}
+
+static void test_png_is_sound(void **state) {
+  if (!have_gnuplot()) skip();
+  const char *folder = *state;
+  size_t size = 0, at = 8;
+  bool described = false;
+  AnalysisPlot *plot = hostile_plot();
+  if (analysis_render(plot, folder, "sound", "query: SELECT 1", "x\n") != CORE_OK) fail_msg("%s", core_error_message());
+  analysis_plot_destroy(&plot);
+  unsigned char *png = (unsigned char *)read_output(folder, "sound.png", &size);
+  while (at + 12 <= size) {
+    size_t length = big_endian(png + at);
+    assert_true(at + 12 + length <= size);
+    assert_int_equal(big_endian(png + at + 8 + length), crc32_of(png + at + 4, length + 4));
+    bool text = memcmp(png + at + 4, "iTXtDescription", 16) == 0;
+    described |= text && length == 11 + 5 + 15 && memcmp(png + at + 8 + 16, "query: SELECT 1", 15) == 0;
+    at += 12 + length;
+  }
+  assert_int_equal(at, size);
+  assert_true(described);
+  free(png);
+}
+
+static void test_no_gnuplot(void **state) {
+  const char *folder = *state;
+  char *path = core_text_duplicate(getenv("PATH") ? getenv("PATH") : ""), output[CORE_PATH_MAX], file[CORE_PATH_MAX];
+  core_files_path(output, "%s/without", folder);
+  setenv("PATH", "/nonexistent", 1);
+  AnalysisPlot *plot = hostile_plot();
+  int code = analysis_render(plot, output, "plain", "source", "x\n");
+  analysis_plot_destroy(&plot);
+  setenv("PATH", path, 1);
+  free(path);
+  assert_int_equal(code, CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "gnuplot"));
+  core_files_path(file, "%s/plain.csv", output);
+  assert_true(core_files_exists(file)); /* the numbers are there all the same */
+  core_files_path(file, "%s/plain.gp", output);
+  assert_true(core_files_exists(file));
+}
+
+static void test_unwritable_folder(void **state) {
+  const char *folder = *state;
+  char output[CORE_PATH_MAX];
+  core_files_path(output, "%s/file", folder);
+  core_files_write_atomic(output, "x", 1);
+  AnalysisPlot *plot = hostile_plot();
+  assert_int_equal(analysis_render(plot, output, "plain", "source", "x\n"), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), output));
+  analysis_plot_destroy(&plot);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_ticks),          cmocka_unit_test(test_axis_without_data), cmocka_unit_test(test_styles),
+    cmocka_unit_test(test_csv_fields),     cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
+    cmocka_unit_test(test_no_gnuplot),     cmocka_unit_test(test_unwritable_folder),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

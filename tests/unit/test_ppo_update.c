@@ -1,0 +1,257 @@
+/* PPO and PPO-EWMA as a whole on the real simulator: that they learn, that they repeat and resume bit for bit, what the
+ * settings do, and what is said when numbers stop being numbers. The arithmetic is tests/golden/golden_ppo.c's. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "trainer/training.h"
+
+static void set(CoreConfig *config, const char *pair) {
+  if (core_config_set_pair(config, pair) != CORE_OK) fail_msg("%s", core_error_message());
+}
+
+static CoreConfig small_config(void) {
+  static const char *const pairs[] = {
+    "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
+    "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.episodes=8", "eval.count=0",
+    "train.total_steps=1024", "train.threads=1", "metrics.states=100"};
+  CoreConfig config = core_config_default();
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+  return config;
+}
+
+static Training *make(const CoreConfig *config) {
+  Training *training = NULL;
+  if (training_plan(config, &training) != CORE_OK || training_allocate(training) != CORE_OK)
+    fail_msg("%s", core_error_message());
+  training_start(training);
+  return training;
+}
+
+static StoreIteration iterate(Training *training, int iterations) {
+  StoreIteration row = store_iteration_unmeasured(0);
+  for (int i = 0; i < iterations; i++)
+    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
+  return row;
+}
+
+static void assert_same_weights(const Training *a, const Training *b) {
+  assert_memory_equal(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float));
+  assert_memory_equal(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float));
+}
+
+/* Eight easy levels: a small budget must lift the solve rate far beyond chance (of start and measurement). */
+static void test_learns(void **state) {
+  CoreConfig config = small_config();
+  static const char *const pairs[] = {"env.num=64", "ppo.num_steps=32", "ppo.epochs=4", "net.width=64",
+                                      "ppo.learning_rate=1e-3", "eval.count=1", "eval.episodes=128",
+                                      "train.total_steps=32000"};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+  const char *const algorithms[] = {"algo.name=ppo", "algo.name=ppo_ewma"};
+  for (int i = 0; i < 2; i++) {
+    StoreEvaluation before, after;
+    set(&config, algorithms[i]);
+    Training *training = make(&config);
+    training_evaluate(training, &before);
+    StoreIteration row = iterate(training, (int)training->plan.iterations);
+    assert_true(training_finished(training) && training_evaluation_due(training));
+    training_evaluate(training, &after);
+    assert_true(after.solve_rate > 0.75);
+    assert_true(after.solve_rate - before.solve_rate > 5 * hypot(before.solve_rate_se, after.solve_rate_se));
+    assert_true(after.episode_return > before.episode_return);
+    assert_true(row.entropy < 4 * log(3) + 2 * log(2)); /* below the uniform policy's */
+    training_destroy(&training);
+  }
+}
+
+static void test_repeats_and_depends_on_the_seed(void **state) {
+  CoreConfig config = small_config();
+  Training *a = make(&config), *b = make(&config);
+  set(&config, "train.seed=1");
+  Training *other = make(&config);
+  iterate(a, 3);
+  iterate(b, 3);
+  iterate(other, 3);
+  assert_same_weights(a, b);
+  assert_memory_not_equal(a->agent.actor.theta, other->agent.actor.theta, a->agent.actor.n * sizeof(float));
+  training_destroy(&a);
+  training_destroy(&b);
+  training_destroy(&other);
+}
+
+static void test_evaluation_leaves_training_alone(void **state) {
+  CoreConfig config = small_config();
+  Training *plain = make(&config);
+  set(&config, "eval.count=4");
+  Training *evaluated = make(&config);
+  StoreEvaluation row;
+  int evaluations = 0;
+  iterate(plain, 4);
+  for (int i = 0; i <= 4; i++) {
+    if (training_evaluation_due(evaluated)) {
+      training_evaluate(evaluated, &row);
+      evaluations++;
+    }
+    if (i < 4) iterate(evaluated, 1);
+  }
+  assert_int_equal(evaluations, 5); /* before training and after each of the four iterations */
+  assert_same_weights(plain, evaluated);
+  training_destroy(&plain);
+  training_destroy(&evaluated);
+}
+
+/* Four iterations at once, and two + checkpoint + fresh memory + two, with everything that carries state. */
+static void test_resumes_bit_for_bit(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "algo.name=ppo_ewma");
+  set(&config, "ppo.ewma_rule=bias_corrected");
+  set(&config, "ppo.lr_schedule=linear");
+  char folder[CORE_PATH_MAX];
+  const char *tmp = getenv("TMPDIR");
+  assert_int_equal(core_files_path(folder, "%s/resume.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
+  assert_non_null(mkdtemp(folder));
+  Training *whole = make(&config), *first = make(&config), *second = make(&config);
+  Checkpoint writer, reader;
+  int64_t iteration;
+  StoreIteration expected = iterate(whole, 4);
+
+  iterate(first, 2);
+  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &writer), CORE_OK);
+  training_add_sections(first, &writer);
+  training_before_save(first);
+  assert_int_equal(checkpoint_write(&writer, 2), CORE_OK);
+
+  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &reader), CORE_OK);
+  training_add_sections(second, &reader);
+  assert_int_equal(checkpoint_read_newest(&reader, &iteration), CORE_OK);
+  assert_int_equal(iteration, 2);
+  assert_int_equal(training_after_load(second), CORE_OK);
+  StoreIteration row = iterate(second, 2);
+
+  assert_same_weights(whole, second);
+  assert_memory_equal(whole->ppo.proximal.theta, second->ppo.proximal.theta, whole->agent.actor.n * sizeof(float));
+  assert_true(whole->ppo.proximal.weight == second->ppo.proximal.weight);
+  assert_true(row.kl == expected.kl && row.transitions == expected.transitions);
+  assert_true(row.policy_loss == expected.policy_loss && row.value_loss == expected.value_loss);
+  core_files_remove_tree(folder);
+  training_destroy(&whole);
+  training_destroy(&first);
+  training_destroy(&second);
+}
+
+/* COM 0: the proximal policy is the policy itself, so nothing is ever clipped; a huge COM leaves it where it began. */
+static void test_centre_of_mass(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "algo.name=ppo_ewma");
+  set(&config, "ppo.epsilon=1e-4");
+  set(&config, "ppo.com=0");
+  Training *none = make(&config);
+  set(&config, "ppo.com=1e9");
+  Training *huge = make(&config);
+  float *initial = malloc(huge->agent.actor.n * sizeof(float));
+  memcpy(initial, huge->agent.actor.theta, huge->agent.actor.n * sizeof(float));
+  StoreIteration none_row = iterate(none, 2), huge_row = iterate(huge, 2);
+  assert_memory_equal(none->ppo.proximal.theta, none->agent.actor.theta, none->agent.actor.n * sizeof(float));
+  assert_true(none_row.clip_fraction == 0);
+  assert_true(huge_row.clip_fraction > 0.5);
+  for (size_t i = 0; i < huge->agent.actor.n; i++)
+    assert_float_equal(huge->ppo.proximal.theta[i], initial[i], 1e-6);
+  free(initial);
+  training_destroy(&none);
+  training_destroy(&huge);
+}
+
+static void test_settings_reach_the_update(void **state) {
+  CoreConfig config = small_config();
+  Training *base = make(&config);
+  StoreIteration base_row = iterate(base, 1);
+  static const char *const changes[] = {
+    "ppo.epsilon=1e-4", "ppo.gamma=0.5", "ppo.gae_lambda=0", "ppo.entropy_coef=1", "ppo.max_grad_norm=0.01",
+    "ppo.normalize_advantage=minibatch", "ppo.normalize_advantage=none", "ppo.minibatch_by=environments",
+    "ppo.adam_beta1=0.5", "ppo.adam_epsilon=0.1", "ppo.learning_rate=1e-2"};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    CoreConfig changed = config;
+    set(&changed, changes[i]);
+    Training *training = make(&changed);
+    iterate(training, 1);
+    assert_memory_not_equal(base->agent.actor.theta, training->agent.actor.theta, base->agent.actor.n * sizeof(float));
+    training_destroy(&training);
+  }
+  assert_true(base_row.grad_norm_actor > 0 && base_row.grad_norm_actor <= base_row.grad_norm_actor_max);
+  assert_true(base_row.kl > 0 && base_row.ddr > 0);
+  assert_float_equal(base_row.ddr, 256 / base_row.kl, 1e-6 * base_row.ddr);
+  training_destroy(&base);
+}
+
+static void test_learning_rate(void **state) {
+  CoreConfig config = small_config(); /* 1024 transitions of 256 an iteration: 4 iterations */
+  set(&config, "ppo.learning_rate=0.4");
+  assert_float_equal(ppo_learning_rate(&config, 3), 0.4, 0);
+  set(&config, "ppo.lr_schedule=linear");
+  for (int i = 1; i <= 4; i++) assert_float_equal(ppo_learning_rate(&config, i), 0.4 * (5 - i) / 4, 1e-12);
+}
+
+static void expect_divergence(Training *training, const char *words) {
+  StoreIteration row;
+  assert_int_equal(training_iterate(training, &row), CORE_FAIL);
+  if (strstr(core_error_message(), words) == NULL) fail_msg("\"%s\" is not in: %s", words, core_error_message());
+  assert_non_null(strstr(core_error_message(), "iteration 1"));
+}
+
+static void test_not_a_number_is_named(void **state) {
+  CoreConfig config = small_config();
+  Training *training = make(&config);
+  training->agent.critic.theta[network_bias(&training->agent.critic.shape, 2)] = NAN;
+  expect_divergence(training, "critic.value");
+  training_destroy(&training);
+
+  training = make(&config);
+  training->agent.actor.theta[network_bias(&training->agent.actor.shape, 2) + 4] = INFINITY;
+  expect_divergence(training, "actor.logits[state,logit][0,4]");
+  training_destroy(&training);
+
+  /* Step size and relu layers that grow without bound within the first iteration. */
+  set(&config, "ppo.learning_rate=10");
+  set(&config, "net.activation=relu");
+  set(&config, "net.depth=16");
+  set(&config, "net.width=64");
+  training = make(&config);
+  expect_divergence(training, "is ");
+  assert_non_null(strstr(core_error_message(), "epoch"));
+  training_destroy(&training);
+}
+
+static void test_impossible_settings(void **state) {
+  CoreConfig config = small_config();
+  Training *training = NULL;
+  set(&config, "train.device=cuda");
+  assert_int_equal(training_plan(&config, &training), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "CUDA"));
+  assert_null(training);
+
+  config = small_config();
+  set(&config, "ppo.num_minibatches=7");
+  assert_int_equal(training_plan(&config, &training), CORE_USAGE);
+
+  config = small_config(); /* more than any machine has, known without allocating it */
+  set(&config, "env.num=4194304");
+  set(&config, "ppo.num_steps=512");
+  assert_int_equal(training_plan(&config, &training), CORE_OK);
+  assert_int_equal(training_check_memory(training), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "env.num"));
+  training_destroy(&training);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
+    cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_resumes_bit_for_bit),
+    cmocka_unit_test(test_centre_of_mass), cmocka_unit_test(test_settings_reach_the_update),
+    cmocka_unit_test(test_learning_rate), cmocka_unit_test(test_not_a_number_is_named),
+    cmocka_unit_test(test_impossible_settings),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* analysis/select and group on databases made by the store from run folders and run logs, as in use: what is imported,
+ * which runs are chosen, how configurations are named and sorted, and what a user is told when something is not there. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/curve.h"
+#include "analysis/group.h"
+#include "analysis/select.h"
+#include "analysis_workspace.h"
+
+enum { SEEDS = 2, ITERATIONS = 12 };
+
+typedef struct Fixture { char root[CORE_PATH_MAX], path[CORE_PATH_MAX]; } Fixture;
+
+static int make_workspace(void **state) {
+  Fixture *fixture = calloc(1, sizeof *fixture);
+  const char *temporary = getenv("TMPDIR");
+  core_files_path(fixture->root, "%s/test-select-XXXXXX", temporary ? temporary : "/tmp");
+  if (!mkdtemp(fixture->root)) return -1;
+  core_files_path(fixture->path, "%s/results.db", fixture->root);
+  Workspace workspace = {fixture->root, ITERATIONS, 4, SEEDS};
+  *state = fixture;
+  int code = workspace_register(&workspace);
+  if (code == CORE_OK) code = workspace_write(&workspace);
+  if (code != CORE_OK) print_message("%s\n", core_error_message());
+  return code;
+}
+
+static int remove_workspace(void **state) {
+  Fixture *fixture = *state;
+  core_files_remove_tree(fixture->root);
+  free(fixture);
+  return 0;
+}
+
+#define ASSERT_OK(expression) \
+  do { \
+    if ((expression) != CORE_OK) fail_msg("%s", core_error_message()); \
+  } while (0)
+
+static void assert_says(const char *part) {
+  if (!strstr(core_error_message(), part)) fail_msg("the message \"%s\" does not say \"%s\"", core_error_message(), part);
+}
+
+static StoreDatabase *open_database(void **state) {
+  StoreDatabase *database = NULL;
+  ASSERT_OK(analysis_database_open(((Fixture *)*state)->path, &database));
+  return database;
+}
+
+static int select_where(StoreDatabase *database, const char *sweep, const char *const *where, size_t count, AnalysisSelection *selection) {
+  return analysis_select_runs(database, sweep, where, count, selection);
+}
+
+static void test_all_runs_in_order(void **state) {
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  assert_int_equal(selection.count, 12 * SEEDS);
+  assert_string_equal(selection.filter, "all runs");
+  size_t diverged = 0;
+  for (size_t r = 0; r < selection.count; r++) {
+    char id[CORE_RUN_ID];
+    core_config_id(&selection.runs[r].config, id); /* the configuration came back whole: it has the same id */
+    assert_string_equal(id, selection.runs[r].id);
+    assert_string_equal(selection.runs[r].commit, "abc1234");
+    diverged += selection.runs[r].status == STORE_DIVERGED;
+    assert_int_equal(selection.runs[r].config.train.seed, r / 12); /* by seed, then by id */
+    assert_true(r % 12 == 0 || strcmp(selection.runs[r - 1].id, id) < 0);
+  }
+  assert_int_equal(diverged, 1);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+}
+
+static void test_where(void **state) {
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  const char *either[] = {"ppo.com=8", "com=3.2e1"};
+  ASSERT_OK(select_where(database, "two_grids", either, 2, &selection));
+  assert_int_equal(selection.count, 2 * SEEDS);
+  assert_string_equal(selection.filter, "sweep two_grids; ppo.com=8 or 32");
+  analysis_selection_free(&selection);
+  const char *both[] = {"algo.name=ppo", "seed=1", "eps=0.1"}; /* keys may be short, as in labels */
+  ASSERT_OK(select_where(database, NULL, both, 3, &selection));
+  assert_int_equal(selection.count, 1);
+  analysis_selection_free(&selection);
+  const char *unused[] = {"ppo.com=64"}; /* the default, which PPO's runs carry and do not use */
+  assert_int_equal(select_where(database, NULL, unused, 1, &selection), CORE_FAIL);
+  assert_says("2048");
+  store_database_close(&database);
+}
+
+static void test_where_refusals(void **state) {
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  const char *where[1] = {"ppo.epsilom=0.2"};
+  assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_USAGE);
+  assert_says("ppo.epsilon");
+  where[0] = "ppo.epsilon=big";
+  assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_USAGE);
+  assert_says("ppo.epsilon");
+  where[0] = "ppo.epsilon";
+  assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_USAGE);
+  assert_says("key=value");
+  where[0] = "ppo.epsilon=0.3";
+  assert_int_equal(select_where(database, NULL, where, 1, &selection), CORE_FAIL);
+  assert_says("0.025"); /* the values there are */
+  assert_int_equal(select_where(database, "two_grid", NULL, 0, &selection), CORE_USAGE);
+  assert_says("two_grids");
+  assert_int_equal(select_where(database, "'; DROP TABLE run; --", NULL, 0, &selection), CORE_USAGE);
+  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  assert_int_equal(selection.count, 12 * SEEDS);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+}
+
+static void test_groups(void **state) {
+  static const char *const expected[] = {"eps 0.025", "eps 0.05", "eps 0.1", "eps 0.2", "eps 0.4", "eps 0.8",
+                                         "com 2", "com 8", "com 32", "com 128", "com 512", "com 2048"};
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  AnalysisGrouping grouping;
+  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_int_equal(grouping.count, 12);
+  assert_int_equal(grouping.family_count, 2);
+  assert_string_equal(grouping.families[0].name, "PPO");
+  assert_string_equal(grouping.families[1].name, "PPO-EWMA");
+  for (size_t g = 0; g < 12; g++) { /* numbers sort as numbers: 32 before 128 */
+    assert_string_equal(grouping.groups[g].label, expected[g]);
+    assert_int_equal(grouping.groups[g].run_count, SEEDS);
+    assert_int_equal(grouping.groups[g].family, g / 6);
+  }
+  for (size_t r = 0; r < selection.count; r++) {
+    assert_string_equal(selection.runs[r].config.algo.name, grouping.groups[grouping.group_of[r]].config->algo.name);
+    assert_true(selection.runs[r].config.ppo.com == grouping.groups[grouping.group_of[r]].config->ppo.com);
+  }
+  analysis_grouping_free(&grouping);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+}
+
+static void test_asked_groups(void **state) {
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  AnalysisGrouping grouping;
+  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  ASSERT_OK(analysis_group_runs(&selection, "seed", &grouping));
+  assert_int_equal(grouping.count, SEEDS);
+  assert_int_equal(grouping.family_count, 1);
+  assert_string_equal(grouping.groups[1].label, "seed 1");
+  analysis_grouping_free(&grouping);
+  ASSERT_OK(analysis_group_runs(&selection, "ppo.com", &grouping)); /* PPO has no COM: one group of its own, first */
+  assert_int_equal(grouping.count, 7);
+  assert_string_equal(grouping.groups[0].label, "PPO");
+  assert_string_equal(grouping.groups[6].label, "com 2048");
+  analysis_grouping_free(&grouping);
+  assert_int_equal(analysis_group_runs(&selection, "ppo.con", &grouping), CORE_USAGE);
+  assert_says("ppo.com");
+  assert_int_equal(analysis_group_runs(&selection, ",", &grouping), CORE_USAGE);
+  assert_int_equal(analysis_group_runs(&selection, "", &grouping), CORE_USAGE);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+}
+
+/* Two runs of two algorithms that differ in the same key need the algorithm in their labels. */
+static void test_labels_are_unique(void **state) {
+  (void)state;
+  AnalysisRun runs[4];
+  memset(runs, 0, sizeof runs);
+  for (int r = 0; r < 4; r++) {
+    runs[r].config = core_config_default();
+    snprintf(runs[r].config.algo.name, sizeof runs[r].config.algo.name, "%s", r < 2 ? "ppo" : "ppo_ewma");
+    runs[r].config.ppo.epochs = r % 2 ? 16 : 2;
+  }
+  AnalysisSelection selection = {.runs = runs, .count = 4};
+  AnalysisGrouping grouping;
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_int_equal(grouping.count, 4);
+  assert_string_equal(grouping.groups[0].label, "PPO, epochs 2");
+  assert_string_equal(grouping.groups[3].label, "PPO-EWMA, epochs 16");
+  analysis_grouping_free(&grouping);
+  selection.count = 1;
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_int_equal(grouping.count, 1);
+  assert_string_equal(grouping.groups[0].label, "PPO");
+  analysis_grouping_free(&grouping);
+}
+
+static void test_refused_files(void **state) {
+  Fixture *fixture = *state;
+  char path[CORE_PATH_MAX];
+  StoreDatabase *database = NULL;
+  core_files_path(path, "%s/nothing.db", fixture->root);
+  assert_int_equal(analysis_database_open(path, &database), CORE_USAGE);
+  assert_says("no such file");
+  assert_false(core_files_exists(path)); /* and none was made */
+  core_files_path(path, "%s/foreign.db", fixture->root);
+  ASSERT_OK(core_files_write_atomic(path, "this is a letter, not a database, and long enough to be one", 59));
+  assert_true(analysis_database_open(path, &database) != CORE_OK);
+  assert_says("foreign.db");
+  assert_null(database);
+}
+
+static void test_empty_database(void **state) {
+  (void)state;
+  char root[] = "/tmp/test-select-empty-XXXXXX", path[CORE_PATH_MAX];
+  assert_non_null(mkdtemp(root));
+  core_files_path(path, "%s/results.db", root);
+  StoreDatabase *database = NULL;
+  AnalysisSelection selection;
+  ASSERT_OK(store_database_open(path, false, &database));
+  store_database_close(&database);
+  ASSERT_OK(analysis_database_open(path, &database)); /* no runs/ beside it: read only */
+  assert_int_equal(select_where(database, NULL, NULL, 0, &selection), CORE_FAIL);
+  assert_says("no runs");
+  store_database_close(&database);
+  core_files_remove_tree(root);
+}
+
+/* ---- curves: the pure part of `analyze curves` ------------------------------------------------------------------- */
+
+static void test_curve_average(void **state) {
+  (void)state;
+  AnalysisCurve curves[2] = {{0}, {0}};
+  for (int i = 0; i <= 4; i++) analysis_curve_add(&curves[0], i, 10 * i);
+  for (int i = 0; i <= 2; i += 2) analysis_curve_add(&curves[1], i, 20 * i); /* ends early, at half the resolution */
+  analysis_curve_add(&curves[1], 2, 999);                                    /* not after the last: passed over */
+  size_t n = 0, runs[5];
+  double mean[5], low[5], high[5], *grid = analysis_curve_grid(curves, 2, 100, &n);
+  assert_int_equal(n, 5);
+  analysis_curve_average(curves, 2, grid, n, false, mean, low, high, runs);
+  assert_true(mean[1] == 15 && runs[1] == 2); /* (10 + interpolated 20) / 2 */
+  assert_true(fabs(high[1] - (15 + 12.7062047362 * 7.0710678119 / sqrt(2))) < 1e-6); /* t of one degree of freedom */
+  assert_true(mean[3] == 30 && runs[3] == 1 && isnan(low[3])); /* no extrapolation: the shorter one has ended */
+  free(grid);
+  grid = analysis_curve_grid(curves, 2, 3, &n);
+  assert_true(n == 3 && grid[0] == 0 && grid[1] == 2 && grid[2] == 4);
+  free(grid);
+  analysis_curve_free(&curves[0]);
+  analysis_curve_free(&curves[1]);
+}
+
+static void test_curve_geometric(void **state) {
+  (void)state;
+  AnalysisCurve curves[2] = {{0}, {0}};
+  analysis_curve_add(&curves[0], 0, 1);
+  analysis_curve_add(&curves[1], 0, 100);
+  const double grid[] = {0};
+  double mean, low, high;
+  size_t runs;
+  analysis_curve_average(curves, 2, grid, 1, true, &mean, &low, &high, &runs);
+  assert_true(fabs(mean - 10) < 1e-9 && low > 0 && fabs(low * high - 100) < 1e-6);
+  analysis_curve_free(&curves[0]);
+  analysis_curve_free(&curves[1]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
+    cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
+    cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_are_unique),
+    cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
+    cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
+  };
+  return cmocka_run_group_tests(tests, make_workspace, remove_workspace);
+}
