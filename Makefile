@@ -18,16 +18,18 @@ ARCH := $(shell uname -m)
 BASELINE := $(if $(filter x86_64,$(ARCH)),-march=x86-64-v2)
 HAS_DNNL := $(shell printf '\#include <oneapi/dnnl/dnnl.h>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1 || echo 0)
 HAS_OPENBLAS := $(shell $(PKG) --exists openblas && echo 1 || echo 0)
+HAS_GD := $(shell $(PKG) --exists gdlib && echo 1 || echo 0)
 NVCC := $(shell command -v nvcc 2>/dev/null)
 OPTIMISE ?= -O3
 SANITIZE ?=
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
-  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) $(SANITIZE) \
+  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) $(SANITIZE) \
   $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null) $(CFLAGS)
 LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null) -lm -lpthread
-LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas))
+LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas)) \
+  $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib))
 
 # ---- sources ---------------------------------------------------------------------------------------------------
 FOLDERS := core sim store trainer sweep analysis
@@ -67,6 +69,8 @@ $(PROGRAMS):
 $(BUILD)/obj/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
 
 # The version is compiled into one file, rebuilt when the commit changes.
 $(BUILD)/obj/core/version.o: CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"'
@@ -119,6 +123,7 @@ info:            ## what was found on this machine
 	@echo "jansson    $(shell $(PKG) --modversion jansson 2>/dev/null || echo no)"
 	@echo "libsodium  $(shell $(PKG) --modversion libsodium 2>/dev/null || echo no)"
 	@echo "gnuplot    $$(gnuplot --version 2>/dev/null || echo no)"
+	@echo "libgd      $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --modversion gdlib),no: trainer show draws .svg only)"
 	@echo "nvcc       $(or $(NVCC),no) (the CUDA backend is not part of this version)"
 	@if [ -x $(BUILD)/bin/trainer ]; then $(BUILD)/bin/trainer info; fi
 clean:           ## remove build/

@@ -15,8 +15,8 @@ void analysis_curve_free(AnalysisCurve *curve);
  * evenly spread over the same range. free() the result. */
 double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, size_t *n);
 
-/* At each grid place: over the curves that reach it, their number, mean and 95 % Student t interval; NaN without any (mean)
- * or with fewer than two (interval). logarithmic: of the logarithms, that is the geometric mean. */
+/* At each grid place: over the curves that reach it, their number, mean and 95 % Student t interval; NaN without any
+ * (mean) or with fewer than two (interval). logarithmic: of the logarithms, that is the geometric mean. */
 void analysis_curve_average(const AnalysisCurve *curves, size_t count, const double *grid, size_t n, bool logarithmic,
                             double *mean, double *low, double *high, size_t *runs);
 

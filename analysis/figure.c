@@ -1,4 +1,4 @@
-/* The table of figures and the steps that all of them share (figure.h). A new figure is a file figure_*.c and a row here. */
+/* The table of figures and the steps that all of them share (figure.h). New: a file figure_*.c and a row here. */
 #include "analysis/figure.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@
 #include "store/query.h"
 
 const AnalysisFigure analysis_figures[] = {
-  {"ddr-vs-solve", "scatter of DDR (transitions per nat of policy change) against solve rate, one dot a seed", analysis_figure_ddr},
+  {"ddr-vs-solve", "scatter of DDR (transitions per nat of policy change) against solve rate, one dot a seed",
+   analysis_figure_ddr},
   {"curves", "any measured quantity against transitions, iterations or time: mean and 95 % interval over seeds",
    analysis_figure_curves},
   {NULL, NULL, NULL},
@@ -24,7 +25,8 @@ typedef struct LevelSets { char names[LEVEL_SETS][64]; size_t runs[LEVEL_SETS], 
 static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   StoreQuery *query = NULL;
   int code = CORE_OK;
-  TRY(store_query_open(context->database, "SELECT DISTINCT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set", &query));
+  TRY(store_query_open(context->database,
+                       "SELECT DISTINCT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set", &query));
   for (size_t r = 0; r < context->selection.count && code == CORE_OK; r++) {
     bool row = false;
     store_query_reset(query);
@@ -48,7 +50,8 @@ static int choose_level_set(AnalysisContext *context) {
   TRY(count_level_sets(context, &sets));
   context->level_sets = sets.count;
   if (sets.count == 0) {
-    return core_error(CORE_FAIL, "none of the %zu runs has an evaluation yet; see `sweep status`", context->selection.count);
+    return core_error(CORE_FAIL, "none of the %zu runs has an evaluation yet; see `sweep status`",
+                      context->selection.count);
   }
   size_t best = 0;
   const char *names[LEVEL_SETS], *asked = context->request->level_set;
@@ -76,17 +79,20 @@ static int open_context(AnalysisContext *context) {
   TRY(analysis_style_find(request->style, &context->style));
   TRY(choose_folder(context));
   TRY(analysis_database_open(context->path, &context->database));
-  int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count, &context->selection);
+  int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
+                                  &context->selection);
   if (code == CORE_OK) code = choose_level_set(context);
   if (code != CORE_OK) return core_error_context(code, "%s", context->path);
   return analysis_group_runs(&context->selection, NULL, &context->configurations);
 }
 
-int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands, size_t operand_count) {
+int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands,
+                          size_t operand_count) {
   memset(context, 0, sizeof *context);
   context->request = request;
   if (operand_count != 1) {
-    return core_error(CORE_USAGE, "expected one database, e.g. results.db%s", operand_count ? "; there are more operands" : "");
+    return core_error(CORE_USAGE, "expected one database, e.g. results.db%s",
+                      operand_count ? "; there are more operands" : "");
   }
   context->path = operands[0];
   int code = open_context(context);
@@ -130,8 +136,10 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
   core_text_appendf(text, "%zu run%s of %zu configuration%s (", selection->count, selection->count == 1 ? "" : "s",
                     configurations, configurations == 1 ? "" : "s");
   if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
-  core_text_appendf(text, "%zu seed%s%s)", most, most == 1 ? "" : "s", configurations > 1 && fewest == most ? " each" : "");
-  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED, STORE_LOST, STORE_FAILED, STORE_DIVERGED};
+  core_text_appendf(text, "%zu seed%s%s)", most, most == 1 ? "" : "s",
+                    configurations > 1 && fewest == most ? " each" : "");
+  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED,
+                                      STORE_LOST,     STORE_FAILED,  STORE_DIVERGED};
   const char *separator = ": ";
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     size_t count = 0;
@@ -154,8 +162,8 @@ static void describe_trainers(const AnalysisSelection *selection, CoreText *text
   if (distinct == 0) core_text_append(text, "unknown");
 }
 
-void analysis_describe_source(const AnalysisContext *context, const char *figure, int argc, char **argv, const char *query,
-                              const char *interval, CoreText *text) {
+void analysis_describe_source(const AnalysisContext *context, const char *figure, int argc, char **argv,
+                              const char *query, const char *interval, CoreText *text) {
   char date[32];
   time_t now = time(NULL);
   struct tm utc;
@@ -164,7 +172,8 @@ void analysis_describe_source(const AnalysisContext *context, const char *figure
   for (int i = 0; i < argc; i++) core_text_appendf(text, " %s", argv[i]);
   core_text_appendf(text, "\nprogram: analyze %s, commit %s\ntrainer: commit ", core_version(), core_commit());
   describe_trainers(&context->selection, text);
-  core_text_appendf(text, "\ndate: %s\nfilter: %s; level set %s\nruns: ", date, context->selection.filter, context->level_set);
+  core_text_appendf(text, "\ndate: %s\nfilter: %s; level set %s\nruns: ", date, context->selection.filter,
+                    context->level_set);
   analysis_describe_runs(context, text);
   core_text_appendf(text, "\nquery: %s\nquery: %s\ninterval: %s\n", context->selection.sql, query, interval);
   /* Names and values of users stand here: one line each, whatever they hold. */

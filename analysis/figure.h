@@ -1,5 +1,5 @@
-/* The figures that `analyze` draws, and what all of them share: their options, the chosen runs, where a result comes from.
- * A figure is one file figure_*.c with one entry here: analyze NAME results.db [OPTIONS]. */
+/* The figures that `analyze` draws, and what all of them share: their options, the chosen runs, where a result comes
+ * from. A figure is one file figure_*.c with one entry here: analyze NAME results.db [OPTIONS]. */
 #ifndef ANALYSIS_FIGURE_H
 #define ANALYSIS_FIGURE_H
 #include <stdbool.h>
@@ -28,14 +28,15 @@ typedef struct AnalysisRequest {
 } AnalysisRequest;
 
 /* The rows of an options table for the common options. */
-#define ANALYSIS_REQUEST_OPTIONS(request)                                                                              \
-  {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME", "only the runs of this sweep (default: all runs)"},          \
-  {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE",                                                      \
-   "only runs with this setting; the same key again means either, another key means both"},                            \
-  {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME",                                                     \
-   "which evaluation levels (default: those that most of the runs have)"},                                             \
-  {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", "where the files go (default: figures/ beside the database)"}, \
-  {"style", 0, CORE_OPTION_TEXT, &(request).style, "STYLE", "paper, slides or dark (default: paper)"},                  \
+#define ANALYSIS_REQUEST_OPTIONS(request) \
+  {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME", "only the runs of this sweep (default: all runs)"}, \
+  {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE", \
+   "only runs with this setting; the same key again means either, another key means both"}, \
+  {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
+   "which evaluation levels (default: those that most of the runs have)"}, \
+  {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
+   "where the files go (default: figures/ beside the database)"}, \
+  {"style", 0, CORE_OPTION_TEXT, &(request).style, "STYLE", "paper, slides or dark (default: paper)"}, \
   {"json", 0, CORE_OPTION_FLAG, &(request).json, NULL, "print the table as JSON"}
 
 /* A request answered: the database open and up to date, the runs chosen and grouped into configurations. */
@@ -52,15 +53,16 @@ typedef struct AnalysisContext {
 } AnalysisContext;
 
 /* CORE_USAGE: not exactly one operand, or a bad option. CORE_FAIL: no runs, or none of them has an evaluation yet. */
-int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands, size_t operand_count);
+int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands,
+                          size_t operand_count);
 void analysis_context_close(AnalysisContext *context);
 
 /* "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged" */
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text);
 /* The lines that each file of a figure carries: figure, command, program, trainer, date, database, filter, runs, query,
  * interval. */
-void analysis_describe_source(const AnalysisContext *context, const char *figure, int argc, char **argv, const char *query,
-                              const char *interval, CoreText *text);
+void analysis_describe_source(const AnalysisContext *context, const char *figure, int argc, char **argv,
+                              const char *query, const char *interval, CoreText *text);
 /* The number of seeds of a configuration ("2", or "1-3" over several). */
 size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
 

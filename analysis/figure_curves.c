@@ -1,5 +1,5 @@
-/* `analyze curves`: any measured column against transitions, iterations or time; one line a configuration (or a value of
- * the asked keys), mean and 95 % interval over its runs; one panel a family of configurations. */
+/* `analyze curves`: any measured column against transitions, iterations or time; one line a configuration (or a value
+ * of the asked keys), mean and 95 % interval over its runs; one panel a family of configurations. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,22 +17,23 @@
 enum { GRID_MAX = 300, BAND_RUNS_MIN = 3 };
 
 static const char name[] = "curves";
-static const char interval_kind[] = "95 % Student t over runs (of the logarithm, about a geometric mean, on a log axis)";
+static const char interval_kind[] =
+    "95 % Student t over runs (of the logarithm, about a geometric mean, on a log axis)";
 
 /* A column of the database and the constant statement that reads it: transitions, iteration, seconds, value. */
 typedef struct Column { const char *name, *unit; bool evaluation; const char *sql; } Column;
 
 static const Column columns[] = {
-#define X(column, unit_text, comment)                                                                                     \
-  {"evaluation." #column, unit_text, true,                                                                                \
-   "SELECT e.transitions, e.iteration, i.wall_seconds, e." #column " FROM evaluation e LEFT JOIN iteration i"             \
-   " ON i.run_id = e.run_id AND i.iteration = e.iteration"                                                               \
+#define X(column, unit_text, comment) \
+  {"evaluation." #column, unit_text, true, \
+   "SELECT e.transitions, e.iteration, i.wall_seconds, e." #column " FROM evaluation e LEFT JOIN iteration i" \
+   " ON i.run_id = e.run_id AND i.iteration = e.iteration" \
    " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
   STORE_EVALUATION_COLUMNS(X)
 #undef X
-#define X(column, unit_text, comment)                                                                                     \
-  {"iteration." #column, unit_text, false,                                                                                \
-   "SELECT transitions, iteration, wall_seconds, " #column " FROM iteration"                                              \
+#define X(column, unit_text, comment) \
+  {"iteration." #column, unit_text, false, \
+   "SELECT transitions, iteration, wall_seconds, " #column " FROM iteration" \
    " WHERE run_id = ?1 AND ?2 IS NOT NULL AND " #column " IS NOT NULL ORDER BY iteration"},
   STORE_ITERATION_COLUMNS(X)
 #undef X
@@ -151,8 +152,8 @@ static void average(Curves *c) {
     line->high = line->low + c->grid_count;
     line->runs = core_memory_allocate(c->grid_count * sizeof *line->runs);
     for (size_t i = c->first[g]; i < c->first[g + 1]; i++) line->run_count += c->curves[i].n > 0;
-    analysis_curve_average(c->curves + c->first[g], c->first[g + 1] - c->first[g], c->grid, c->grid_count, c->logarithmic,
-                           line->mean, line->low, line->high, line->runs);
+    analysis_curve_average(c->curves + c->first[g], c->first[g + 1] - c->first[g], c->grid, c->grid_count,
+                           c->logarithmic, line->mean, line->low, line->high, line->runs);
     for (size_t i = 0; i < c->grid_count && is_rate(c->column); i++) { /* a rate lies between 0 and 1 whatever t says */
       line->low[i] = isnan(line->low[i]) ? NAN : fmax(line->low[i], 0);
       line->high[i] = isnan(line->high[i]) ? NAN : fmin(line->high[i], 1);
@@ -169,7 +170,8 @@ static void y_title(const Curves *c, char *title, size_t size) {
   if (strncmp(words, "kl", 2) == 0) memcpy(words, "KL", 2);
   if (strcmp(words, "ddr") == 0) memcpy(words, "DDR", 3);
   const char *before = c->column->evaluation ? "" : is_rate(c->column) ? "training " : "";
-  snprintf(title, size, "%s%s%s%s%s", before, words, c->column->unit[0] ? " (" : "", c->column->unit, c->column->unit[0] ? ")" : "");
+  snprintf(title, size, "%s%s%s%s%s", before, words, c->column->unit[0] ? " (" : "", c->column->unit,
+           c->column->unit[0] ? ")" : "");
 }
 
 /* A solid line with a band while all its runs are there; dashed where the shorter ones have ended. The band ends where
@@ -217,7 +219,8 @@ static void add_caption(const Curves *c, AnalysisPlot *plot) {
   if (fewest != most) core_text_appendf(&text, "%zu to ", fewest);
   core_text_appendf(&text, "%zu runs. ", most);
   if (most >= BAND_RUNS_MIN) core_text_append(&text, "Band: 95 % interval (Student t). ");
-  if (fewest < BAND_RUNS_MIN) core_text_append(&text, "Faint: single runs, where fewer than three allow no band (t intervals are in the CSV). ");
+  if (fewest < BAND_RUNS_MIN)
+    core_text_append(&text, "Faint: single runs, where fewer than three allow no band (t intervals are in the CSV). ");
   if (shorter) core_text_append(&text, "Dashed: after the shorter runs have ended.");
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_clear(&text);
@@ -232,7 +235,8 @@ static AnalysisPlot *make_plot(const Curves *c) {
   char title[128];
   y_title(c, title, sizeof title);
   AnalysisMark *marks = analysis_marks_create(&c->groups, c->context.style);
-  AnalysisPlot *plot = analysis_plot_create(c->context.style, abscissa_titles[c->abscissa], false, title, c->logarithmic);
+  AnalysisPlot *plot =
+      analysis_plot_create(c->context.style, abscissa_titles[c->abscissa], false, title, c->logarithmic);
   bool heads = c->groups.family_count > 1 && c->groups.count > c->groups.family_count;
   size_t panel = 0;
   for (size_t g = 0; g < c->groups.count; g++) {
@@ -328,17 +332,18 @@ static void print_table(const Curves *c) {
 static json_t *json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 static void print_json(const Curves *c) {
-  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s}", "figure", name, "x", abscissae[c->abscissa], "y", c->column->name,
-                           "filter", c->context.selection.filter, "interval", interval_kind);
+  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s}", "figure", name, "x", abscissae[c->abscissa], "y",
+                           c->column->name, "filter", c->context.selection.filter, "interval", interval_kind);
   json_t *list = json_array();
   for (size_t g = 0; g < c->groups.count; g++) {
     const Line *line = &c->lines[g];
     size_t at = last_common(c, g);
     bool some = at != SIZE_MAX;
-    json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "configuration", c->groups.groups[g].label, "runs",
-                                          (json_int_t)line->run_count, "x", json_number(some ? c->grid[at] : NAN), "mean",
-                                          json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN),
-                                          "high", json_number(some ? line->high[at] : NAN)));
+    json_array_append_new(
+        list, json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "configuration", c->groups.groups[g].label, "runs",
+                        (json_int_t)line->run_count, "x", json_number(some ? c->grid[at] : NAN), "mean",
+                        json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN),
+                        "high", json_number(some ? line->high[at] : NAN)));
   }
   json_object_set_new(root, "configurations", list);
   json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
@@ -348,16 +353,20 @@ static void print_json(const Curves *c) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-static const char usage[] = "analyze curves results.db [--y COLUMN] [--x transitions|iteration|wall_seconds] [--group KEY[,KEY]] [OPTIONS]";
+static const char usage[] =
+    "analyze curves results.db [--y COLUMN] [--x transitions|iteration|wall_seconds] [--group KEY[,KEY]] [OPTIONS]";
 
 static void print_help(const CoreOption *table) {
   CoreText text = {0};
-  core_text_append(&text,
-    "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a shaded "
-    "95 % Student t interval; a panel for each algorithm. Runs are brought to a common grid by linear interpolation; a run "
-    "that ended early is never extrapolated, and the line is dashed from there on. KL and DDR are drawn on a log axis, "
-    "with geometric means. With fewer than three runs there is no band: the runs are drawn faintly instead.\n\n"
-    "Files: curves.svg .png .csv .gp; the .gp draws the pictures again: gnuplot curves.gp.\n\nColumns of evaluations:");
+  core_text_append(
+    &text,
+    "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a "
+    "shaded 95 % Student t interval; a panel for each algorithm. Runs are brought to a common grid by linear "
+    "interpolation; a run that ended early is never extrapolated, and the line is dashed from there on. KL and DDR are "
+    "drawn on a log axis, with geometric means. With fewer than three runs there is no band: the runs are drawn "
+    "faintly instead.\n\n"
+    "Files: curves.svg .png .csv .gp; the .gp draws the pictures again: gnuplot curves.gp.\n\n"
+    "Columns of evaluations:");
   for (size_t i = 0; i < COLUMNS; i++) {
     if (i > 0 && columns[i].evaluation != columns[i - 1].evaluation) {
       core_text_append(&text, ".\nColumns of iterations (say iteration.NAME where an evaluation has it too):");
@@ -404,8 +413,10 @@ int analysis_figure_curves(int argc, char **argv) {
   Curves c = {.y_name = "solve_rate", .x_name = "transitions"};
   const CoreOption table[] = {
     {"y", 'y', CORE_OPTION_TEXT, &c.y_name, "COLUMN", "what to draw (default: solve_rate, of the evaluations)"},
-    {"x", 'x', CORE_OPTION_TEXT, &c.x_name, "COLUMN", "transitions, iteration or wall_seconds (default: transitions)"},
-    {"group", 'g', CORE_OPTION_TEXT, &c.group, "KEY[,KEY]", "one line for each value of these settings (default: all that vary)"},
+    {"x", 'x', CORE_OPTION_TEXT, &c.x_name, "COLUMN",
+     "transitions, iteration or wall_seconds (default: transitions)"},
+    {"group", 'g', CORE_OPTION_TEXT, &c.group, "KEY[,KEY]",
+     "one line for each value of these settings (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(c.request),
     {0}};
   const char **operands = NULL;

@@ -1,5 +1,5 @@
-/* Configurations out of runs (group.h). A group is made of the values of some keys; a family is made of the groups of one
- * algorithm, whose labels then name only what varies inside it ("com 16" needs no "epochs 8" when all have 8). */
+/* Configurations out of runs (group.h). A group is made of the values of some keys; a family is made of the groups of
+ * one algorithm, whose labels then name only what varies inside it ("com 16" needs no "epochs 8" when all have 8). */
 #include "analysis/group.h"
 
 #include <ctype.h>

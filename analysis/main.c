@@ -1,4 +1,4 @@
-/* The `analyze` program: figures and tables from results.db. Parses, calls, returns; each figure is a file of its own. */
+/* The `analyze` program: figures and tables from results.db. Parses, calls, returns; each figure is its own file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "core/memory.h"
 
 static const char intro[] =
-  "Figures from results.db: each is drawn as SVG and PNG, with the numbers as CSV and the gnuplot script beside them, and "
-  "its table is printed. New results of the workspace are imported first.\n\n"
+  "Figures from results.db: each is drawn as SVG and PNG, with the numbers as CSV and the gnuplot script beside them, "
+  "and its table is printed. New results of the workspace are imported first.\n\n"
   "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
 
 static int list_figures(int argc, char **argv) {
@@ -24,7 +24,9 @@ static int list_figures(int argc, char **argv) {
     return CORE_OK;
   }
   if (count > 0) return core_error(CORE_USAGE, "`analyze figures` takes no operand");
-  for (const AnalysisFigure *f = analysis_figures; f->name; f++) width = strlen(f->name) > width ? strlen(f->name) : width;
+  for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
+    if (strlen(f->name) > width) width = strlen(f->name);
+  }
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) printf("%-*s  %s\n", (int)width, f->name, f->summary);
   return CORE_OK;
 }

@@ -25,8 +25,8 @@ typedef enum AnalysisShape {
 typedef struct AnalysisMark { uint32_t color; /* 0xRRGGBB */ AnalysisShape shape; } AnalysisMark;
 
 /* One mark a group. Names get Okabe and Ito's colours, ordered numbers a ramp from dark to light: viridis for a single
- * family, a ramp of its own (blues, reds, purples, greys) and a shape of its own for each of several. With two keys in a
- * single family the last one's value makes the shape. free() the result. */
+ * family, a ramp of its own (blues, reds, purples, greys) and a shape of its own for each of several. With two keys in
+ * a single family the last one's value makes the shape. free() the result. */
 AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
 
 #endif

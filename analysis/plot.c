@@ -1,6 +1,6 @@
-/* The model of a figure (plot.h) and its gnuplot script. All places are computed in pixels of 1/96 inch from the style's
- * font size and written as fractions of the canvas. The script draws twice, once a device, by reading itself again:
- * a loop in braces would make gnuplot count the braces inside labels. */
+/* The model of a figure (plot.h) and its gnuplot script. All places are computed in pixels of 1/96 inch from the
+ * style's font size and written as fractions of the canvas. The script draws twice, once a device, by reading itself
+ * again: a loop in braces would make gnuplot count the braces inside labels. */
 #include "analysis/plot.h"
 
 #include <math.h>
@@ -10,7 +10,13 @@
 #include "core/memory.h"
 
 typedef struct Point { double x, y; AnalysisMark mark; bool hollow; } Point;
-typedef struct Curve { size_t n; double *values; /* [n][x y low high] */ AnalysisMark mark; AnalysisLine line; bool band; } Curve;
+typedef struct Curve {
+  size_t n;
+  double *values; /* [n][x y low high] */
+  AnalysisMark mark;
+  AnalysisLine line;
+  bool band;
+} Curve;
 typedef struct Level { double y; char *label; } Level;
 
 typedef struct Panel {
@@ -85,8 +91,8 @@ void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, A
   analysis_axis_include(&plot->y, y);
 }
 
-void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y, const double *low,
-                         const double *high, AnalysisMark mark, AnalysisLine line) {
+void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y,
+                         const double *low, const double *high, AnalysisMark mark, AnalysisLine line) {
   Panel *p = &plot->panels[panel];
   double *values = core_memory_allocate((4 * n + 1) * sizeof *values);
   for (size_t i = 0; i < n; i++) {
@@ -121,9 +127,9 @@ void analysis_plot_caption(AnalysisPlot *plot, const char *text) {
 
 typedef enum Face { PLAIN, BOLD } Face;
 
-/* Single quotes take everything as it is but the quote itself. Back quotes (command substitution), at signs (macros) and
- * control characters are replaced all the same: no reading of gnuplot's manual should be needed to trust this.
- * Bold is markup, so there its characters are escaped; plain labels are set without markup (noenhanced). */
+/* Single quotes take everything as it is but the quote itself. Back quotes (command substitution), at signs (macros)
+ * and control characters are replaced all the same: no reading of gnuplot's manual should be needed to trust this. Bold
+ * is markup, so there its characters are escaped; plain labels are set without markup (noenhanced). */
 static void append_quoted(CoreText *script, const char *text, Face face) {
   core_text_append(script, face == BOLD ? "'{/:Bold " : "'");
   for (const char *c = text; *c; c++) {
@@ -217,7 +223,8 @@ static size_t wrap_text(const char *text, size_t wrap, void (*line)(void *, cons
 static void layout_legend(const AnalysisPlot *plot, Layout *layout) {
   double widest = 0;
   for (size_t i = 0; i < plot->entry_count; i++) {
-    double width = text_width(plot->entries[i].label, layout->font * 0.9) + (plot->entries[i].head ? 0 : 2.6 * layout->font);
+    double width =
+        text_width(plot->entries[i].label, layout->font * 0.9) + (plot->entries[i].head ? 0 : 2.6 * layout->font);
     if (width > widest) widest = width;
   }
   layout->legend_column = widest + 0.8 * layout->font;
@@ -225,7 +232,8 @@ static void layout_legend(const AnalysisPlot *plot, Layout *layout) {
   size_t fit = (size_t)(usable / layout->legend_column);
   if (fit < 1) fit = 1;
   layout->legend_rows = 1;
-  while (layout->legend_rows < plot->entry_count && legend_columns(plot, layout->legend_rows) > fit) layout->legend_rows++;
+  while (layout->legend_rows < plot->entry_count && legend_columns(plot, layout->legend_rows) > fit)
+    layout->legend_rows++;
   size_t columns = legend_columns(plot, layout->legend_rows);
   /* Spread the columns over the width, but not so far that a label leaves its column's neighbours. */
   if (columns > 1) layout->legend_column = fmin(usable / (double)columns, 1.35 * layout->legend_column);
@@ -257,7 +265,8 @@ static Layout make_layout(const AnalysisPlot *plot) {
   l.caption_top = l.legend_top + legend;
   l.caption_row = 1.32 * l.small;
   l.wrap = (size_t)((l.width - 2 * l.font) / (0.485 * l.small));
-  for (size_t i = 0; i < plot->paragraph_count; i++) l.caption_lines += wrap_text(plot->paragraphs[i], l.wrap, NULL, NULL);
+  for (size_t i = 0; i < plot->paragraph_count; i++)
+    l.caption_lines += wrap_text(plot->paragraphs[i], l.wrap, NULL, NULL);
   l.height = ceil(l.caption_top + (double)l.caption_lines * l.caption_row + 0.6 * l.font);
   return l;
 }
@@ -272,13 +281,16 @@ static void write_devices(const Writer *w, const char *name) {
   const double scale = 300.0 / 96; /* 300 dots an inch */
   CoreText *s = w->script;
   core_text_append(s, "if (!exists('pass')) pass = 1\nreset\n");
-  core_text_appendf(s, "if (pass == 1) set terminal svg size %.0f,%.0f font 'Helvetica,%.4g' linewidth %.4g background '#%06x'\n",
-                    l->width, l->height, l->font, 0.9 * style->line, style->background);
+  core_text_appendf(
+      s, "if (pass == 1) set terminal svg size %.0f,%.0f font 'Helvetica,%.4g' linewidth %.4g background '#%06x'\n",
+      l->width, l->height, l->font, 0.9 * style->line, style->background);
   core_text_appendf(s, "if (pass == 1) set output '%s.svg'\n", name);
   core_text_append(s, "cairo = (strstrt(GPVAL_TERMINALS, ' pngcairo') > 0)\n");
-  core_text_appendf(s, "if (pass == 2 && cairo) set terminal pngcairo size %.0f,%.0f font 'Helvetica,%.4g' fontscale %.4g "
-                    "linewidth %.4g pointscale %.4g background '#%06x'\n", l->width * scale, l->height * scale, l->font,
-                    scale * 0.75, scale * 0.9 * style->line, scale, style->background);
+  core_text_appendf(s,
+                    "if (pass == 2 && cairo) set terminal pngcairo size %.0f,%.0f font 'Helvetica,%.4g' fontscale %.4g "
+                    "linewidth %.4g pointscale %.4g background '#%06x'\n",
+                    l->width * scale, l->height * scale, l->font, scale * 0.75, scale * 0.9 * style->line, scale,
+                    style->background);
   core_text_appendf(s, "if (pass == 2 && !cairo) set terminal png size %.0f,%.0f font 'Helvetica,%.4g' fontscale %.4g "
                     "linewidth %.4g background '#%06x'\n", l->width * scale, l->height * scale, l->font, scale * 0.75,
                     scale * 0.9 * style->line, style->background);
@@ -331,9 +343,9 @@ static void write_axis(const Writer *w, const char *name, const AnalysisAxis *ax
   analysis_axis_ticks(axis, ticks, numbered, &list);
   core_text_appendf(w->script, "set %srange [%.10g:%.10g]\n%sset logscale %s\n", name, axis->low, axis->high,
                     axis->log ? "" : "un", name);
-  core_text_appendf(w->script, "set %stics out nomirror scale 0.6,0.35 offset %s textcolor rgb '#%06x' font ',%.4g' (%s)\n",
-                    name, *name == 'x' ? "0,0.35" : "0.5,0", w->plot->style->foreground, 0.9 * w->layout.font,
-                    core_text_string(&list));
+  core_text_appendf(
+      w->script, "set %stics out nomirror scale 0.6,0.35 offset %s textcolor rgb '#%06x' font ',%.4g' (%s)\n", name,
+      *name == 'x' ? "0,0.35" : "0.5,0", w->plot->style->foreground, 0.9 * w->layout.font, core_text_string(&list));
   core_text_free(&list);
 }
 
@@ -347,8 +359,8 @@ static void write_label(Writer *w, const char *text, double x, double y, Alignme
   core_text_appendf(w->script, "set label %d ", ++w->labels);
   append_quoted(w->script, text, face);
   core_text_appendf(w->script, " at screen %.5f,%.5f %s %s font ',%.4g' textcolor rgb '#%06x' front\n", screen_x(w, x),
-                    screen_y(w, y), alignment == ALIGN_LEFT ? "left" : "center", face == BOLD ? "enhanced" : "noenhanced",
-                    size, color);
+                    screen_y(w, y), alignment == ALIGN_LEFT ? "left" : "center",
+                    face == BOLD ? "enhanced" : "noenhanced", size, color);
 }
 
 static int point_type(AnalysisShape shape, bool hollow) {
@@ -364,13 +376,15 @@ static double point_size(const Writer *w, AnalysisShape shape) {
 static void write_legend_mark(Writer *w, const Entry *entry, double x, double y) {
   const double line = 1.5 * w->layout.font;
   if (entry->line) {
-    core_text_appendf(w->script, "set arrow %d from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 1.8 lc rgb '#%06x' front\n",
-                      ++w->arrows, screen_x(w, x), screen_y(w, y), screen_x(w, x + line), screen_y(w, y), entry->mark.color);
+    core_text_appendf(
+        w->script, "set arrow %d from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 1.8 lc rgb '#%06x' front\n",
+        ++w->arrows, screen_x(w, x), screen_y(w, y), screen_x(w, x + line), screen_y(w, y), entry->mark.color);
     return;
   }
   core_text_appendf(w->script, "set label %d '' at screen %.5f,%.5f point pt %d ps %.3g lw 0.9 lc rgb '#%06x' front\n",
-                    ++w->labels, screen_x(w, x + 0.7 * w->layout.font), screen_y(w, y), point_type(entry->mark.shape, entry->hollow),
-                    1.1 * point_size(w, entry->mark.shape), entry->mark.color);
+                    ++w->labels, screen_x(w, x + 0.7 * w->layout.font), screen_y(w, y),
+                    point_type(entry->mark.shape, entry->hollow), 1.1 * point_size(w, entry->mark.shape),
+                    entry->mark.color);
 }
 
 static void write_legend(Writer *w) {
@@ -393,7 +407,8 @@ static void write_legend(Writer *w) {
       continue;
     }
     write_legend_mark(w, entry, x, y);
-    write_label(w, entry->label, x + (entry->line ? 2.0 : 1.6) * l->font, y, ALIGN_LEFT, PLAIN, 0.9 * l->font, plot->style->foreground);
+    write_label(w, entry->label, x + (entry->line ? 2.0 : 1.6) * l->font, y, ALIGN_LEFT, PLAIN, 0.9 * l->font,
+                plot->style->foreground);
     row++;
   }
 }
@@ -407,12 +422,16 @@ static void write_caption_line(void *context, const char *text) {
 static void write_levels(Writer *w, const Panel *panel) {
   const AnalysisStyle *style = w->plot->style;
   for (size_t i = 0; i < panel->level_count; i++) {
-    core_text_appendf(w->script, "set arrow %d from graph 0, first %.10g to graph 1, first %.10g nohead dt (6,4) lw 0.8 "
-                      "lc rgb '#%06x' back\n", ++w->arrows, panel->levels[i].y, panel->levels[i].y, style->muted);
+    core_text_appendf(w->script,
+                      "set arrow %d from graph 0, first %.10g to graph 1, first %.10g nohead dt (6,4) lw 0.8 "
+                      "lc rgb '#%06x' back\n",
+                      ++w->arrows, panel->levels[i].y, panel->levels[i].y, style->muted);
     core_text_appendf(w->script, "set label %d ", ++w->labels);
     append_quoted(w->script, panel->levels[i].label, PLAIN);
-    core_text_appendf(w->script, " at graph 0.985, first %.10g right offset 0,0.45 noenhanced font ',%.4g' textcolor rgb "
-                      "'#%06x' back\n", panel->levels[i].y, 0.95 * w->layout.small, style->muted);
+    core_text_appendf(w->script,
+                      " at graph 0.985, first %.10g right offset 0,0.45 noenhanced font ',%.4g' textcolor rgb "
+                      "'#%06x' back\n",
+                      panel->levels[i].y, 0.95 * w->layout.small, style->muted);
   }
 }
 
@@ -436,11 +455,13 @@ static void write_plot_command(const Writer *w, size_t panel) {
     if (write_points(w, panel, shape, hollow, true) == 0) continue;
     double size = point_size(w, shape);
     if (!hollow) { /* a fill that lets others shine through, and a crisp edge */
-      core_text_appendf(s, ", \\\n  $points_%zu_%d_0 using 1:2:($3 + 0x50000000) with points pt %d ps %.3g lc rgb variable notitle",
-                        panel, (int)shape, point_type(shape, false), size);
+      core_text_appendf(
+          s, ", \\\n  $points_%zu_%d_0 using 1:2:($3 + 0x50000000) with points pt %d ps %.3g lc rgb variable notitle",
+          panel, (int)shape, point_type(shape, false), size);
     }
-    core_text_appendf(s, ", \\\n  $points_%zu_%d_%d using 1:2:3 with points pt %d ps %.3g lw %s lc rgb variable notitle", panel,
-                      (int)shape, (int)hollow, point_type(shape, true), size, hollow ? "0.9" : "0.6");
+    core_text_appendf(s,
+                      ", \\\n  $points_%zu_%d_%d using 1:2:3 with points pt %d ps %.3g lw %s lc rgb variable notitle",
+                      panel, (int)shape, (int)hollow, point_type(shape, true), size, hollow ? "0.9" : "0.6");
   }
   core_text_append(s, "\n");
 }
@@ -452,9 +473,10 @@ static void write_panel(Writer *w, size_t panel) {
   size_t column = panel % l->columns, row = panel / l->columns;
   double left = l->left + (double)column * (l->panel_width + l->gap);
   double top = (double)row * (l->above + l->panel_height + l->below) + l->above, bottom = top + l->panel_height;
-  core_text_appendf(w->script, "\nset lmargin at screen %.5f; set rmargin at screen %.5f; set tmargin at screen %.5f; "
-                    "set bmargin at screen %.5f\n", screen_x(w, left), screen_x(w, left + l->panel_width), screen_y(w, top),
-                    screen_y(w, bottom));
+  core_text_appendf(w->script,
+                    "\nset lmargin at screen %.5f; set rmargin at screen %.5f; set tmargin at screen %.5f; "
+                    "set bmargin at screen %.5f\n",
+                    screen_x(w, left), screen_x(w, left + l->panel_width), screen_y(w, top), screen_y(w, bottom));
   int labels = w->labels, arrows = w->arrows;
   write_label(w, p->title, left, top - 0.9 * l->font, ALIGN_LEFT, BOLD, l->font, plot->style->foreground);
   write_label(w, plot->x.title, left + l->panel_width / 2, bottom + 2.5 * l->font, ALIGN_CENTER, PLAIN, l->font,
@@ -486,11 +508,15 @@ void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *head
   core_text_appendf(script, "# Draw again: gnuplot %s.gp\n\n", name);
   write_devices(&w, name);
   write_data(&w);
-  core_text_appendf(script, "\nset border 3 lw 0.8 lc rgb '#%06x'\nset grid xtics ytics lw 0.6 lt 1 lc rgb '#%06x'\nset grid nomxtics\n"
-                    "unset key\nset multiplot\n", style->foreground, style->grid);
+  core_text_appendf(
+      script,
+      "\nset border 3 lw 0.8 lc rgb '#%06x'\nset grid xtics ytics lw 0.6 lt 1 lc rgb '#%06x'\nset grid nomxtics\n"
+      "unset key\nset multiplot\n",
+      style->foreground, style->grid);
   write_axis(&w, "x", &plot->x, plot->panel_count > 2 ? 4 : 5, true);
   write_legend(&w);
-  for (size_t i = 0; i < plot->paragraph_count; i++) wrap_text(plot->paragraphs[i], w.layout.wrap, write_caption_line, &w);
+  for (size_t i = 0; i < plot->paragraph_count; i++)
+    wrap_text(plot->paragraphs[i], w.layout.wrap, write_caption_line, &w);
   /* Legend and caption belong to the page: drawn once, with the first panel. */
   int page_labels = w.labels, page_arrows = w.arrows;
   for (size_t panel = 0; panel < plot->panel_count; panel++) {

@@ -21,9 +21,9 @@ void analysis_plot_destroy(AnalysisPlot **plot);
 size_t analysis_plot_panel(AnalysisPlot *plot, const char *title, const char *note);
 void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, AnalysisMark mark, bool hollow);
 typedef enum AnalysisLine { ANALYSIS_SOLID, ANALYSIS_DASHED, ANALYSIS_FAINT } AnalysisLine;
-/* A line through (x, y) with a shaded band between low and high (NaN, or NULL: no band). NaN in y interrupts the line. */
-void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y, const double *low,
-                         const double *high, AnalysisMark mark, AnalysisLine line);
+/* A line through (x, y) with a shaded band between low and high (NaN, or NULL: no band). NaN in y breaks the line. */
+void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y,
+                         const double *low, const double *high, AnalysisMark mark, AnalysisLine line);
 /* A dashed horizontal line with a small label. */
 void analysis_plot_level(AnalysisPlot *plot, size_t panel, double y, const char *label);
 

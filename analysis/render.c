@@ -43,10 +43,12 @@ static int run_gnuplot(const char *folder, const char *script) {
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder);
-  errno = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+  int fault = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (errno != 0) {
-    return core_error_errno(CORE_FAIL, "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
+  if (fault != 0) {
+    errno = fault;
+    return core_error_errno(CORE_FAIL,
+                            "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
                             "are written)");
   }
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) { /* a signal for us, not the end of the child */
@@ -102,8 +104,8 @@ static uint32_t png_crc(const unsigned char *bytes, size_t count) {
 }
 
 static void append_big_endian(CoreText *out, uint32_t value) {
-  const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16), (unsigned char)(value >> 8),
-                                  (unsigned char)value};
+  const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
+                                  (unsigned char)(value >> 8), (unsigned char)value};
   core_text_append_bytes(out, bytes, 4);
 }
 
@@ -127,7 +129,8 @@ static int annotate_png(const char *png, size_t size, const char *provenance, Co
 }
 
 /* Moves one picture from the temporary folder to its place, with the provenance in it. */
-static int place_picture(const char *from, const char *folder, const char *name, const char *kind, const char *provenance) {
+static int place_picture(const char *from, const char *folder, const char *name, const char *kind,
+                         const char *provenance) {
   char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
   char *bytes = NULL;
   size_t size = 0;
@@ -135,7 +138,8 @@ static int place_picture(const char *from, const char *folder, const char *name,
   TRY(core_files_path(source, "%s/%s.%s", from, name, kind));
   TRY(core_files_path(target, "%s/%s.%s", folder, name, kind));
   TRY(core_files_read(source, 0, &bytes, &size));
-  int code = strcmp(kind, "svg") == 0 ? annotate_svg(bytes, name, provenance, &out) : annotate_png(bytes, size, provenance, &out);
+  int code = strcmp(kind, "svg") == 0 ? annotate_svg(bytes, name, provenance, &out)
+                                      : annotate_png(bytes, size, provenance, &out);
   if (code == CORE_OK) code = core_files_write_atomic(target, out.data, out.length);
   core_text_free(&out);
   free(bytes);
@@ -171,7 +175,8 @@ static int write_csv(const char *folder, const char *name, const char *provenanc
   return code;
 }
 
-static int write_script(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name, const char *provenance) {
+static int write_script(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name,
+                        const char *provenance) {
   char path[CORE_PATH_MAX], copy[CORE_PATH_MAX];
   CoreText script = {0};
   TRY(core_files_path(path, "%s/%s.gp", folder, name));
@@ -183,8 +188,8 @@ static int write_script(AnalysisPlot *plot, const char *folder, const char *temp
   return code;
 }
 
-static int render_in(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name, const char *provenance,
-                     const char *csv) {
+static int render_in(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name,
+                     const char *provenance, const char *csv) {
   char script[CORE_PATH_MAX];
   TRY(write_csv(folder, name, provenance, csv));
   TRY(write_script(plot, folder, temporary, name, provenance));
@@ -198,7 +203,8 @@ int analysis_render(AnalysisPlot *plot, const char *folder, const char *name, co
   char temporary[CORE_PATH_MAX];
   TRY(core_files_make_directories(folder));
   TRY(core_files_path(temporary, "%s/.%s-XXXXXX", folder, name));
-  if (!mkdtemp(temporary)) return core_error_errno(CORE_FAIL, "%s: no file can be written here (choose another folder with -o)", folder);
+  if (!mkdtemp(temporary))
+    return core_error_errno(CORE_FAIL, "%s: no file can be written here (choose another folder with -o)", folder);
   int code = render_in(plot, folder, temporary, name, provenance, csv);
   CoreText message = {0}; /* the first fault is the one to report, not one of tidying up */
   core_text_append(&message, core_error_message());

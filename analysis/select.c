@@ -1,5 +1,6 @@
-/* From a path to the runs a figure is about: open, import what is new, read the run table, filter. The configuration of a
- * run is read back through core/config, so that its values have the one canonical text. Writes nothing but the import. */
+/* From a path to the runs a figure is about: open, import what is new, read the run table, filter. The configuration of
+ * a run is read back through core/config, so that its values have the one canonical text. Writes nothing but the
+ * import. */
 #include "analysis/select.h"
 
 #include <jansson.h>
@@ -35,8 +36,8 @@ static void import_new(StoreDatabase *database, const char *root) {
     fprintf(stderr, "note: new results were not imported: %s\n", core_error_message());
     core_error_clear();
   } else if (result.damaged_lines > 0) {
-    fprintf(stderr, "note: %lld damaged line%s in the run logs skipped, the first: %s\n", (long long)result.damaged_lines,
-            result.damaged_lines == 1 ? "" : "s", result.first_damage);
+    fprintf(stderr, "note: %lld damaged line%s in the run logs skipped, the first: %s\n",
+            (long long)result.damaged_lines, result.damaged_lines == 1 ? "" : "s", result.first_damage);
   }
 }
 
@@ -134,12 +135,13 @@ static int config_from_json(const char *text, CoreConfig *config) {
 
 /* *readable = false: the run's configuration is missing or damaged, so that it can not be placed in any figure. */
 static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
-  const char *id = store_query_text(query, 0), *config = store_query_text(query, 1), *status = store_query_text(query, 2);
-  const char *commit = store_query_text(query, 3);
+  const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
+  const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
   memset(run, 0, sizeof *run);
   *readable = id && config && config_from_json(config, &run->config) == CORE_OK;
   if (!*readable) {
-    fprintf(stderr, "note: run %s is left out: %s\n", id ? id : "without id", config ? core_error_message() : "no configuration");
+    fprintf(stderr, "note: run %s is left out: %s\n", id ? id : "without id",
+            config ? core_error_message() : "no configuration");
     core_error_clear();
     return CORE_OK;
   }

@@ -1,5 +1,5 @@
-/* `analyze sql results.db "SELECT ..."`. The database is opened read-only after the import, so that no statement can change
- * it, whatever it says. */
+/* `analyze sql results.db "SELECT ..."`. The database is opened read-only after the import, so that no statement can
+ * change it, whatever it says. */
 #include "analysis/sql.h"
 
 #include <jansson.h>
@@ -98,7 +98,8 @@ static int answer(const char *path, const char *sql, Format format) {
   if (code == CORE_OK && store_query_columns(query) == 0) {
     code = core_error(CORE_USAGE, "this statement gives no rows: expected one SELECT (the database is read-only here)");
   }
-  if (code == CORE_OK) code = format == AS_CSV ? print_csv(query) : format == AS_JSON ? print_json(query) : print_table(query);
+  if (code == CORE_OK)
+    code = format == AS_CSV ? print_csv(query) : format == AS_JSON ? print_json(query) : print_table(query);
   store_query_close(&query);
   store_database_close(&database);
   return code;
@@ -115,11 +116,14 @@ int analysis_sql(int argc, char **argv) {
   int code = core_options_parse(table, argc, argv, &operands, &count, &help);
   if (code == CORE_OK && help) {
     core_options_help("analyze sql results.db \"SELECT ...\" [--csv|--json]",
-      "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, attempt, "
-      "iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: json_extract(config, '$.ppo.com').\n\n"
-      "Example:\n  analyze sql results.db \"SELECT run_id, status, best_solve_rate, ddr FROM run_summary ORDER BY 3 DESC\"", table);
+                      "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: "
+                      "sweep, run, attempt, iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. "
+                      "Settings are JSON: json_extract(config, '$.ppo.com').\n\nExample:\n  analyze sql results.db "
+                      "\"SELECT run_id, status, best_solve_rate, ddr FROM run_summary ORDER BY 3 DESC\"",
+                      table);
   } else if (code == CORE_OK && count != 2) {
-    code = core_error(CORE_USAGE, "expected a database and one quoted statement: analyze sql results.db \"SELECT ...\"");
+    code =
+        core_error(CORE_USAGE, "expected a database and one quoted statement: analyze sql results.db \"SELECT ...\"");
   } else if (code == CORE_OK && csv && json) {
     code = core_error(CORE_USAGE, "--csv and --json exclude each other");
   } else if (code == CORE_OK) {

@@ -66,7 +66,8 @@ double analysis_student_quantile(double probability, double degrees) {
   if (probability < 0.5) return -analysis_student_quantile(1 - probability, degrees);
   double tails = 2 * (1 - probability), low = 0, high = 1;
   /* I decreases in t: widen until it is below the wanted mass of both tails, then halve. */
-  while (analysis_incomplete_beta(degrees / 2, 0.5, degrees / (degrees + high * high)) > tails && high < 1e150) high *= 2;
+  while (analysis_incomplete_beta(degrees / 2, 0.5, degrees / (degrees + high * high)) > tails && high < 1e150)
+    high *= 2;
   for (int i = 0; i < 200; i++) {
     double middle = low + (high - low) / 2;
     if (middle <= low || middle >= high) break;
@@ -182,7 +183,8 @@ double analysis_interpolate(const double *x, const double *y, size_t n, double a
 typedef struct Clusters { size_t *first, *member, largest; } Clusters;
 
 static Clusters clusters_create(const size_t *cluster, size_t n, size_t count) {
-  Clusters clusters = {core_memory_zero_allocate(count + 1, sizeof(size_t)), core_memory_allocate(n * sizeof(size_t)), 0};
+  Clusters clusters = {core_memory_zero_allocate(count + 1, sizeof(size_t)), core_memory_allocate(n * sizeof(size_t)),
+                       0};
   for (size_t i = 0; i < n; i++) clusters.first[cluster[i] + 1]++;
   for (size_t c = 0; c < count; c++) {
     if (clusters.first[c + 1] > clusters.largest) clusters.largest = clusters.first[c + 1];
@@ -195,8 +197,8 @@ static Clusters clusters_create(const size_t *cluster, size_t n, size_t count) {
   return clusters;
 }
 
-static double replicate_statistic(AnalysisStatistic statistic, const void *context, const Clusters *clusters, size_t count,
-                                  uint64_t seed, size_t replicate, size_t *index) {
+static double replicate_statistic(AnalysisStatistic statistic, const void *context, const Clusters *clusters,
+                                  size_t count, uint64_t seed, size_t replicate, size_t *index) {
   CoreRandomStream stream = core_random_stream(seed, CORE_RANDOM_BOOTSTRAP, (uint32_t)replicate, 0);
   size_t n = 0;
   for (size_t draw = 0; draw < count; draw++) {

@@ -29,7 +29,7 @@ double analysis_student_quantile(double probability, double degrees);
 /* Mean and mean -+ t_{(1 + level)/2, n - 1} sd / sqrt(n). level: 0.95. */
 AnalysisInterval analysis_student_interval(const double *x, size_t n, double level);
 
-/* Linear interpolation between order statistics at rank q (n - 1), q in 0..1 (numpy's default; Hyndman & Fan's type 7). */
+/* Linear interpolation between order statistics at rank q (n - 1), q in 0..1 (numpy's; Hyndman & Fan's type 7). */
 double analysis_percentile(const double *x, size_t n, double q);
 
 /* Interquartile mean, rliable's rule (Agarwal et al. 2021): sort, drop floor(n / 4) from each end, mean of the rest. */
@@ -46,8 +46,8 @@ double analysis_interpolate(const double *x, const double *y, size_t n, double a
 /* A statistic of the points whose indices are index[0..n-1] (with repetitions); called from several threads. */
 typedef double (*AnalysisStatistic)(const void *context, const size_t *index, size_t n);
 
-/* Percentile bootstrap (Efron 1979) that draws whole clusters (Davison & Hinkley 1997, 3.8): each replicate draws as many
- * clusters as there are, with replacement, takes all their points, and recomputes the statistic. cluster[i] in
+/* Percentile bootstrap (Efron 1979) that draws whole clusters (Davison & Hinkley 1997, 3.8): each replicate draws as
+ * many clusters as there are, with replacement, takes all their points, and recomputes the statistic. cluster[i] in
  * 0..cluster_count-1 names the cluster of point i; cluster[i] = i is the ordinary bootstrap. Replicates in which the
  * statistic is NaN (all points equal) are left out. Replicate r draws from Philox (seed; CORE_RANDOM_BOOTSTRAP, r),
  * so the result is the same for any number of threads. center = the statistic of the points as they are. */

@@ -14,7 +14,8 @@ SIM_FN real sim_actuate_motor(const SimJointModel *j, const SimBody *a, const Si
   real error = b->angular_velocity - a->angular_velocity - j->motor_speed * control * SIM_MOTOR_SPEED;
   real power = SIM_MOTOR_POWER * j->motor_power * SIM_DT * j->inverse_sum_inertia;
   real angle = sim_joint_angle(j, a, b);
-  real beyond = angle - real_clip(angle, j->min_rotation + SIM_MOTOR_LIMIT_ZONE, j->max_rotation - SIM_MOTOR_LIMIT_ZONE);
+  real low = j->min_rotation + SIM_MOTOR_LIMIT_ZONE, high = j->max_rotation - SIM_MOTOR_LIMIT_ZONE;
+  real beyond = angle - real_clip(angle, low, high);
   real weakened = real_max(0.0f, 1.0f - real_abs(beyond) / SIM_MOTOR_LIMIT_ZONE);
   weakened = real_select((beyond == 0.0f) | mask_not(j->has_limits), 1.0f, weakened);
   real leaving = real_select(real_sign(beyond) != real_sign(control), 1.0f, 0.0f);

@@ -32,6 +32,23 @@ static int check_levels(const SimLevelSet *set) {
   return CORE_OK;
 }
 
+/* All features, or those that some level's template holds or some level's moving body writes. */
+static void choose_features(SimBatch *batch) {
+  uint8_t used[SIM_OBSERVE_MAX] = {0};
+  memset(used, !batch->options.compact_observations, sizeof used);
+  for (int i = 0; i < batch->level_count; i++) {
+    const float *row = batch->templates + (size_t)i * (size_t)batch->whole_length;
+    for (int k = 0; k < batch->whole_length; k++) used[k] |= row[k] != 0;
+    for (int k = 0; k < batch->models[i].moving_count; k++) {
+      const int offset = sim_observe_offset(batch->size, batch->models[i].moving[k]);
+      if (offset >= 0) sim_observe_mark_body(used + offset);
+    }
+  }
+  batch->observation_length = 0;
+  for (int k = 0; k < batch->whole_length; k++)
+    if (used[k]) batch->features[batch->observation_length++] = k;
+}
+
 int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **out) {
   *out = NULL;
   TRY(check_options(options));
@@ -42,13 +59,14 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
   batch->level_count = levels->count;
-  batch->observation_length = sim_observe_length(levels->size);
+  batch->whole_length = sim_observe_length(levels->size);
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
   CORE_ARENA(batch->arena, batch->levels, count, "levels [levels]");
   CORE_ARENA(batch->arena, batch->models, count, "level constants [levels]");
-  CORE_ARENA(batch->arena, batch->templates, count * (size_t)batch->observation_length,
+  CORE_ARENA(batch->arena, batch->templates, count * (size_t)batch->whole_length,
              "constant observations [levels][features]");
+  CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
   int code = core_arena_commit(batch->arena);
   if (code != CORE_OK) {
     sim_batch_destroy(&batch);
@@ -57,8 +75,9 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   for (int i = 0; i < levels->count; i++) {
     batch->levels[i] = levels->level[i];
     sim_model_build(&levels->level[i], options->pad_writes_zero, &batch->models[i]);
-    sim_observe_template(&levels->level[i], batch->templates + (size_t)i * (size_t)batch->observation_length);
+    sim_observe_template(&levels->level[i], batch->templates + (size_t)i * (size_t)batch->whole_length);
   }
+  choose_features(batch);
   sim_batch_reset(batch, NULL);
   *out = batch;
   return CORE_OK;
@@ -73,6 +92,10 @@ void sim_batch_destroy(SimBatch **batch) {
 
 int sim_batch_worlds(const SimBatch *batch) { return batch->options.worlds; }
 int sim_batch_observation_length(const SimBatch *batch) { return batch->observation_length; }
+const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length) {
+  *whole_length = batch->whole_length;
+  return batch->features;
+}
 size_t sim_batch_bytes(const SimBatch *batch) { return sizeof *batch + core_arena_bytes(batch->arena); }
 int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
 

@@ -20,6 +20,7 @@ typedef struct SimBatchOptions {
   float dense_reward;        /* reward a metre; 0 = sparse */
   bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
+  bool compact_observations; /* leave out features that are 0 on every level of the set at all times */
 } SimBatchOptions;
 SimBatchOptions sim_batch_options_default(void); /* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset */
 
@@ -28,7 +29,9 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
 void sim_batch_destroy(SimBatch **batch);
 
 int sim_batch_worlds(const SimBatch *batch);
-int sim_batch_observation_length(const SimBatch *batch); /* flat symbolic: S 140, M 247, L 679 */
+int sim_batch_observation_length(const SimBatch *batch); /* flat symbolic: S 140, M 247, L 679; fewer when compact */
+/* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
+const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
 size_t sim_batch_bytes(const SimBatch *batch);
 
 /* Starts episode 0 of every world with a level drawn from the set. observations: [worlds][length], may be NULL. */

@@ -23,10 +23,17 @@ void sim_batch_start_world(SimBatch *batch, int w, int level) {
 
 static void observe(const SimBatch *batch, int w, float *observations) {
   const SimWorld *world = &batch->worlds[w];
-  size_t length = (size_t)batch->observation_length;
   if (!observations) return;
-  sim_observe(&batch->models[world->level], world, batch->templates + (size_t)world->level * length,
-              batch->observation_length, observations + (size_t)w * length);
+  const int all = batch->whole_length, length = batch->observation_length;
+  const float *template_row = batch->templates + (size_t)world->level * (size_t)all;
+  float *given = observations + (size_t)w * (size_t)length;
+  if (length == all) {
+    sim_observe(&batch->models[world->level], world, template_row, all, given);
+    return;
+  }
+  float row[SIM_OBSERVE_MAX];
+  sim_observe(&batch->models[world->level], world, template_row, all, row);
+  for (int i = 0; i < length; i++) given[i] = row[batch->features[i]];
 }
 
 /* level NULL: drawn. */

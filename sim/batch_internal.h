@@ -10,11 +10,13 @@ struct SimBatch {
   SimBatchOptions options;
   SimTaskRules rules;
   SimSize size;
-  int level_count, observation_length;
+  int level_count;
+  int whole_length, observation_length; /* features of a whole observation, and of those given */
   CoreArena *arena;
   SimLevel *levels;       /* [level_count], as given */
   SimModel *models;       /* [level_count] */
-  float *templates;       /* [level_count][observation_length] */
+  float *templates;       /* [level_count][whole_length] */
+  int32_t *features;      /* [observation_length]: which of the whole ones are given */
   SimWorld *worlds;       /* [worlds] */
   int64_t nonfinite;
 };

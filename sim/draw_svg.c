@@ -1,4 +1,4 @@
-/* SVG by hand: every drawing is a nested <svg> whose viewBox cuts off what lies outside. Labels may hold any bytes, so
+/* SVG by hand: every drawing and label is a nested <svg>, which cuts off what lies outside. Labels may hold any bytes, so
  * they are made harmless here. */
 #include "sim/draw_svg.h"
 
@@ -24,10 +24,11 @@ static bool has_noncharacter(const char *text) { return strstr(text, "\xef\xbf\x
 
 static void append_label(CoreText *svg, const SimDrawSheet *sheet, int i) {
   const char *label = sheet->cell[i].label;
-  core_text_appendf(svg, "<text x=\"%d\" y=\"%d\" font-size=\"12\">", sim_draw_cell_left(sheet, i),
-                    sim_draw_cell_top(sheet, i) - 5);
+  core_text_appendf(svg, "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" overflow=\"hidden\"><text y=\"11\" "
+                    "font-size=\"12\">", sim_draw_cell_left(sheet, i),
+                    sim_draw_cell_top(sheet, i) - SIM_DRAW_LABEL_PIXELS, sheet->pixels, SIM_DRAW_LABEL_PIXELS);
   append_escaped(svg, has_noncharacter(label) ? "?" : label);
-  core_text_append(svg, "</text>\n");
+  core_text_append(svg, "</text></svg>\n");
 }
 
 static void append_color(CoreText *svg, const SimDrawItem *item, bool edged) {

@@ -53,7 +53,8 @@ static void build_shapes(const SimLevel *level, SimModel *model) {
     RealSinCos turn = real_sin_cos(shape->rotation);
     model->start[k] = (SimBody){
       .position = {shape->x, shape->y}, .velocity = {shape->vx, shape->vy},
-      .angular_velocity = shape->angular_velocity, .rotation = shape->rotation, .sine = turn.sine, .cosine = turn.cosine,
+      .angular_velocity = shape->angular_velocity, .rotation = shape->rotation,
+      .sine = turn.sine, .cosine = turn.cosine,
     };
     if (!shape->active) continue;
     model->mass[k] = (SimMass){shape->inverse_mass, shape->inverse_inertia};
@@ -95,13 +96,14 @@ static void add_pair(const SimLevel *level, const int *group, bool pad_writes_ze
   const SimShape *p = shape_of(level, a), *q = shape_of(level, b);
   if (!p->active || !q->active) return;
   int roles = p->role * q->role, listed = model->listed[kind];
-  if (roles == SIM_ROLE_GREEN * SIM_ROLE_BLUE) {
+  bool touch = roles == SIM_ROLE_GREEN * SIM_ROLE_BLUE;
+  if (touch) {
     model->goal[model->goal_count][0] = (uint8_t)a;
     model->goal[model->goal_count++][1] = (uint8_t)b;
   }
   SimPair pair = {
     .a = (uint8_t)a, .b = (uint8_t)b, .number = (uint8_t)number,
-    .reward = roles == SIM_ROLE_GREEN * SIM_ROLE_BLUE ? SIM_TOUCH : roles == SIM_ROLE_GREEN * SIM_ROLE_RED ? SIM_LAVA : 0,
+    .reward = touch ? SIM_TOUCH : roles == SIM_ROLE_GREEN * SIM_ROLE_RED ? SIM_LAVA : 0,
     .resolved = !joined_or_fixated(model, group, a, b),
     .forgets = pad_writes_zero && number == listed - 1 && listed % SIM_SOLVER_LANES != 0,
     .friction = sim_contact_friction(p->friction, q->friction),

@@ -38,7 +38,8 @@ static void write_circle(const SimShape *shape, float *row) {
 
 /* Seen from b to a; a fixed joint shows nothing of its motor and limits. */
 static void write_joint(const SimJoint *j, int shapes, float *row) {
-  RealSinCos rest = real_sin_cos(j->rotation), low = real_sin_cos(j->min_rotation), high = real_sin_cos(j->max_rotation);
+  RealSinCos rest = real_sin_cos(j->rotation);
+  RealSinCos low = real_sin_cos(j->min_rotation), high = real_sin_cos(j->max_rotation);
   float first[8] = {1.0f, j->fixed, j->b_x, j->b_y, j->a_x, j->a_y, rest.sine, rest.cosine};
   memcpy(row, first, sizeof first);
   if (!j->fixed) {

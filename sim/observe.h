@@ -38,7 +38,14 @@ SIM_FN void sim_observe_body(const SimBody *body, float *row) {
   row[13] = sim_observe_clip(body->cosine);
 }
 
-SIM_FN void sim_observe(const SimModel *model, const SimWorld *world, const float *template_row, int length, float *row) {
+/* Marks what sim_observe_body writes. */
+static inline void sim_observe_mark_body(uint8_t *used) {
+  static const uint8_t written[] = {0, 1, 2, 3, 7, 12, 13};
+  for (size_t i = 0; i < sizeof written; i++) used[written[i]] = 1;
+}
+
+SIM_FN void sim_observe(const SimModel *model, const SimWorld *world, const float *template_row, int length,
+                        float *row) {
   memcpy(row, template_row, (size_t)length * sizeof *row);
   for (int i = 0; i < model->moving_count; i++) {
     int offset = sim_observe_offset(model->size, model->moving[i]);

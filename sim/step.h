@@ -90,7 +90,8 @@ SIM_FN mask sim_step_test_pair(const SimModel *model, const SimWorld *world, con
                                const SimPair *pair, SimManifold *m) {
   const SimBody *a = &world->body[pair->a], *b = &world->body[pair->b];
   if (kind == SIM_RR) {
-    SimPolygon p = {&model->outline[pair->a], s->corner[pair->a], *a}, q = {&model->outline[pair->b], s->corner[pair->b], *b};
+    SimPolygon p = {&model->outline[pair->a], s->corner[pair->a], *a};
+    SimPolygon q = {&model->outline[pair->b], s->corner[pair->b], *b};
     SimOverlap overlap = sim_collide_overlap(&p, &q);
     if (real_any(overlap.active) && pair->resolved) *m = sim_collide_polygons(&p, &q, &overlap);
     return overlap.active;

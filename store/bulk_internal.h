@@ -4,10 +4,7 @@
 #include "store/database_internal.h"
 #include "store/runlog.h"
 
-#ifndef BR
-#define BR 16384
-#endif
-enum { STORE_BULK_ROWS = BR };
+enum { STORE_BULK_ROWS = 16384 };
 
 typedef struct StoreBulk StoreBulk;
 

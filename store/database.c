@@ -211,7 +211,7 @@ static int open_for_writing(StoreDatabase *database) {
   if (sqlite3_db_readonly(database->handle, "main") == 1)
     return core_error(CORE_FAIL, "%s can only be read; change its permissions, or copy the workspace", database->path);
   char pragmas[160];
-  snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -" CS "; PRAGMA wal_autocheckpoint = " WC ";"
+  snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 512;"
            "PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);
   TRY(store_database_execute(database, pragmas));
   TRY(choose_journal(database));

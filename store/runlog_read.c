@@ -19,10 +19,7 @@
 #include "store/runlog_internal.h"
 
 enum {
-#ifndef BB
-#define BB (1<<20)
-#endif
-  BUFFER_BYTES = BB, /* also the longest line that is looked at */
+  BUFFER_BYTES = 1 << 18, /* also the longest line that is looked at */
   COLUMNS_MAX = 256,
   CHECK_BYTES = 9,        /* tab and eight hex digits */
   MARK_BYTES = 64,

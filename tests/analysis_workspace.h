@@ -25,7 +25,8 @@ enum { WORKSPACE_EWMA = 6, WORKSPACE_PPO = 6, WORKSPACE_NK = 8192 };
 
 /* Configuration 0..5: PPO-EWMA with a growing centre of mass; 6..11: PPO with a growing epsilon. */
 static inline CoreConfig workspace_config(const Workspace *w, int configuration, int seed) {
-  static const double com[WORKSPACE_EWMA] = {2, 8, 32, 128, 512, 2048}, epsilon[WORKSPACE_PPO] = {0.025, 0.05, 0.1, 0.2, 0.4, 0.8};
+  static const double com[WORKSPACE_EWMA] = {2, 8, 32, 128, 512, 2048},
+                      epsilon[WORKSPACE_PPO] = {0.025, 0.05, 0.1, 0.2, 0.4, 0.8};
   CoreConfig config = core_config_default();
   bool ewma = configuration < WORKSPACE_EWMA;
   snprintf(config.algo.name, sizeof config.algo.name, "%s", ewma ? "ppo_ewma" : "ppo");
@@ -46,8 +47,9 @@ static inline double workspace_kl(const CoreConfig *config) {
 }
 
 static inline double workspace_noise(const CoreConfig *config, uint32_t a, uint32_t b) {
-  CoreRandom4 words = core_random_4((uint64_t)config->train.seed * 7919 + (uint64_t)(config->ppo.com * 64 + config->ppo.epsilon * 1e6),
-                                    CORE_RANDOM_TEST, a, b, 0);
+  CoreRandom4 words =
+      core_random_4((uint64_t)config->train.seed * 7919 + (uint64_t)(config->ppo.com * 64 + config->ppo.epsilon * 1e6),
+                    CORE_RANDOM_TEST, a, b, 0);
   double first, second;
   core_random_normal_pair(words.v[0], words.v[1], &first, &second);
   return first;
@@ -55,7 +57,8 @@ static inline double workspace_noise(const CoreConfig *config, uint32_t a, uint3
 
 /* Solve rate after a share `t` of the budget. */
 static inline double workspace_solve_rate(const CoreConfig *config, double t) {
-  double speed = log10(1 + 2000 * workspace_kl(config)), plateau = 0.95 - 0.23 * speed + 0.03 * workspace_noise(config, 1, 0);
+  double speed = log10(1 + 2000 * workspace_kl(config)),
+         plateau = 0.95 - 0.23 * speed + 0.03 * workspace_noise(config, 1, 0);
   double learnt = 1 - exp(-t * 1.6 * speed * speed);
   return fmin(1, fmax(0, 0.03 + (plateau - 0.03) * learnt));
 }
@@ -88,14 +91,31 @@ static inline int workspace_write_run(const Workspace *w, const CoreConfig *conf
     int64_t every = w->iterations / w->evaluations > 0 ? w->iterations / w->evaluations : 1;
     if (i % every != 0 && i != w->iterations) continue;
     double rate = fmin(1, fmax(0, row.solve_rate + 0.008 * workspace_noise(config, 4, (uint32_t)i)));
-    StoreEvaluation point = {.iteration = i, .level_set = "train", .transitions = (double)(i * WORKSPACE_NK), .solve_rate = rate,
-                             .solve_rate_se = NAN, .episodes = 512, .episode_return = rate, .episode_length = 200};
+    StoreEvaluation point = {.iteration = i,
+                             .level_set = "train",
+                             .transitions = (double)(i * WORKSPACE_NK),
+                             .solve_rate = rate,
+                             .solve_rate_se = NAN,
+                             .episodes = 512,
+                             .episode_return = rate,
+                             .episode_length = 200};
     store_runlog_evaluation(eval, &point);
   }
-  StoreState state = {.status = status, .attempt = 1, .host = "test", .pid = 1, .iteration = until, .iterations = w->iterations,
-                      .started_unix_s = 1.7e9, .heartbeat_unix_s = 1.7e9, .finished_unix_s = 1.7e9,
-                      .transitions = until * WORKSPACE_NK, .transitions_total = config->train.total_steps, .device = "cpu",
-                      .commit = "abc1234", .solve_rate = NAN, .steps_per_second = 40000};
+  StoreState state = {.status = status,
+                      .attempt = 1,
+                      .host = "test",
+                      .pid = 1,
+                      .iteration = until,
+                      .iterations = w->iterations,
+                      .started_unix_s = 1.7e9,
+                      .heartbeat_unix_s = 1.7e9,
+                      .finished_unix_s = 1.7e9,
+                      .transitions = until * WORKSPACE_NK,
+                      .transitions_total = config->train.total_steps,
+                      .device = "cpu",
+                      .commit = "abc1234",
+                      .solve_rate = NAN,
+                      .steps_per_second = 40000};
   if (status == STORE_DIVERGED) snprintf(state.message, sizeof state.message, "NaN in the loss");
   int first = store_runlog_close(&stats), second = store_runlog_close(&eval);
   TRY(first);

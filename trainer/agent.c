@@ -1,6 +1,7 @@
 /* Shapes, memory and forward passes of the actor and the critic. */
 #include "trainer/agent.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
@@ -15,13 +16,14 @@ static OpsActivation activation_of(const CoreConfig *config) {
   return OPS_LINEAR;
 }
 
-void agent_register(Agent *agent, const CoreConfig *config, int observation_length, const OpsHead *head, int max_rows,
-                    CoreArena *arena) {
+void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
+  const OpsHead *head = &env->head;
   int width = (int)config->net.width, depth = (int)config->net.depth;
   OpsActivation activation = activation_of(config);
-  *agent = (Agent){.head = *head, .max_rows = max_rows, .actor.name = "actor", .critic.name = "critic"};
-  agent->actor.shape = network_shape(observation_length, width, depth, head->logits, activation, 0.01);
-  agent->critic.shape = network_shape(observation_length, width, depth, 1, activation, 1.0);
+  *agent = (Agent){.head = *head, .max_rows = max_rows, .actor.name = "actor", .critic.name = "critic",
+                   .features = env->features, .whole_inputs = env->whole_length};
+  agent->actor.shape = network_shape(env->observation_length, width, depth, head->logits, activation, 0.01);
+  agent->critic.shape = network_shape(env->observation_length, width, depth, 1, activation, 1.0);
   agent->actor.n = network_parameters(&agent->actor.shape);
   agent->critic.n = network_parameters(&agent->critic.shape);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
@@ -38,9 +40,28 @@ void agent_place(Agent *agent) {
   network_place_activations(&critic->shape, agent->max_rows, agent->activation_block, &critic->activations);
 }
 
+/* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
+ * always 0 add nothing and get no gradient, so what is learned is the same. */
+static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  if (!agent->features) {
+    network_initialise(&network->shape, seed, tensor, network->theta);
+    return;
+  }
+  NetworkShape whole = network->shape;
+  whole.width[0] = agent->whole_inputs;
+  const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
+  float *theta = core_memory_allocate(n * sizeof *theta);
+  network_initialise(&whole, seed, tensor, theta);
+  for (int i = 0; i < network->shape.width[0]; i++)
+    memcpy(network->theta + (size_t)i * columns, theta + (size_t)agent->features[i] * columns, columns * sizeof *theta);
+  const size_t rest = network_bias(&whole, 0), kept = network_bias(&network->shape, 0);
+  memcpy(network->theta + kept, theta + rest, (n - rest) * sizeof *theta);
+  free(theta);
+}
+
 void agent_initialise(Agent *agent, uint64_t seed) {
-  network_initialise(&agent->actor.shape, seed, ACTOR_TENSOR, agent->actor.theta);
-  network_initialise(&agent->critic.shape, seed, CRITIC_TENSOR, agent->critic.theta);
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR);
+  initialise(agent, &agent->critic, seed, CRITIC_TENSOR);
 }
 
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,

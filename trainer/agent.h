@@ -4,6 +4,7 @@
 #define TRAINER_AGENT_H
 #include "core/config.h"
 #include "core/memory.h"
+#include "trainer/envs/env.h"
 #include "trainer/network.h"
 
 typedef struct AgentNetwork {
@@ -19,14 +20,15 @@ typedef struct Agent {
   int max_rows;                     /* rows that the activations hold; longer inputs go through in pieces */
   AgentNetwork actor, critic;       /* outputs: head.logits logits; 1 value */
   float *activation_block;
+  const int32_t *features;          /* [inputs]: which of whole_inputs features the networks see, NULL: all (env.h) */
+  int whole_inputs;
 } Agent;
 
-/* Fixes the shapes and registers weights and activations. */
-void agent_register(Agent *agent, const CoreConfig *config, int observation_length, const OpsHead *head, int max_rows,
-                    CoreArena *arena);
+/* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
+void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
 /* Places the activations, after the arena's commit. */
 void agent_place(Agent *agent);
-/* Initial weights: a function of the seed only. */
+/* Initial weights: a function of the seed only, and those of networks over whole observations. */
 void agent_initialise(Agent *agent, uint64_t seed);
 
 /* Output of `network` with the weights `theta` (its own, or a copy such as the proximal policy's) for any number of

@@ -1,11 +1,13 @@
 /* The `trainer` program: parses, calls, returns. Without a command it trains (run.c). */
 #include "core/config.h"
 #include "core/options.h"
+#include "trainer/check_level.h"
 #include "trainer/checkpoint.h"
 #include "trainer/machine.h"
 #include "trainer/morphologies.h"
 #include "trainer/ops/ops.h"
 #include "trainer/run.h"
+#include "trainer/show.h"
 
 static const char TRAIN_TEXT[] =
   "Trains one agent as its configuration says, in <root>/runs/<id>: run logs, checkpoints, log.txt and state. The id "
@@ -120,6 +122,8 @@ static const CoreCommand COMMANDS[] = {
   {"info", "what the program was built with and may use here", command_info},
   {"checkpoint", "check checkpoint files and list what they hold", command_checkpoint},
   {"morphologies", "list and draw the levels of a task", trainer_morphologies},
+  {"show", "draw levels as they start, stand or move: .png, .svg, .gif", trainer_show},
+  {"check-level", "say what is wrong with level files, or what they hold", trainer_check_level},
   {0},
 };
 

@@ -24,7 +24,7 @@ static void register_buffers(Training *training, int max_rows) {
   const CoreConfig *config = &training->config;
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
-  agent_register(&training->agent, config, levels->observation_length, &levels->head, max_rows, arena);
+  agent_register(&training->agent, config, levels, max_rows, arena);
   rollout_register(&training->rollout, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, levels, config->eval.episodes, arena);

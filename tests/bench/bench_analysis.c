@@ -74,7 +74,8 @@ static int measure(void) {
 
 int main(int argc, char **argv) {
   bool make = argc > 2 && strcmp(argv[1], "make") == 0;
-  if (argc > 1 && !make) return core_options_report("bench_analysis", core_error(CORE_USAGE, "expected: make FOLDER [SEEDS [ITERATIONS]]"));
+  if (argc > 1 && !make)
+    return core_options_report("bench_analysis", core_error(CORE_USAGE, "expected: make FOLDER [SEEDS [ITERATIONS]]"));
   int code = make ? make_workspace(argv[2], argc > 3 ? atoi(argv[3]) : 3, argc > 4 ? atoi(argv[4]) : 120) : measure();
   return core_options_report("bench_analysis", code);
 }

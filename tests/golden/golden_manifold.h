@@ -18,7 +18,8 @@ static inline GoldenContact golden_contact(const SimScratch *scratch, const SimT
                          {c->impulse.x, c->impulse.y}, c->restitution_target};
 }
 
-static inline const SimTouching *golden_touching(const SimModel *model, const SimScratch *scratch, int kind, int number) {
+static inline const SimTouching *golden_touching(const SimModel *model, const SimScratch *scratch, int kind,
+                                                 int number) {
   int begin = kind == SIM_RR ? 0 : model->pair_end[kind - 1];
   for (int i = 0; i < scratch->touching_count; i++) {
     int pair = scratch->touching[i].pair;
@@ -50,7 +51,7 @@ static inline void golden_compare_contact(GoldenReport *report, const GoldenCont
 }
 
 /* Both contacts of a pair; want[1] inactive for circles. Two ties of the last bit are accepted (the bodies still must
- * agree): contacts of parallel faces in the other order, and, between shapes that just touch, which contacts there are. */
+ * agree): contacts of parallel faces in the other order, and, between shapes that just touch, which contacts exist. */
 static inline void golden_compare_pair(GoldenReport *report, const GoldenContact got[2], const GoldenContact want[2],
                                        double tolerance) {
   double depth = fmax(fabs(got[0].penetration), fabs(want[0].penetration)); /* 0 where inactive */

@@ -14,6 +14,10 @@ typedef enum GoldenQuantity {
 static const char *const golden_names[GOLDEN_QUANTITIES] = {"position", "rotation", "velocity", "spin", "reward",
                                                             "observation", "manifolds", "joints"};
 
+/* A body's six numbers: x, y, rotation, vx, vy, angular velocity. */
+static const GoldenQuantity golden_of_body[6] = {GOLDEN_POSITION, GOLDEN_POSITION, GOLDEN_ROTATION,
+                                                 GOLDEN_VELOCITY, GOLDEN_VELOCITY, GOLDEN_SPIN};
+
 typedef struct GoldenReport {
   double deviation[GOLDEN_QUANTITIES], ratio[GOLDEN_QUANTITIES];
   long compared[GOLDEN_QUANTITIES];

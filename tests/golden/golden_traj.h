@@ -41,7 +41,8 @@ static inline int golden_open_level(GoldenTraj *traj, const char *folder) {
     int length = snprintf(path, sizeof path, "%s/%s%s.json", folder, i ? "../kinetix_levels/" : "", traj->level);
     if (length >= (int)sizeof path) return core_error(CORE_USAGE, "path too long: %s", folder);
     if (core_files_exists(path)) break;
-    if (i == 1) return core_error(CORE_FAIL, "level %s is not in %s nor in its neighbour kinetix_levels", traj->level, folder);
+    if (i == 1)
+      return core_error(CORE_FAIL, "level %s is not in %s nor in its neighbour kinetix_levels", traj->level, folder);
   }
   TRY(sim_level_read(path, &level));
   SimLevelSet set = {&level, 1, level.size};
@@ -54,7 +55,9 @@ static inline int golden_open_level(GoldenTraj *traj, const char *folder) {
   return CORE_OK;
 }
 
-static inline double golden_largest(const TrajTolerance *t) { return fmax(t->position, fmax(t->rotation, t->velocity)); }
+static inline double golden_largest(const TrajTolerance *t) {
+  return fmax(t->position, fmax(t->rotation, t->velocity));
+}
 
 static inline void golden_traj_shape(GoldenTraj *traj, const TrajFile *file) {
   const TrajTolerance *tol = &traj->tolerance;
@@ -72,9 +75,8 @@ static inline void golden_traj_shape(GoldenTraj *traj, const TrajFile *file) {
     return;
   }
   for (int i = 0; i < 6; i++) {
-    GoldenQuantity quantity = i < 2 ? GOLDEN_POSITION : i == 2 ? GOLDEN_ROTATION : i < 5 ? GOLDEN_VELOCITY : GOLDEN_SPIN;
     double tolerance = i < 2 ? tol->position : i == 2 ? tol->rotation : i < 5 ? tol->velocity : tol->spin;
-    golden_compare(&traj->report, quantity, got[i], traj_number(file, 4 + i), tolerance);
+    golden_compare(&traj->report, golden_of_body[i], got[i], traj_number(file, 4 + i), tolerance);
   }
 }
 
@@ -93,7 +95,10 @@ static inline void golden_traj_reward(GoldenTraj *traj, const TrajFile *file) {
 
 static inline void golden_traj_observation(GoldenTraj *traj, const TrajFile *file) {
   int length = sim_batch_observation_length(traj->batch);
-  if ((int)traj_number(file, 2) != length) { golden_wrong(&traj->report, "the observation has %d values", length); return; }
+  if ((int)traj_number(file, 2) != length) {
+    golden_wrong(&traj->report, "the observation has %d values", length);
+    return;
+  }
   for (int i = 0; i < length; i++)
     golden_compare(&traj->report, GOLDEN_OBSERVATION, traj->observation[i], traj_number(file, 3 + i),
                    golden_largest(&traj->tolerance));
@@ -194,7 +199,10 @@ static inline void golden_traj_row(GoldenTraj *traj, const TrajFile *file) {
     golden_traj_advance(traj, file);
     return;
   }
-  if ((int)traj_number(file, 1) != traj->t) { golden_wrong(&traj->report, "line %d: out of order", file->line); return; }
+  if ((int)traj_number(file, 1) != traj->t) {
+    golden_wrong(&traj->report, "line %d: out of order", file->line);
+    return;
+  }
   if (kind == 'S') golden_traj_shape(traj, file);
   else if (!traj->tolerance.comparable) return;
   else if (kind == 'R') golden_traj_reward(traj, file);

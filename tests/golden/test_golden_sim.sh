@@ -36,16 +36,17 @@ done < <("$golden" "$data" 2>&1)
 
 mkdir -p "$work/gen/s"
 cp "$data/gen/s/g00.json" "$work/gen/s/"
-cp "$data/traj_gen_s_g00.tsv" "$work/"
+whole=$data/traj_gen_s_g00.tsv copy=$work/traj_gen_s_g00.tsv
+cp "$whole" "$copy"
 expect "a set without sensitivity tables is compared with the default tolerance" 0 "$golden" "$work"
-awk -F'\t' -v OFS='\t' '$1 == "S" && $2 == 20 && $4 == 1 { $6 += 0.001 } 1' "$data/traj_gen_s_g00.tsv" >"$work/traj_gen_s_g00.tsv"
+awk -F'\t' -v OFS='\t' '$1 == "S" && $2 == 20 && $4 == 1 { $6 += 0.001 } 1' "$whole" >"$copy"
 expect "a position 1 mm off is noticed" 1 "$golden" "$work"
-awk -F'\t' -v OFS='\t' '$1 == "M" && $3 == "rr" && !gone { gone = 1; next } 1' "$data/traj_gen_s_g00.tsv" >"$work/traj_gen_s_g00.tsv"
+awk -F'\t' -v OFS='\t' '$1 == "M" && $3 == "rr" && !gone { gone = 1; next } 1' "$whole" >"$copy"
 expect "a manifold that the reference lacks is noticed" 1 "$golden" "$work"
-head -c 3000 "$data/traj_gen_s_g00.tsv" | sed '$s/$/x/' >"$work/traj_gen_s_g00.tsv"
+head -c 3000 "$whole" | sed '$s/$/x/' >"$copy"
 expect "a file cut in the middle of a number is noticed" 1 "$golden" "$work"
-rm "$work/traj_gen_s_g00.tsv"
-{ sed -n 1,2p "$data/unit_cc.tsv"; sed -n 3p "$data/unit_cc.tsv" | awk -F'\t' -v OFS='\t' '{ $3 += 0.01 } 1'; } >"$work/unit_cc.tsv"
+rm "$copy"
+head -3 "$data/unit_cc.tsv" | awk -F'\t' -v OFS='\t' 'NR == 3 { $3 += 0.01 } 1' >"$work/unit_cc.tsv"
 expect "a unit case from another start is noticed" 1 "$golden" "$work"
 echo "1..$n"
 exit $bad

@@ -12,6 +12,7 @@ needs=(
   "header:sodium.h|libsodium-dev|libsodium-devel|libsodium"
   "header:Random123/philox.h|librandom123-dev|random123-devel|random123"
   "header:oneapi/dnnl/dnnl.h|libdnnl-dev|onednn-devel|onednn"
+  "header:gd.h|libgd-dev|gd-devel|libgd"
   "command:gnuplot|gnuplot-nox|gnuplot|gnuplot"
   "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )

@@ -28,8 +28,8 @@ static void put_box(SimLevel *level, int slot, float x, float y, float hx, float
 }
 
 static void put_circle(SimLevel *level, int slot, float x, float y, float radius) {
-  level->circle[slot] = (SimShape){.active = true, .x = x, .y = y, .inverse_mass = 1, .inverse_inertia = 1, .density = 1,
-                                   .friction = 1, .collision_mode = 1, .radius = radius};
+  level->circle[slot] = (SimShape){.active = true, .x = x, .y = y, .inverse_mass = 1, .inverse_inertia = 1,
+                                   .density = 1, .friction = 1, .collision_mode = 1, .radius = radius};
 }
 
 /* A cart on two driven wheels with a thruster, a loose box, and a goal that a few seconds of luck reach. */
@@ -91,7 +91,8 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
 /* Steps `steps` times and puts a hash of each world's every output into hash[w]; `t` is the first step's number. */
 static void roll(SimBatch *batch, uint32_t t, int steps, uint64_t *hash) {
   int n = sim_batch_worlds(batch), length = sim_batch_observation_length(batch);
-  float *observations = calloc((size_t)n * (size_t)length, sizeof *observations), *reward = calloc((size_t)n, sizeof *reward);
+  float *observations = calloc((size_t)n * (size_t)length, sizeof *observations);
+  float *reward = calloc((size_t)n, sizeof *reward);
   uint8_t *actions = calloc((size_t)n, SIM_ACTIONS), *done = calloc((size_t)n, 1), *solved = calloc((size_t)n, 1);
   int32_t *level = calloc((size_t)n, sizeof *level), *steps_taken = calloc((size_t)n, sizeof *steps_taken);
   SimStepOut out = {observations, reward, done, solved, level, steps_taken};
@@ -155,6 +156,42 @@ static void every_level_is_drawn(void **state) {
   for (int w = 0; w < 1000; w++) count[batch->worlds[w].level]++;
   for (int i = 0; i < SCENES; i++) assert_in_range(count[i], 140, 260); /* 200 expected, sd 12.6 */
   sim_batch_destroy(&batch);
+}
+
+static void compact_observations_leave_out_only_zeros(void **state) {
+  (void)state;
+  enum { WORLDS = 6 };
+  Scenes scenes;
+  SimBatchOptions options = sim_batch_options_default();
+  SimBatch *whole, *compact;
+  int all;
+  make_scenes(&scenes);
+  options.worlds = WORLDS;
+  assert_int_equal(sim_batch_create(&options, &scenes.set, &whole), CORE_OK);
+  options.compact_observations = true;
+  assert_int_equal(sim_batch_create(&options, &scenes.set, &compact), CORE_OK);
+  const int32_t *feature = sim_batch_observation_features(compact, &all);
+  int length = sim_batch_observation_length(compact);
+  assert_int_equal(all, sim_batch_observation_length(whole));
+  assert_true(length < all);
+  float *full = calloc((size_t)(WORLDS * all), sizeof *full), *part = calloc((size_t)(WORLDS * length), sizeof *part);
+  uint8_t actions[WORLDS * SIM_ACTIONS];
+  for (uint32_t t = 0; t < 100; t++) {
+    draw_actions(4, 0, WORLDS, t, actions);
+    sim_batch_step(whole, actions, &(SimStepOut){.observations = full});
+    sim_batch_step(compact, actions, &(SimStepOut){.observations = part});
+    for (int w = 0; w < WORLDS; w++) {
+      for (int k = 0, i = 0; k < all; k++) {
+        bool given = i < length && feature[i] == k;
+        assert_true(full[w * all + k] == (given ? part[w * length + i] : 0.0f));
+        i += given;
+      }
+    }
+  }
+  sim_batch_destroy(&whole);
+  sim_batch_destroy(&compact);
+  free(full);
+  free(part);
 }
 
 /* ---- saved states ---------------------------------------------------------------------------------------------- */
@@ -437,7 +474,7 @@ static void random_policies_do_as_well_as_in_the_reference(void **state) {
     "s/h0_weak_thrust", "s/h4_thrust_aim", "s/h6_unicycle_right", "s/h8_unicycle_balance", "m/h2_car_right",
     "m/h4_thrust_the_needle", "m/h6_thrust_over", "m/h15_thrustshoot", "l/h1_car_left", "l/gears", "l/chain_lander",
     "l/h14_simple_thruster"};
-  char *text;
+  char *text = NULL;
   size_t size;
   int checked = 0;
   if (!core_files_exists(LEVELS) || core_files_read(STATISTICS, 0, &text, &size) != CORE_OK) {
@@ -462,8 +499,10 @@ static void random_policies_do_as_well_as_in_the_reference(void **state) {
     Rate ours = measure(&level, random ? 128 : 1, random);
     double z[4] = {z_of_shares(ours.solved, ours.attempts, theirs.solved, theirs.attempts),
                    z_of_shares(ours.red, ours.attempts, theirs.red, theirs.attempts),
-                   z_of_means(ours.result, ours.result_sd, ours.attempts, theirs.result, theirs.result_sd, theirs.attempts),
-                   z_of_means(ours.length, ours.length_sd, ours.attempts, theirs.length, theirs.length_sd, theirs.attempts)};
+                   z_of_means(ours.result, ours.result_sd, ours.attempts, theirs.result, theirs.result_sd,
+                              theirs.attempts),
+                   z_of_means(ours.length, ours.length_sd, ours.attempts, theirs.length, theirs.length_sd,
+                              theirs.attempts)};
     checked++;
     if (!random) { /* one deterministic episode */
       assert_true(ours.solved == theirs.solved && ours.red == theirs.red);
@@ -481,6 +520,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(threads_and_division_do_not_matter),
     cmocka_unit_test(every_level_is_drawn),
+    cmocka_unit_test(compact_observations_leave_out_only_zeros),
     cmocka_unit_test(a_loaded_state_goes_on_bit_for_bit),
     cmocka_unit_test(a_damaged_state_is_refused_and_changes_nothing),
     cmocka_unit_test(reset_to_keeps_the_level),

@@ -109,7 +109,8 @@ static bool separated(double p[4][2], double q[4][2], double *gap) {
   for (int side = 0; side < 2; side++) {
     for (int i = 0; i < 4; i++) {
       double (*a)[2] = side ? q : p, (*b)[2] = side ? p : q;
-      double ex = a[(i + 1) % 4][0] - a[i][0], ey = a[(i + 1) % 4][1] - a[i][1], length = hypot(ex, ey), least = INFINITY;
+      double ex = a[(i + 1) % 4][0] - a[i][0], ey = a[(i + 1) % 4][1] - a[i][1];
+      double length = hypot(ex, ey), least = INFINITY;
       for (int k = 0; k < 4; k++)
         least = fmin(least, (-ey * (b[k][0] - a[i][0]) + ex * (b[k][1] - a[i][1])) / length);
       best = fmax(best, least);

@@ -16,7 +16,8 @@
 #include "core/error.h"
 #include "core/files.h"
 
-static const char hostile[] = "it's `touch pwned` $(touch pwned) @pwned \" ); system(\"touch pwned\") \\\n{/:Bold EOD\n# <b>&amp; ρ";
+static const char hostile[] =
+    "it's `touch pwned` $(touch pwned) @pwned \" ); system(\"touch pwned\") \\\n{/:Bold EOD\n# <b>&amp; ρ";
 
 static bool have_gnuplot(void) {
   const char *path = getenv("PATH");
@@ -72,8 +73,9 @@ static void test_ticks(void **state) {
   (void)state;
   char text[2048];
   static const struct { double low, high; bool log; } ranges[] = {
-    {0, 1, false}, {0, 0.0371, false}, {-3, 7e9, false}, {5, 5, false}, {0, 0, false}, {-2, -1, false}, {1e-8, 3e-8, false},
-    {0.98, 0.99, false}, {3e4, 7e4, true}, {2.1e4, 2.4e4, true}, {1, 1e12, true}, {5e5, 5e5, true}, {1e-12, 1, true}};
+                {0, 1, false},   {0, 0.0371, false},  {-3, 7e9, false},    {5, 5, false},    {0, 0, false},
+                {-2, -1, false}, {1e-8, 3e-8, false}, {0.98, 0.99, false}, {3e4, 7e4, true}, {2.1e4, 2.4e4, true},
+                {1, 1e12, true}, {5e5, 5e5, true},    {1e-12, 1, true}};
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     int count = labelled_ticks(ranges[i].low, ranges[i].high, ranges[i].log, text, sizeof text);
     if (count < 2 || count > 13) fail_msg("%g to %g has %d labels: %s", ranges[i].low, ranges[i].high, count, text);
@@ -139,8 +141,10 @@ static AnalysisPlot *hostile_plot(void) {
   analysis_plot_legend_head(plot, hostile);
   analysis_plot_legend_entry(plot, hostile, mark, false, true);
   analysis_plot_caption(plot, hostile);
-  analysis_plot_caption(plot, "averyveryverylongwordwithoutanyspaceßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
-                              "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß");
+  analysis_plot_caption(
+      plot,
+      "averyveryverylongwordwithoutanyspaceßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
+      "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß");
   return plot;
 }
 
@@ -208,8 +212,8 @@ static void test_png_is_sound(void **state) {
     size_t length = big_endian(png + at);
     assert_true(at + 12 + length <= size);
     assert_int_equal(big_endian(png + at + 8 + length), crc32_of(png + at + 4, length + 4));
-    bool text = memcmp(png + at + 4, "iTXtDescription", 16) == 0;
-    described |= text && length == 11 + 5 + 15 && memcmp(png + at + 8 + 16, "query: SELECT 1", 15) == 0;
+    bool text = length == 11 + 5 + 15 && memcmp(png + at + 4, "iTXtDescription", 16) == 0;
+    described |= text && memcmp(png + at + 8 + 16, "query: SELECT 1", 15) == 0;
     at += 12 + length;
   }
   assert_int_equal(at, size);
@@ -248,9 +252,9 @@ static void test_unwritable_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_ticks),          cmocka_unit_test(test_axis_without_data), cmocka_unit_test(test_styles),
-    cmocka_unit_test(test_csv_fields),     cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
-    cmocka_unit_test(test_no_gnuplot),     cmocka_unit_test(test_unwritable_folder),
+      cmocka_unit_test(test_ticks),      cmocka_unit_test(test_axis_without_data), cmocka_unit_test(test_styles),
+      cmocka_unit_test(test_csv_fields), cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
+      cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_folder),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

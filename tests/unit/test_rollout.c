@@ -58,7 +58,7 @@ static Fixture *make(int max_rows) {
   f->env = (Env){.worlds = WORLDS, .observation_length = FEATURES, .levels = 3, .max_steps = 9,
                  .head = {2, 5, {3, 2}}, .reset = toy_reset, .step = toy_step, .state = &f->toy};
   f->arena = core_arena_create("test");
-  agent_register(&f->agent, &config, FEATURES, &f->env.head, max_rows, f->arena);
+  agent_register(&f->agent, &config, &f->env, max_rows, f->arena);
   rollout_register(&f->rollout, &f->env, WORLDS, STEPS, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);

@@ -1,5 +1,5 @@
 /* analysis/select and group on databases made by the store from run folders and run logs, as in use: what is imported,
- * which runs are chosen, how configurations are named and sorted, and what a user is told when something is not there. */
+ * which runs are chosen, how configurations are named and sorted, and what a user is told when something is missing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,8 @@ static int remove_workspace(void **state) {
   } while (0)
 
 static void assert_says(const char *part) {
-  if (!strstr(core_error_message(), part)) fail_msg("the message \"%s\" does not say \"%s\"", core_error_message(), part);
+  if (!strstr(core_error_message(), part))
+    fail_msg("the message \"%s\" does not say \"%s\"", core_error_message(), part);
 }
 
 static StoreDatabase *open_database(void **state) {
@@ -56,7 +57,8 @@ static StoreDatabase *open_database(void **state) {
   return database;
 }
 
-static int select_where(StoreDatabase *database, const char *sweep, const char *const *where, size_t count, AnalysisSelection *selection) {
+static int select_where(StoreDatabase *database, const char *sweep, const char *const *where, size_t count,
+                        AnalysisSelection *selection) {
   return analysis_select_runs(database, sweep, where, count, selection);
 }
 

@@ -242,7 +242,8 @@ static void test_bootstrap_width(void **state) {
   double expected = 2 * 1.96 * analysis_sd(x, POINTS) / sqrt(POINTS);
   AnalysisInterval plain = analysis_bootstrap(mean_of, x, own, POINTS, POINTS, 4000, 0.95, 1);
   AnalysisInterval clustered = analysis_bootstrap(mean_of, repeated, cluster, POINTS * COPIES, POINTS, 4000, 0.95, 1);
-  AnalysisInterval blind = analysis_bootstrap(mean_of, repeated, apart, POINTS * COPIES, POINTS * COPIES, 4000, 0.95, 1);
+  AnalysisInterval blind =
+      analysis_bootstrap(mean_of, repeated, apart, POINTS * COPIES, POINTS * COPIES, 4000, 0.95, 1);
   assert_true(fabs((plain.high - plain.low) / expected - 1) < 0.08);
   assert_true(fabs((clustered.high - clustered.low) / expected - 1) < 0.08);
   assert_true(fabs((blind.high - blind.low) * 2 / expected - 1) < 0.08);

@@ -24,6 +24,10 @@ typedef struct Env Env;
 struct Env {
   const char *name;       /* "kinetix" */
   int worlds, observation_length;
+  /* The observation is part of a whole one of `whole_length` features, the others being always 0: [observation_length]
+   * numbers, borrowed; NULL: it is the whole one. Networks are initialised as if they saw the whole one. */
+  const int32_t *features;
+  int whole_length;
   int levels;             /* in the set; a level's number is 0..levels-1 */
   int max_steps;          /* of an episode */
   OpsHead head;           /* the action: one class a factor, as uint8_t [worlds][head.factors] */

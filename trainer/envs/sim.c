@@ -69,6 +69,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
     .state = sim,
   };
+  made->features = sim_batch_observation_features(batch, &made->whole_length);
   made->head.factors = SIM_ACTIONS;
   for (int i = 0; i < SIM_ACTIONS; i++) { /* a motor stands, turns or turns back; a thruster is off or on */
     made->head.size[i] = i < SIM_MOTOR_BINDINGS ? 3 : 2;
@@ -110,5 +111,6 @@ int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **en
   options.max_steps = (int)config->env.max_steps;
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
+  options.compact_observations = true;
   return sim_env_make(&options, &levels, env);
 }

@@ -293,8 +293,8 @@ CPU_VECTOR static void value_rows(const float *value, const float *old_value, co
     int outside = (move < -epsilon) | (move > epsilon);
     int stopped = outside & (free_error < clipped_error);
     dvalue[r] = stopped ? 0.0f : scale * difference;
-    int take_free = !stopped & (outside | (free_error >= clipped_error));
-    error[r] = take_free ? free_error : clipped_error;
+    int free_counts = outside | (free_error >= clipped_error);
+    error[r] = stopped ? clipped_error : free_counts ? free_error : clipped_error;
   }
 }
 

@@ -8,6 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A select between two computed values is a vector instruction only if the compiler may compute both: gcc refuses while it
+ * has to keep exception flags as the scalar code would set them. Values are the same either way; clang assumes it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
 #if defined(__x86_64__)
 #define CPU_VECTOR __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -24,6 +30,11 @@ static inline int32_t fast_to_bits(float value) {
   int32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
+}
+
+/* 2^exponent for -126..127; anything for the exponents that come out of a NaN. */
+static inline float fast_power_of_two(int32_t exponent) {
+  return fast_from_bits((int32_t)((uint32_t)(exponent + 127) << 23));
 }
 
 /* e^r - 1 - r for |r| < 0.35: the Taylor polynomial, whose next term is below 2^-24 of the result there. */
@@ -48,7 +59,7 @@ static inline float fast_exp(float x) {
   float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f; /* ln 2 in two parts: the first product is exact */
   int32_t exponent = fast_to_bits(shifted) - fast_to_bits(round_to_integer);
   int32_t half = exponent >> 1; /* 2^exponent as two factors, since it may be denormal or 2^128 */
-  float low = fast_from_bits((half + 127) << 23), high = fast_from_bits((exponent - half + 127) << 23);
+  float low = fast_power_of_two(half), high = fast_power_of_two(exponent - half);
   return (1.0f + (r + fast_exp_tail(r))) * low * high;
 }
 

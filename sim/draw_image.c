@@ -1,0 +1,284 @@
+/* Drawings as pixels through libgd, the only file that knows it. A cell is painted on a canvas several times as fine and
+ * scaled down by averaging, which smooths all borders. Everything is cut to what the canvas shows before it becomes a
+ * pixel number, since bodies may be anywhere. */
+#include "sim/draw_image.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+#if CORE_HAS_GD
+#include <gd.h>
+#include <gdfonts.h>
+
+bool sim_draw_image_available(void) { return true; }
+
+/* ---- one drawing on a fine canvas ------------------------------------------------------------------------------ */
+
+enum { DISC_CORNERS = 128, OUTLINE_MAX = DISC_CORNERS + 4, FINE = 4, FINE_BUT_LARGE = 2, LARGE = 1024 };
+
+typedef struct Point { double x, y; } Point;
+typedef struct Outline { Point point[OUTLINE_MAX]; int count; } Outline;
+
+/* Canvas pixels from the left and the top. */
+static Point to_pixels(int side, float x, float y) {
+  double scale = side / (double)SIM_DRAW_WIDTH;
+  return (Point){((double)x - (double)SIM_DRAW_LEFT) * scale,
+                 ((double)SIM_DRAW_BOTTOM + (double)SIM_DRAW_WIDTH - (double)y) * scale};
+}
+
+static double distance_inside(Point p, int border, double low, double high) {
+  return border == 0 ? p.x - low : border == 1 ? high - p.x : border == 2 ? p.y - low : high - p.y;
+}
+
+/* Cuts a convex outline by one border of the square low..high (Sutherland and Hodgman); adds at most one corner. */
+static void cut(Outline *outline, int border, double low, double high) {
+  Outline old = *outline;
+  outline->count = 0;
+  for (int i = 0; i < old.count; i++) {
+    Point a = old.point[i], b = old.point[(i + 1) % old.count];
+    double da = distance_inside(a, border, low, high), db = distance_inside(b, border, low, high);
+    if (da >= 0) outline->point[outline->count++] = a;
+    if ((da >= 0) == (db >= 0) || outline->count == OUTLINE_MAX) continue;
+    double t = da / (da - db);
+    outline->point[outline->count++] = (Point){a.x + t * (b.x - a.x), a.y + t * (b.y - a.y)};
+  }
+}
+
+static void fill(gdImagePtr canvas, Outline *outline, SimDrawColor color) {
+  gdPoint corner[OUTLINE_MAX];
+  for (int border = 0; border < 4; border++) cut(outline, border, -8, gdImageSX(canvas) + 8);
+  for (int i = 0; i < outline->count; i++) /* gd paints the pixels of the border too, hence half a pixel less */
+    corner[i] = (gdPoint){(int)lround(outline->point[i].x - 0.5), (int)lround(outline->point[i].y - 0.5)};
+  if (outline->count >= 3)
+    gdImageFilledPolygon(canvas, corner, outline->count, gdTrueColor(color.red, color.green, color.blue));
+}
+
+static void fill_polygon(gdImagePtr canvas, const float *x, const float *y, int corners, SimDrawColor color) {
+  Outline outline = {.count = corners};
+  for (int i = 0; i < corners; i++) outline.point[i] = to_pixels(gdImageSX(canvas), x[i], y[i]);
+  fill(canvas, &outline, color);
+}
+
+static void fill_disc(gdImagePtr canvas, const SimDrawItem *item, float radius, SimDrawColor color) {
+  const double turn = 6.283185307179586 / DISC_CORNERS;
+  Outline outline = {.count = DISC_CORNERS};
+  Point center = to_pixels(gdImageSX(canvas), item->x[0], item->y[0]);
+  double pixels = (double)radius * gdImageSX(canvas) / (double)SIM_DRAW_WIDTH;
+  for (int i = 0; i < DISC_CORNERS; i++)
+    outline.point[i] = (Point){center.x + pixels * cos(turn * i), center.y + pixels * sin(turn * i)};
+  fill(canvas, &outline, color);
+}
+
+/* First whole in the edge's colour, then what lies inside the edge. */
+static void paint_item(gdImagePtr canvas, const SimDrawItem *item) {
+  float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS];
+  SimDrawColor outer = item->edge > 0 ? SIM_DRAW_BLACK : item->fill;
+  if (item->corners == 0) {
+    fill_disc(canvas, item, item->radius, outer);
+    if (item->edge > 0) fill_disc(canvas, item, item->radius - item->edge, item->fill);
+    return;
+  }
+  fill_polygon(canvas, item->x, item->y, item->corners, outer);
+  if (item->edge > 0 && sim_draw_inset(item, item->edge, x, y))
+    fill_polygon(canvas, x, y, item->corners, item->fill);
+}
+
+/* ---- a sheet --------------------------------------------------------------------------------------------------- */
+
+static void clear(gdImagePtr image) {
+  gdImageFilledRectangle(image, 0, 0, gdImageSX(image) - 1, gdImageSY(image) - 1, gdTrueColor(255, 255, 255));
+}
+
+/* Each pixel of `image` from (left, top) is the mean of fine x fine pixels of the canvas. */
+static void scale_down(gdImagePtr canvas, int fine, gdImagePtr image, int left, int top) {
+  int side = gdImageSX(canvas) / fine, area = fine * fine;
+  for (int y = 0; y < side; y++)
+    for (int x = 0; x < side; x++) {
+      int red = 0, green = 0, blue = 0;
+      for (int k = 0; k < area; k++) {
+        int pixel = gdImageTrueColorPixel(canvas, x * fine + k % fine, y * fine + k / fine);
+        red += gdTrueColorGetRed(pixel);
+        green += gdTrueColorGetGreen(pixel);
+        blue += gdTrueColorGetBlue(pixel);
+      }
+      gdImageTrueColorPixel(image, left + x, top + y) =
+        gdTrueColor((red + area / 2) / area, (green + area / 2) / area, (blue + area / 2) / area);
+    }
+}
+
+/* gd's own font has ASCII only; a label ends where its cell does. */
+static void paint_label(gdImagePtr image, const SimDrawSheet *sheet, int cell) {
+  gdFontPtr font = gdFontGetSmall();
+  unsigned char text[SIM_DRAW_LABEL];
+  int length = 0;
+  for (const char *c = sheet->cell[cell].label; *c && (length + 1) * font->w <= sheet->pixels; c++)
+    if (((unsigned char)*c & 0xc0) != 0x80) text[length++] = *c >= ' ' && *c <= '~' ? (unsigned char)*c : '?';
+  text[length] = '\0';
+  gdImageString(image, font, sim_draw_cell_left(sheet, cell), sim_draw_cell_top(sheet, cell) - font->h - 1, text,
+                gdTrueColor(0, 0, 0));
+}
+
+static void paint_sheet(const SimDrawSheet *sheet, gdImagePtr canvas, int fine, gdImagePtr image) {
+  clear(image);
+  for (int i = 0; i < sheet->count; i++) {
+    const SimDrawing *drawing = &sheet->cell[i].drawing;
+    clear(canvas);
+    for (int k = 0; k < drawing->count; k++) paint_item(canvas, &drawing->item[k]);
+    scale_down(canvas, fine, image, sim_draw_cell_left(sheet, i), sim_draw_cell_top(sheet, i));
+    if (sheet->labelled) paint_label(image, sheet, i);
+  }
+}
+
+static int out_of_memory(int width, int height) {
+  return core_error(CORE_FAIL, "no memory for a picture of %d x %d pixels", width, height);
+}
+
+/* The sheet as an image of true colours; gdImageDestroy it. */
+static int make_image(const SimDrawSheet *sheet, gdImagePtr *image) {
+  TRY(sim_draw_sheet_check(sheet));
+  int width = sim_draw_sheet_width(sheet), height = sim_draw_sheet_height(sheet);
+  int fine = sheet->pixels > LARGE ? FINE_BUT_LARGE : FINE;
+  gdImagePtr canvas = gdImageCreateTrueColor(sheet->pixels * fine, sheet->pixels * fine);
+  *image = canvas ? gdImageCreateTrueColor(width, height) : NULL;
+  if (*image) paint_sheet(sheet, canvas, fine, *image);
+  if (canvas) gdImageDestroy(canvas);
+  return *image ? CORE_OK : out_of_memory(width, height);
+}
+
+/* Takes the bytes, which are NULL when gd's memory was out. */
+static int append_bytes(void *bytes, int count, CoreText *text) {
+  if (!bytes) return core_error(CORE_FAIL, "libgd could not encode the picture");
+  core_text_append_bytes(text, bytes, (size_t)count);
+  gdFree(bytes);
+  return CORE_OK;
+}
+
+int sim_draw_png(const SimDrawSheet *sheet, CoreText *png) {
+  gdImagePtr image;
+  int count = 0;
+  TRY(make_image(sheet, &image));
+  void *bytes = gdImagePngPtr(image, &count);
+  gdImageDestroy(image);
+  return append_bytes(bytes, count, png);
+}
+
+/* ---- animations ------------------------------------------------------------------------------------------------ */
+
+enum { PALETTE = 256, KEYS = 1 << 15 };
+
+struct SimDrawGif {
+  CoreText bytes;
+  gdImagePtr before;        /* the last frame: the next one stores only what differs */
+  int16_t nearest[KEYS];    /* palette index of a colour cut to 5 bits each; -1 unknown yet */
+};
+
+static int key_of(int pixel) {
+  return gdTrueColorGetRed(pixel) >> 3 << 10 | gdTrueColorGetGreen(pixel) >> 3 << 5 | gdTrueColorGetBlue(pixel) >> 3;
+}
+
+/* Every colour of a drawing and its mixtures with black, since nearly all borders are black edges. */
+static void fill_palette(gdImagePtr image) {
+  static const SimDrawColor pure[] = {
+    {255, 255, 255}, {160, 160, 160}, {0, 204, 0}, {0, 102, 204}, {255, 102, 102}, {80, 80, 80}, {0, 102, 0}, {0, 51, 102},
+    {127, 51, 51}, {120, 120, 120}, {255, 255, 0}, {255, 0, 255}, {0, 255, 255}, {255, 153, 51}};
+  const int colors = (int)(sizeof pure / sizeof *pure), steps = (PALETTE - 1) / colors;
+  gdImageColorAllocate(image, 0, 0, 0);
+  for (int step = steps; step > 0; step--)
+    for (int i = 0; i < colors; i++)
+      gdImageColorAllocate(image, pure[i].red * step / steps, pure[i].green * step / steps, pure[i].blue * step / steps);
+}
+
+/* The palette's own colours stay exact, the pure ones (first in it) before their mixtures. */
+static void seed_keys(SimDrawGif *gif, gdImagePtr frame) {
+  for (int i = 0; i < KEYS; i++) gif->nearest[i] = -1;
+  for (int i = gdImageColorsTotal(frame) - 1; i >= 0; i--)
+    gif->nearest[key_of(gdTrueColor(gdImageRed(frame, i), gdImageGreen(frame, i), gdImageBlue(frame, i)))] = (int16_t)i;
+}
+
+/* The first pixel of a key decides for all. */
+static int palette_index(SimDrawGif *gif, gdImagePtr frame, int pixel) {
+  int16_t *index = &gif->nearest[key_of(pixel)];
+  if (*index < 0)
+    *index = (int16_t)gdImageColorClosest(frame, gdTrueColorGetRed(pixel), gdTrueColorGetGreen(pixel),
+                                          gdTrueColorGetBlue(pixel));
+  return *index;
+}
+
+static gdImagePtr to_palette(SimDrawGif *gif, gdImagePtr image) {
+  gdImagePtr frame = gdImageCreatePalette(gdImageSX(image), gdImageSY(image));
+  if (!frame) return NULL;
+  fill_palette(frame);
+  if (!gif->before) seed_keys(gif, frame);
+  for (int y = 0; y < gdImageSY(image); y++)
+    for (int x = 0; x < gdImageSX(image); x++)
+      gdImagePalettePixel(frame, x, y) =
+        (unsigned char)palette_index(gif, frame, gdImageTrueColorPixel(image, x, y));
+  return frame;
+}
+
+int sim_draw_gif_create(SimDrawGif **gif) {
+  *gif = core_memory_zero_allocate(1, sizeof **gif);
+  return CORE_OK;
+}
+
+static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
+  int count = 0;
+  if (!gif->before) {
+    void *begin = gdImageGifAnimBeginPtr(frame, &count, 1, 0);
+    TRY(append_bytes(begin, count, &gif->bytes));
+  }
+  void *bytes = gdImageGifAnimAddPtr(frame, &count, 0, 0, 0, delay_cs, gdDisposalNone, gif->before);
+  return append_bytes(bytes, count, &gif->bytes);
+}
+
+int sim_draw_gif_add(SimDrawGif *gif, const SimDrawSheet *sheet, int delay_cs) {
+  gdImagePtr image;
+  TRY(make_image(sheet, &image));
+  int width = gdImageSX(image), height = gdImageSY(image);
+  gdImagePtr frame = to_palette(gif, image);
+  gdImageDestroy(image);
+  if (!frame) return out_of_memory(width, height);
+  CORE_CHECK(!gif->before || (gdImageSX(gif->before) == width && gdImageSY(gif->before) == height));
+  int code = append_frame(gif, frame, delay_cs);
+  if (gif->before) gdImageDestroy(gif->before);
+  gif->before = frame;
+  return code;
+}
+
+int sim_draw_gif_finish(SimDrawGif *gif, CoreText *bytes) {
+  int count = 0;
+  CORE_CHECK(gif->before);
+  void *end = gdImageGifAnimEndPtr(&count);
+  TRY(append_bytes(end, count, &gif->bytes));
+  core_text_append_bytes(bytes, gif->bytes.data, gif->bytes.length);
+  return CORE_OK;
+}
+
+void sim_draw_gif_destroy(SimDrawGif **gif) {
+  if (!*gif) return;
+  if ((*gif)->before) gdImageDestroy((*gif)->before);
+  core_text_free(&(*gif)->bytes);
+  free(*gif);
+  *gif = NULL;
+}
+
+#else
+
+static int absent(void) {
+  return core_error(CORE_USAGE, "this program was built without libgd, so it draws no .png and .gif; choose .svg, or "
+                    "install libgd (libgd-dev, gd-devel) and build again");
+}
+
+bool sim_draw_image_available(void) { return false; }
+int sim_draw_png(const SimDrawSheet *sheet, CoreText *png) { return absent(); }
+int sim_draw_gif_create(SimDrawGif **gif) {
+  *gif = NULL;
+  return absent();
+}
+int sim_draw_gif_add(SimDrawGif *gif, const SimDrawSheet *sheet, int delay_cs) { return absent(); }
+int sim_draw_gif_finish(SimDrawGif *gif, CoreText *bytes) { return absent(); }
+void sim_draw_gif_destroy(SimDrawGif **gif) {}
+
+#endif
