@@ -119,7 +119,7 @@ int analysis_sql(int argc, char **argv) {
                       "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: "
                       "sweep, run, attempt, iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. "
                       "Settings are JSON: json_extract(config, '$.ppo.com').\n\nExample:\n  analyze sql results.db "
-                      "\"SELECT run_id, status, best_solve_rate, ddr FROM run_summary ORDER BY 3 DESC\"",
+                      "\"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate ORDER BY 3 DESC\"",
                       table);
   } else if (code == CORE_OK && count != 2) {
     code =

@@ -65,7 +65,7 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
 /* The face of one polygon that separates it best from another. */
 typedef struct SimFace {
   real separation;
-  whole face;
+  integer face;
 } SimFace;
 
 /* Corners of b in a's frame, against the faces of a. Gives up early (separation >= 0) once no lane can touch. */
@@ -79,7 +79,7 @@ SIM_FN SimFace sim_collide_best_face(const SimOutline *a, const SimVec *b_local,
     real separation = least - a->support[i];
     mask better = separation > best.separation;
     best.separation = real_select(better, separation, best.separation);
-    best.face = whole_select(better, i, best.face);
+    best.face = integer_select(better, i, best.face);
     if (!real_any(best.separation < 0.0f)) break;
   }
   return best;
@@ -156,13 +156,13 @@ SIM_FN SimOverlap sim_collide_overlap(const SimPolygon *a, const SimPolygon *b) 
   return o;
 }
 
-SIM_FN SimVec sim_collide_face_normal(const SimPolygon *p, whole face) {
+SIM_FN SimVec sim_collide_face_normal(const SimPolygon *p, integer face) {
   return sim_vec(real_pick(p->outline->normal_x, face), real_pick(p->outline->normal_y, face));
 }
 
 /* The reference face's ends in the world; after a triangle's face 2 comes corner 0. */
-SIM_FN SimVec sim_collide_corner(const SimPolygon *p, whole k) {
-  k = whole_select((k == SIM_VERTICES) | ((k == 3) & p->outline->triangle), 0, k);
+SIM_FN SimVec sim_collide_corner(const SimPolygon *p, integer k) {
+  k = integer_select((k == SIM_VERTICES) | ((k == 3) & p->outline->triangle), 0, k);
   return sim_vec(real_pick((const real[]){p->corner[0].x, p->corner[1].x, p->corner[2].x, p->corner[3].x}, k),
                  real_pick((const real[]){p->corner[0].y, p->corner[1].y, p->corner[2].y, p->corner[3].y}, k));
 }

@@ -1,4 +1,4 @@
-/* From a level to coloured polygons and discs, after Kinetix's own renderer: floor and walls, polygons, circles, joints,
+/* From a level to coloured polygons and discs, after Kinetix's own renderer: the arena, polygons, circles, joints,
  * thrusters, in this order. Knows no pixels but a sheet's layout, and no file formats. */
 #include "sim/draw.h"
 
@@ -8,6 +8,8 @@
 
 /* Sizes in metres; Kinetix's at 100 pixels a metre. */
 static const float EDGE = 0.02f, LINE = 0.012f, JOINT_RADIUS = 0.035f, JOINT_EDGE = 0.012f, THRUSTER_EDGE = 0.012f;
+/* Walls are drawn so much longer at both ends, outside of the arena, that they close its corners. */
+static const float WALL_REACH = 0.2f;
 /* An edge takes at most this share of a thin body's width, so that its colour still shows. */
 static const float EDGE_SHARE = 0.15f;
 
@@ -78,11 +80,25 @@ static float thickness(const SimVec *corner, int corners) {
   return least;
 }
 
-static void add_body(SimDrawing *drawing, const SimShape *shape) {
+/* reach: metres that the upper and lower ends are moved outwards. */
+static void add_body(SimDrawing *drawing, const SimShape *shape, float reach) {
   SimVec corner[SIM_VERTICES];
-  for (int i = 0; i < shape->vertex_count; i++) corner[i] = sim_vec(shape->vertex_x[i], shape->vertex_y[i]);
+  float middle = 0;
+  for (int i = 0; i < shape->vertex_count; i++) middle += shape->vertex_y[i] / (float)shape->vertex_count;
+  for (int i = 0; i < shape->vertex_count; i++)
+    corner[i] = sim_vec(shape->vertex_x[i], shape->vertex_y[i] + real_copy_sign(reach, shape->vertex_y[i] - middle));
   float edge = real_min(EDGE, EDGE_SHARE * thickness(corner, shape->vertex_count));
   add_polygon(drawing, pose_of(shape), corner, shape->vertex_count, edge, sim_draw_body_color(shape));
+}
+
+/* Floor, ceiling, then the walls, which cover the corners between them. */
+static void add_arena(SimDrawing *drawing, const SimLevel *level) {
+  enum { FLOOR, LEFT, RIGHT, CEILING };
+  static const int order[SIM_STATIC_POLYGONS] = {FLOOR, CEILING, LEFT, RIGHT};
+  for (int i = 0; i < SIM_STATIC_POLYGONS; i++) {
+    const SimShape *shape = &level->polygon[order[i]];
+    if (shape->active) add_body(drawing, shape, order[i] == LEFT || order[i] == RIGHT ? WALL_REACH : 0);
+  }
 }
 
 /* The line runs from the centre to the rim, upwards where the rotation is 0. */
@@ -123,8 +139,9 @@ static void add_thruster(SimDrawing *drawing, const SimLevel *level, const SimTh
 
 void sim_draw_world(const SimLevel *level, const float *thrust, SimDrawing *drawing) {
   drawing->count = 0;
-  for (int i = 0; i < level->size.polygons; i++)
-    if (level->polygon[i].active) add_body(drawing, &level->polygon[i]);
+  add_arena(drawing, level);
+  for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons; i++)
+    if (level->polygon[i].active) add_body(drawing, &level->polygon[i], 0);
   for (int i = 0; i < level->size.circles; i++)
     if (level->circle[i].active) add_circle(drawing, &level->circle[i]);
   for (int i = 0; i < level->size.joints; i++)

@@ -20,8 +20,8 @@ static const SimShape *shape_of(const SimLevel *level, int index) {
   return index < level->size.polygons ? &level->polygon[index] : &level->circle[index - level->size.polygons];
 }
 
-/* Edges and outward normals. A normal is its edge turned by the reference's float pi/2, whose cosine is not quite 0. */
-static SimOutline outline_of(const SimShape *shape) {
+/* A normal is its edge turned by the reference's float pi/2, whose cosine is not quite 0. */
+SimOutline sim_model_outline(const SimShape *shape) {
   RealSinCos left = real_sin_cos(REAL_HALF_PI);
   SimOutline o = {.triangle = shape->vertex_count == 3};
   int count = o.triangle ? 3 : SIM_VERTICES;
@@ -62,7 +62,7 @@ static void build_shapes(const SimLevel *level, SimModel *model) {
     model->active[model->active_count++] = (uint8_t)k;
     if (!is_frozen(shape)) model->moving[model->moving_count++] = (uint8_t)k;
     if (k < level->size.polygons) {
-      model->outline[k] = outline_of(shape);
+      model->outline[k] = sim_model_outline(shape);
       model->box[k] = sim_step_place_polygon(&model->outline[k], &model->start[k], model->corner[k]);
     } else {
       model->box[k] = sim_step_circle_box(model->start[k].position, shape->radius);
@@ -70,8 +70,8 @@ static void build_shapes(const SimLevel *level, SimModel *model) {
   }
 }
 
-/* group[k]: the smallest shape that k is joined to, over any number of joints. Shapes of one group never collide. */
-static void find_groups(const SimLevel *level, int shapes, int group[SIM_MAX_SHAPES]) {
+void sim_model_groups(const SimLevel *level, int group[SIM_MAX_SHAPES]) {
+  const int shapes = level->size.polygons + level->size.circles;
   for (int k = 0; k < shapes; k++) group[k] = k;
   for (int i = 0; i < level->size.joints; i++) {
     if (!level->joint[i].active) continue;
@@ -117,7 +117,7 @@ static void add_pair(const SimLevel *level, const int *group, bool pad_writes_ze
 
 static void build_pairs(const SimLevel *level, bool pad_writes_zero, SimModel *model) {
   int group[SIM_MAX_SHAPES], polygons = level->size.polygons, number = 0;
-  find_groups(level, model->shapes, group);
+  sim_model_groups(level, group);
   for (int a = 0; a < polygons; a++) {
     for (int b = a + 1; b < polygons; b++) {
       if (b >= SIM_STATIC_POLYGONS) add_pair(level, group, pad_writes_zero, SIM_RR, number++, a, b, model);

@@ -72,6 +72,11 @@ typedef struct SimModel {
 /* `level` must have passed sim_level_check. pad_writes_zero: spec 2.4. */
 void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model);
 
+/* A shape's edges and outward normals. */
+SimOutline sim_model_outline(const SimShape *shape);
+/* Shapes joined to each other, over any number of active joints, get the same group; they never push each other. */
+void sim_model_groups(const SimLevel *level, int group[SIM_MAX_SHAPES]);
+
 /* How many pairs of each kind a size lists, and contact slots altogether. */
 int sim_model_pairs(SimSize size, int kind);
 int sim_model_contacts(SimSize size);

@@ -1,6 +1,6 @@
 /* The number type of the physics, and all mathematics that the machine's library would do differently elsewhere.
  *
- * Everything in collide.h, contact.h, joint.h, actuate.h and step.h is written over `real`, `mask` and `whole`: here a
+ * Everything in collide.h, contact.h, joint.h, actuate.h and step.h is written over `real`, `mask` and `integer`: here a
  * float, a truth value and an int; for a vector machine 8 or 16 worlds of each. So decisions are selects, and a branch
  * may only skip work that no lane needs (real_any). Only + - * / and square roots are used, which IEEE 754 rounds the
  * same everywhere; with contraction off the same source gives the same bits on every processor. No libm here.
@@ -20,19 +20,19 @@
 
 typedef float real;
 typedef int mask;       /* what comparing two reals gives; combine with & and |, negate with mask_not */
-typedef int32_t whole;  /* a small index that lanes may have different */
+typedef int32_t integer;  /* a small index that lanes may have different */
 
 #define REAL_PI 3.14159274f
 #define REAL_HALF_PI 1.57079637f
 #define REAL_HUGE 1e30f
 
 SIM_FN real real_select(mask m, real yes, real no) { return m ? yes : no; }
-SIM_FN whole whole_select(mask m, whole yes, whole no) { return m ? yes : no; }
+SIM_FN integer integer_select(mask m, integer yes, integer no) { return m ? yes : no; }
 SIM_FN int real_any(mask m) { return m; }
 SIM_FN mask mask_not(mask m) { return !m; }
 
 /* Element `i` of four. */
-SIM_FN real real_pick(const real *four, whole i) { return four[i]; }
+SIM_FN real real_pick(const real *four, integer i) { return four[i]; }
 
 /* Where an argument is NaN these give the second one; real_clip hands NaN on, as the reference's clip does. With
  * low > high the result is high. */

@@ -203,8 +203,9 @@ static bool check_first_line(const Reader *reader, StoreLogKind kind, int attemp
 }
 
 typedef struct Header {
-  Layout layout;
-  int64_t end;            /* where the records begin; 0 = the header is not complete yet */
+  Layout layout, fallback; /* fallback: of this version, for records with as many fields when the names are damaged */
+  bool names_damaged;
+  int64_t end;             /* where the records begin; 0 = the header is not complete yet */
   StoreLogDamage damage;
 } Header;
 
@@ -212,15 +213,15 @@ static void note_damage(StoreLogDamage *damage, int64_t line) {
   if (damage->lines++ == 0) damage->first_line = line;
 }
 
-/* Reads lines 1 and 2. Where they are damaged, the file's name tells its kind, and this version's order of columns is
- * taken for its columns when their number agrees: the records' own checksums and field counts keep nonsense out. */
+/* Reads lines 1 and 2. Where they are damaged, the file's name tells its kind, and records with as many fields as this
+ * version writes are taken for its own: their checksums keep nonsense out. */
 static int read_header(Reader *reader, bool warn, Header *header) {
   StoreLogKind kind = STORE_LOG_STATS;
   int attempt = 0;
   const char *slash = strrchr(reader->path, '/');
   if (!store_runlog_from_name(slash ? slash + 1 : reader->path, &kind, &attempt))
     return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv and eval.N.tsv", reader->path);
-  *header = (Header){.layout = default_layout(kind)};
+  *header = (Header){.layout = default_layout(kind), .fallback = default_layout(kind)};
   Line line;
   bool has_crc;
   uint32_t crc = 0;
@@ -234,10 +235,9 @@ static int read_header(Reader *reader, bool warn, Header *header) {
   bool names = line.length > 10 && memcmp(line.text, "iteration\t", 10) == 0;
   header->end = names ? line.end : first_end; /* a second line that names nothing is judged as a record */
   if (!names) return CORE_OK;
-  bool damaged = has_crc && store_crc32(line.text, line.length) != crc;
-  Layout named = parse_names(reader, kind, &line, warn && !damaged);
-  if (damaged) note_damage(&header->damage, 2);
-  if (!damaged || named.columns != header->layout.columns) header->layout = named;
+  header->names_damaged = has_crc && store_crc32(line.text, line.length) != crc;
+  if (header->names_damaged) note_damage(&header->damage, 2);
+  header->layout = parse_names(reader, kind, &line, warn && !header->names_damaged);
   return CORE_OK;
 }
 
@@ -301,6 +301,13 @@ static bool parse_record(const Layout *layout, const Line *line, Record *record)
   return true;
 }
 
+static const Layout *choose_layout(const Header *header, const Line *line) {
+  int fields = 1;
+  if (!header->names_damaged) return &header->layout;
+  for (size_t i = 0; i < line->length; i++) fields += line->text[i] == '\t';
+  return fields == header->fallback.columns ? &header->fallback : &header->layout;
+}
+
 static int read_records(Reader *reader, const Header *header, StoreLogRow row, void *context, int64_t *end,
                         StoreLogDamage *damage) {
   int64_t start = reader->base;
@@ -310,7 +317,7 @@ static int read_records(Reader *reader, const Header *header, StoreLogRow row, v
     TRY(reader_next(reader, &line));
     if (!line.text) return CORE_OK;
     *end = line.end;
-    if (check_line(&line) && parse_record(&header->layout, &line, &record)) {
+    if (check_line(&line) && parse_record(choose_layout(header, &line), &line, &record)) {
       int code = row(context, stats ? &record.iteration : NULL, stats ? NULL : &record.evaluation);
       if (code != CORE_OK) return code;
     } else {

@@ -11,8 +11,9 @@ typedef struct AdvantageRule { double gamma, lambda, reward_scale; } AdvantageRu
  *   value      [steps + 1][worlds]: V(obs_t); the last row is V of the observation after the last step
  *   done       [steps][worlds]: 1 where the episode ended (discount 0; nothing is bootstrapped across it)
  *   truncated  [steps][worlds] or NULL: 1 where it was cut without ending; the trace stops there, and
- *   bootstrap  [steps][worlds] is read there: V of the true next observation, which the reset has replaced in `value`.
- *              Elsewhere V(next) is value[t + 1] or is multiplied by 0, so it is never computed. NULL iff truncated is. */
+ *   bootstrap  [steps][worlds] is read there: V of the true next observation, which the reset has replaced in
+ * `value`. Elsewhere V(next) is value[t + 1] or is multiplied by 0, so it is never computed. NULL iff truncated is.
+ */
 void advantage_estimate(Ops *ops, AdvantageRule rule, const float *reward, const float *value, const uint8_t *done,
                         const uint8_t *truncated, const float *bootstrap, int steps, int worlds, float *advantage,
                         float *target);

@@ -1,5 +1,5 @@
-/* The multi-layer perceptron (network.h): where parameters and activations lie, orthogonal initialisation, and the order
- * of the layers' forward and backward passes. The arithmetic of a layer is the ops'. */
+/* The multi-layer perceptron (network.h): where parameters and activations lie, orthogonal initialisation, and the
+ * order of the layers' forward and backward passes. The arithmetic of a layer is the ops'. */
 #include "trainer/network.h"
 
 #include <math.h>
@@ -37,7 +37,8 @@ size_t network_parameters(const NetworkShape *shape) { return network_kernel(sha
 const char *network_parameter_name(const NetworkShape *shape, const char *network, size_t k, char *buffer) {
   enum { NAME = 64 };
   for (int layer = 0; layer < shape->layers; layer++) {
-    size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer), out = (size_t)shape->width[layer + 1];
+    size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer),
+           out = (size_t)shape->width[layer + 1];
     if (k < bias) {
       snprintf(buffer, NAME, "%s.W%d[%zu,%zu]", network, layer, (k - kernel) / out, (k - kernel) % out);
       return buffer;
@@ -53,8 +54,8 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
 
 /* -------- initialisation ------------------------------------------------------------------------------------- */
 
-/* Modified Gram-Schmidt on `count` vectors of `length` doubles, one after the other in memory: the Q of a QR whose R has
- * a positive diagonal. Each later vector loses its part along the present one independently of the others. */
+/* Modified Gram-Schmidt on `count` vectors of `length` doubles, one after the other in memory: the Q of a QR whose R
+ * has a positive diagonal. Each later vector loses its part along the present one independently of the others. */
 static void orthonormalise(double *vectors, int count, int length) {
   for (int j = 0; j < count; j++) {
     double *v = vectors + (size_t)j * length, norm = 0;
@@ -101,7 +102,8 @@ void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tenso
     size_t elements = (size_t)in * (size_t)out;
     double *gaussian = core_memory_allocate(sizeof(double) * elements);
     draw_gaussian(seed, tensor + (uint32_t)layer, gaussian, elements);
-    network_orthogonal(gaussian, in, out, layer == shape->layers - 1 ? shape->head_gain : sqrt(2), theta + network_kernel(shape, layer));
+    network_orthogonal(gaussian, in, out, layer == shape->layers - 1 ? shape->head_gain : sqrt(2),
+                       theta + network_kernel(shape, layer));
     memset(theta + network_bias(shape, layer), 0, sizeof(float) * (size_t)out);
     free(gaussian);
   }
@@ -138,7 +140,8 @@ void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, co
 
 static int widest(const NetworkShape *shape) {
   int width = 0;
-  for (int layer = 1; layer <= shape->layers; layer++) width = shape->width[layer] > width ? shape->width[layer] : width;
+  for (int layer = 1; layer <= shape->layers; layer++)
+    width = shape->width[layer] > width ? shape->width[layer] : width;
   return width;
 }
 
@@ -149,8 +152,9 @@ void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, c
     size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer);
     const float *input = layer ? activations->hidden[layer - 1] : x;
     float *dx = layer ? halves[layer % 2] : NULL; /* nobody needs the gradient at the observations */
-    ops->dense_backward(ops, input, theta + kernel, theta + bias, activations->hidden[layer], dy, dx, gradient + kernel,
-                        gradient + bias, rows, shape->width[layer], shape->width[layer + 1], layer_activation(shape, layer));
+    ops->dense_backward(ops, input, theta + kernel, theta + bias, activations->hidden[layer], dy, dx,
+                        gradient + kernel, gradient + bias, rows, shape->width[layer], shape->width[layer + 1],
+                        layer_activation(shape, layer));
     dy = dx;
   }
 }

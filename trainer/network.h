@@ -1,4 +1,5 @@
-/* A multi-layer perceptron over ops: parameters in one flat vector W0, b0, W1, b1, ... (kernels (in, out), row-major). */
+/* A multi-layer perceptron over ops: parameters in one flat vector W0, b0, W1, b1, ... (kernels (in, out),
+ * row-major). */
 #ifndef TRAINER_NETWORK_H
 #define TRAINER_NETWORK_H
 #include "trainer/ops/ops.h"
@@ -24,8 +25,8 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
  * a function of (seed, tensor number) only; biases 0. tensor: 0 for the actor, 100 for the critic (+ layer). */
 void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta);
 
-/* Its step for one kernel: gaussian is [max(in, out)][min(in, out)] row-major; the longer side of kernel [in][out] becomes
- * orthonormal, times gain. */
+/* Its step for one kernel: gaussian is [max(in, out)][min(in, out)] row-major; the longer side of kernel [in][out]
+ * becomes orthonormal, times gain. */
 void network_orthogonal(const double *gaussian, int in, int out, double gain, float *kernel);
 
 /* Activations of a forward pass that backward needs: hidden[l] is [rows][width[l+1]]. */

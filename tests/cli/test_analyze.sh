@@ -91,6 +91,8 @@ for command in ddr-vs-solve curves figures sql; do run $command --help; check "$
 # ---- SQL
 run sql "$db" "SELECT count(*) AS runs FROM run"; check "sql prints a table" bash -c "grep -qx ' *runs *' '$out' && grep -qx ' *36 *' '$out'"
 run sql "$db" "SELECT 1 AS a, 'x' AS b, NULL AS c" --json; check "sql --json" bash -c "tr -d ' \n' <'$out' | grep -qF '[{\"a\":1,\"b\":\"x\",\"c\":null}]'"
+run sql "$db" "SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate ORDER BY 3 DESC" --csv
+check "sql reads the views, as its help shows" [ "$(wc -l <"$out")" = 37 ]
 run sql "$db" "DELETE FROM run"; check "sql can not change anything" [ $rc != 0 ]
 run sql "$db" "SELECT count(*) AS n FROM run" --csv; check "and nothing was changed" [ "$(tail -1 "$out")" = 36 ]
 run sql "$db" "SELEC 1"; check "sql reports SQL's own error" [ $rc != 0 -a -s "$err" ]

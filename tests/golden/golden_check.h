@@ -67,7 +67,8 @@ static inline double check_real(Check *check, const char *name) {
 /* A count or code within lowest..highest. */
 static inline int check_int(Check *check, const char *name, int lowest, int highest) {
   double value = check_real(check, name);
-  if (!(value >= lowest && value <= highest)) check_give_up(check, "%s = %g, expected %d to %d", name, value, lowest, highest);
+  if (!(value >= lowest && value <= highest))
+    check_give_up(check, "%s = %g, expected %d to %d", name, value, lowest, highest);
   return (int)value;
 }
 
@@ -94,7 +95,8 @@ static inline uint8_t *check_input_bytes(Check *check, const char *name, size_t 
   double *values = check_input(check, name, n);
   uint8_t *bytes = check_memory(check, *n);
   for (size_t i = 0; i < *n; i++) {
-    if (!(values[i] >= 0 && values[i] < bound)) check_give_up(check, "%s holds %g, expected 0 to %d", name, values[i], bound - 1);
+    if (!(values[i] >= 0 && values[i] < bound))
+      check_give_up(check, "%s holds %g, expected 0 to %d", name, values[i], bound - 1);
     bytes[i] = (uint8_t)values[i];
   }
   return bytes;
@@ -107,7 +109,8 @@ static inline OpsHead check_head(Check *check) {
   OpsHead head = {.factors = (int)n};
   if (n < 1 || n > OPS_FACTORS_MAX) check_give_up(check, "hp/factors: %zu factors", n);
   for (size_t f = 0; f < n; f++) {
-    if (!(sizes[f] >= 1 && sizes[f] + head.logits <= OPS_LOGITS_MAX)) check_give_up(check, "hp/factors: size %g", sizes[f]);
+    if (!(sizes[f] >= 1 && sizes[f] + head.logits <= OPS_LOGITS_MAX))
+      check_give_up(check, "hp/factors: size %g", sizes[f]);
     head.logits += head.size[f] = (int)sizes[f];
   }
   return head;
@@ -115,13 +118,14 @@ static inline OpsHead check_head(Check *check) {
 
 /* How exact a value has to be. */
 typedef enum CheckKind {
-  CHECK_SINGLE,   /* float32 code: 8 x |float32 - float64| of PyTorch + 1e-6 x max|truth of the tensor| */
-  CHECK_STABLE,   /* float32 results of stable float64 sums: 1e-6 x max(1, max|truth|), whatever PyTorch's float32 did */
-  CHECK_DOUBLE,   /* float64 code: 1e-10 x max|truth| */
+  CHECK_SINGLE, /* float32 code: 8 x |float32 - float64| of PyTorch + 1e-6 x max|truth of the tensor| */
+  CHECK_STABLE, /* float32 results of stable float64 sums: 1e-6 x max(1, max|truth|), whatever PyTorch's float32 did
+                 */
+  CHECK_DOUBLE, /* float64 code: 1e-10 x max|truth| */
 } CheckKind;
 
-/* The part of the tolerance that all elements share. `terms`: magnitude of what was summed up to the value, where that is
- * larger than the value itself (the rounding of a mean is relative to its terms). */
+/* The part of the tolerance that all elements share. `terms`: magnitude of what was summed up to the value, where
+ * that is larger than the value itself (the rounding of a mean is relative to its terms). */
 static inline double check_tolerance(Check *check, const char *prefix, const char *name, CheckKind kind,
                                      const GoldEntry *truth, double terms) {
   double largest = terms;
@@ -138,7 +142,8 @@ static inline double check_tolerance(Check *check, const char *prefix, const cha
 }
 
 /* PyTorch's own float32 values of the tensor, or NULL where there are none or they do not count. */
-static inline const GoldEntry *check_single(Check *check, const char *prefix, const char *name, CheckKind kind, size_t n) {
+static inline const GoldEntry *check_single(Check *check, const char *prefix, const char *name, CheckKind kind,
+                                            size_t n) {
   char full[2 * CHECK_NAME];
   snprintf(full, sizeof full, "%sf32/%s", prefix, name);
   const GoldEntry *single = kind == CHECK_SINGLE ? gold_find(&check->gold, full) : NULL;
@@ -174,7 +179,8 @@ static inline void check_doubles(Check *check, const char *prefix, const char *n
   check_values(check, prefix, name, kind, ours, n, 0);
 }
 
-static inline void check_singles(Check *check, const char *prefix, const char *name, CheckKind kind, const float *ours, size_t n) {
+static inline void check_singles(Check *check, const char *prefix, const char *name, CheckKind kind,
+                                 const float *ours, size_t n) {
   double *values = check_memory(check, n * sizeof(double));
   for (size_t i = 0; i < n; i++) values[i] = (double)ours[i];
   check_doubles(check, prefix, name, kind, values, n);

@@ -1,8 +1,8 @@
-/* golden_ppo DIR [FILE...]: compares the trainer's float32 arithmetic with the PyTorch tensors of every .gold file in DIR
- * (or of the named ones): losses, all gradients, Adam, the proximal weights, GAE, KL. A file's case is known by the
- * tensors it holds, its sizes and settings are read from it, so any set in the format can be replayed.
- * One line a file: values compared, the worst |deviation| / tolerance and its tensor, ok or not ok. Exit status: 0 all
- * ok, 1 a deviation or a damaged file, 2 wrong use. */
+/* golden_ppo DIR [FILE...]: compares the trainer's float32 arithmetic with the PyTorch tensors of every .gold file in
+ * DIR (or of the named ones): losses, all gradients, Adam, the proximal weights, GAE, KL. A file's case is known by
+ * the tensors it holds, its sizes and settings are read from it, so any set in the format can be replayed. One line a
+ * file: values compared, the worst |deviation| / tolerance and its tensor, ok or not ok. Exit status: 0 all ok, 1 a
+ * deviation or a damaged file, 2 wrong use. */
 #include <dirent.h>
 
 #include "tests/golden/golden_ppo_parts.h"
@@ -62,8 +62,8 @@ static Verdict run_file(Ops *ops, const char *folder, const char *name) {
   if (verdict == VERDICT_NOT_COVERED) {
     printf("%-28s not covered yet%s%s\n", name, foreign ? ": " : "", foreign ? foreign : "");
   } else {
-    printf("%-28s %8zu values  worst %8.3g of tolerance (%s)  %s%s%s\n", name, check->values, check->worst, check->where,
-           verdict == VERDICT_OK ? "ok" : "not ok", check->left_out ? "; not covered yet: " : "",
+    printf("%-28s %8zu values  worst %8.3g of tolerance (%s)  %s%s%s\n", name, check->values, check->worst,
+           check->where, verdict == VERDICT_OK ? "ok" : "not ok", check->left_out ? "; not covered yet: " : "",
            check->left_out ? check->left_out : "");
   }
   for (size_t i = 0; i < check->block_count; i++) free(check->blocks[i]);
@@ -83,7 +83,9 @@ int main(int argc, char **argv) {
   struct dirent **entries = NULL;
   int files, bad = 0, good = 0;
   if (argc < 2 || argv[1][0] == '-') {
-    fprintf(stderr, "usage: golden_ppo DIR [FILE...]\nCompares the trainer with the .gold files of DIR (see the README there).\n");
+    fprintf(stderr,
+            "usage: golden_ppo DIR [FILE...]\nCompares the trainer with the .gold files of DIR (see the README "
+            "there).\n");
     return CORE_USAGE;
   }
   if (ops_cpu_create(0, 1 << 17, 4096, &ops) != CORE_OK) {
@@ -92,7 +94,8 @@ int main(int argc, char **argv) {
   }
   files = argc > 2 ? argc - 2 : scandir(argv[1], &entries, is_gold, alphasort);
   if (files < 1) {
-    fprintf(stderr, files < 0 ? "golden_ppo: can not read the folder %s\n" : "golden_ppo: no .gold files in %s\n", argv[1]);
+    fprintf(stderr, files < 0 ? "golden_ppo: can not read the folder %s\n" : "golden_ppo: no .gold files in %s\n",
+            argv[1]);
     return CORE_USAGE;
   }
   for (int i = 0; i < files; i++) {

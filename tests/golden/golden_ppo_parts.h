@@ -10,8 +10,8 @@
 
 /* -------- distributions -------------------------------------------------------------------------------------- */
 
-/* d logp / d z and d H / d z through the loss: at ratio 1 with A = -1 and no entropy the loss's gradient is that of logp
- * over the rows; with A = 0 and coefficient 1 it is minus that of the mean entropy. */
+/* d logp / d z and d H / d z through the loss: at ratio 1 with A = -1 and no entropy the loss's gradient is that of
+ * logp over the rows; with A = 0 and coefficient 1 it is minus that of the mean entropy. */
 static void distribution_gradients(Check *check, const OpsHead *head, const float *z, const uint8_t *action,
                                    const float *logp, size_t rows) {
   size_t n = rows * (size_t)head->logits;
@@ -19,7 +19,8 @@ static void distribution_gradients(Check *check, const OpsHead *head, const floa
   OpsPolicySums sums;
   for (int entropy = 0; entropy < 2; entropy++) {
     for (size_t r = 0; r < rows; r++) advantage[r] = entropy ? 0 : -1;
-    check->ops->policy_loss(check->ops, head, z, action, logp, NULL, advantage, (int)rows, INFINITY, entropy, gradient, &sums);
+    check->ops->policy_loss(check->ops, head, z, action, logp, NULL, advantage, (int)rows, INFINITY, entropy,
+                            gradient, &sums);
     for (size_t i = 0; i < n; i++) gradient[i] *= entropy ? -(float)rows : (float)rows;
     check_singles(check, "", entropy ? "dentropy_dz" : "dlogp_dz", CHECK_SINGLE, gradient, n);
   }
@@ -48,7 +49,8 @@ static void case_distribution(Check *check) {
     ops->policy_kl(ops, &head, p + at, q + at, 1, &kl[r], &reverse[r]);
     ops->policy_loss(ops, &head, p + at, row_action, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_p);
     ops->policy_loss(ops, &head, q + at, row_action, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_q);
-    entropy_p[r] = (float)of_p.entropy, entropy_q[r] = (float)of_q.entropy, k1[r] = (float)of_q.k1, k3[r] = (float)of_q.k3;
+    entropy_p[r] = (float)of_p.entropy, entropy_q[r] = (float)of_q.entropy, k1[r] = (float)of_q.k1,
+    k3[r] = (float)of_q.k3;
   }
   check_singles(check, "", "logp_behaviour", CHECK_SINGLE, logp_p, rows);
   check_singles(check, "", "logp_new", CHECK_SINGLE, logp_q, rows);
@@ -73,12 +75,15 @@ static void gae_one(Check *check, const char *prefix) {
   uint8_t *done = check_input_bytes(check, check_name(check, prefix, "in/done"), &n, 2);
   uint8_t *truncated = check_input_bytes(check, check_name(check, prefix, "in/truncated"), &n, 2);
   if (n == 0 || n != steps * worlds) check_give_up(check, "%sin/reward is not a matrix", prefix);
-  AdvantageRule rule = {check_real(check, check_name(check, prefix, "hp/gamma")), check_real(check, check_name(check, prefix, "hp/lam")),
+  AdvantageRule rule = {check_real(check, check_name(check, prefix, "hp/gamma")),
+                        check_real(check, check_name(check, prefix, "hp/lam")),
                         check_real(check, check_name(check, prefix, "hp/reward_scale"))};
-  float *values = check_floats(check, n + worlds), *advantage = check_floats(check, n), *target = check_floats(check, n);
+  float *values = check_floats(check, n + worlds), *advantage = check_floats(check, n),
+        *target = check_floats(check, n);
   memcpy(values, value, n * sizeof(float));
   memcpy(values + n, next_value + n - worlds, worlds * sizeof(float));
-  advantage_estimate(check->ops, rule, reward, values, done, truncated, next_value, (int)steps, (int)worlds, advantage, target);
+  advantage_estimate(check->ops, rule, reward, values, done, truncated, next_value, (int)steps, (int)worlds,
+                     advantage, target);
   check_singles(check, prefix, "advantage", CHECK_SINGLE, advantage, n);
   check_singles(check, prefix, "target", CHECK_SINGLE, target, n);
   advantage_standardise(check->ops, ADVANTAGE_STOIX_BATCH, advantage, n, NULL);
@@ -124,7 +129,8 @@ static void case_advantage_norm(Check *check) {
 
 /* A behaviour log-probability from which the loss recovers `ratio` exactly: its neighbours are tried, since a rounded
  * logarithm need not come back to the bound. */
-static float behaviour_of_ratio(Check *check, const OpsHead *head, const float *z, const uint8_t *action, float logp, double ratio) {
+static float behaviour_of_ratio(Check *check, const OpsHead *head, const float *z, const uint8_t *action, float logp,
+                                double ratio) {
   float behaviour = logp - (float)log(ratio), one = 1, unused[2];
   OpsPolicySums sums;
   for (int distance = 0; distance < 64; distance++)
@@ -149,7 +155,8 @@ static void case_ties(Check *check) {
   for (size_t i = 0; i < n; i++) {
     OpsPolicySums sums;
     float behaviour = behaviour_of_ratio(check, &head, z, &action, logp, ratio[i]);
-    check->ops->policy_loss(check->ops, &head, z, &action, &behaviour, NULL, advantage + i, 1, epsilon[i], 0, gradient, &sums);
+    check->ops->policy_loss(check->ops, &head, z, &action, &behaviour, NULL, advantage + i, 1, epsilon[i], 0,
+                            gradient, &sums);
     slope[i] = 2 * (double)gradient[0]; /* d logp / d z_0 = 1 - p_0 = 1/2 */
   }
   check_doubles(check, "", "jax_dloss_dlogp", CHECK_SINGLE, slope, n);
@@ -162,11 +169,12 @@ static void case_adam(Check *check) {
   float *theta = check_input_float(check, "in/theta", &n), *gradient = check_input_float(check, "in/grad", &all);
   size_t steps = n ? all / n : 0;
   float *m = check_floats(check, n), *v = check_floats(check, n), *path = check_floats(check, all);
-  double rate = check_real(check, "hp/lr"), beta1 = check_real(check, "hp/beta1"), beta2 = check_real(check, "hp/beta2");
+  double rate = check_real(check, "hp/lr"), beta1 = check_real(check, "hp/beta1"),
+         beta2 = check_real(check, "hp/beta2");
   double epsilon = check_real(check, "hp/adam_eps"), total = check_real(check, "hp/total");
   for (size_t step = 0; step < steps; step++) {
-    check->ops->adam(check->ops, theta, gradient + step * n, m, v, n, 1, rate * (1 - (double)step / total), beta1, beta2, epsilon,
-                     (int64_t)step + 1);
+    check->ops->adam(check->ops, theta, gradient + step * n, m, v, n, 1, rate * (1 - (double)step / total), beta1,
+                     beta2, epsilon, (int64_t)step + 1);
     memcpy(path + step * n, theta, n * sizeof(float));
   }
   check_singles(check, "", "adam_theta", CHECK_SINGLE, path, all);
@@ -183,7 +191,8 @@ static void layout_orthogonal(Check *check) {
     const GoldEntry *shape = check_entry(check, check_name(check, prefix, "out/kernel"));
     size_t n = 0;
     double *gaussian = check_input(check, check_name(check, prefix, "in/gaussian"), &n);
-    if (shape->dimensions != 2 || gold_elements(shape) != n) check_give_up(check, "%sout/kernel is not of the Gaussian's size", prefix);
+    if (shape->dimensions != 2 || gold_elements(shape) != n)
+      check_give_up(check, "%sout/kernel is not of the Gaussian's size", prefix);
     float *kernel = check_floats(check, n);
     network_orthogonal(gaussian, (int)shape->dimension[0], (int)shape->dimension[1], sqrt(2), kernel);
     check_singles(check, prefix, "kernel", CHECK_STABLE, kernel, n);
@@ -207,13 +216,21 @@ static void layout_minibatches(Check *check, const char *permutations, const cha
   float *zeros = check_floats(check, total);
   Rollout rollout = {.steps = steps, .worlds = worlds, .features = 1, .head = {.factors = 1, .logits = 2, .size = {2}},
                      .observations = zeros, .values = zeros, .logp = zeros, .actions = actions};
-  Minibatch minibatch = {.rows = (int)rows, .by = by, .order = check_memory(check, total * 4), .index = check_memory(check, most * 4),
-                         .observations = check_floats(check, rows), .actions = check_memory(check, rows), .logp = check_floats(check, rows),
-                         .values = check_floats(check, rows), .advantages = check_floats(check, rows), .targets = check_floats(check, rows)};
+  Minibatch minibatch = {.rows = (int)rows,
+                         .by = by,
+                         .order = check_memory(check, total * 4),
+                         .index = check_memory(check, most * 4),
+                         .observations = check_floats(check, rows),
+                         .actions = check_memory(check, rows),
+                         .logp = check_floats(check, rows),
+                         .values = check_floats(check, rows),
+                         .advantages = check_floats(check, rows),
+                         .targets = check_floats(check, rows)};
   double *index = check_memory(check, epochs * total * sizeof(double));
   for (size_t epoch = 0; epoch < epochs; epoch++) {
     for (size_t i = 0; i < length; i++) {
-      if (!(order[epoch * length + i] >= 0 && order[epoch * length + i] < (double)length)) check_give_up(check, "%s is no permutation", permutations);
+      if (!(order[epoch * length + i] >= 0 && order[epoch * length + i] < (double)length))
+        check_give_up(check, "%s is no permutation", permutations);
       minibatch.order[i] = (uint32_t)order[epoch * length + i];
     }
     for (int m = 0; m < parts; m++) {
@@ -307,9 +324,11 @@ static void moments_ess(Check *check) {
 static void moments_kl(Check *check) {
   OpsHead head = {.factors = 1, .logits = 1, .size = {1}};
   size_t n = 0;
-  float *l = check_input_float(check, "kl_estimators/in/l", &n), *proximal = check_input_float(check, "kl_estimators/in/l_proximal", &n);
+  float *l = check_input_float(check, "kl_estimators/in/l", &n),
+        *proximal = check_input_float(check, "kl_estimators/in/l_proximal", &n);
   float *advantage = check_input_float(check, "kl_estimators/in/advantage", &n);
-  float *zeros = check_floats(check, n), *unused = check_floats(check, n), *k1 = check_floats(check, n), *k3 = check_floats(check, n);
+  float *zeros = check_floats(check, n), *unused = check_floats(check, n), *k1 = check_floats(check, n),
+        *k3 = check_floats(check, n);
   uint8_t *action = check_memory(check, n);
   double epsilon = check_real(check, "kl_estimators/hp/eps"), rows = (double)n;
   OpsPolicySums sums;
@@ -350,7 +369,8 @@ static void moments_ratios(Check *check) {
       moments_add(&targets, target[i]);
       moments_add(&residuals, target[i] - value[i]);
     }
-    check_scalar(check, sets[set], "explained_variance", CHECK_DOUBLE, estimators_explained_variance(&targets, &residuals));
+    check_scalar(check, sets[set], "explained_variance", CHECK_DOUBLE,
+                 estimators_explained_variance(&targets, &residuals));
   }
 }
 

@@ -1,5 +1,5 @@
-/* Golden case "update": a whole PPO or PPO-EWMA minibatch update with separate networks and a multi-discrete head, several
- * steps in a row: forward pass, every loss term, all gradients, clipping, Adam, the proximal weights. */
+/* Golden case "update": a whole PPO or PPO-EWMA minibatch update with separate networks and a multi-discrete head,
+ * several steps in a row: forward pass, every loss term, all gradients, clipping, Adam, the proximal weights. */
 #ifndef TESTS_GOLDEN_PPO_UPDATE_H
 #define TESTS_GOLDEN_PPO_UPDATE_H
 #include "tests/golden/golden_check.h"
@@ -41,7 +41,8 @@ static void network_from_file(Check *check, Update *u, GoldNetwork *network, con
   double *hidden = check_input(check, "hp/hidden", &depth);
   if (depth >= NETWORK_LAYERS_MAX) check_give_up(check, "hp/hidden: %zu layers", depth);
   network->name = name;
-  network->shape = network_shape(u->inputs, 1, (int)depth, outputs, activation[check_int(check, "hp/activation", 0, 2)], 1);
+  network->shape =
+      network_shape(u->inputs, 1, (int)depth, outputs, activation[check_int(check, "hp/activation", 0, 2)], 1);
   for (size_t l = 0; l < depth; l++) {
     if (!(hidden[l] >= 1 && hidden[l] <= 4096)) check_give_up(check, "hp/hidden: width %g", hidden[l]);
     network->shape.width[l + 1] = (int)hidden[l];
@@ -50,7 +51,8 @@ static void network_from_file(Check *check, Update *u, GoldNetwork *network, con
   network->theta = check_input_float(check, check_name(check, "in/theta_", name), &n);
   network->gradient = check_floats(check, n);
   network->before = check_floats(check, n);
-  network_place_activations(&network->shape, u->rows, check_floats(check, network_activation_floats(&network->shape, u->rows)),
+  network_place_activations(&network->shape, u->rows,
+                            check_floats(check, network_activation_floats(&network->shape, u->rows)),
                             &network->activations);
   network->optimizer = (Optimizer){
       .m = check_floats(check, n), .v = check_floats(check, n), .beta1 = check_real(check, "hp/beta1"),
@@ -59,10 +61,13 @@ static void network_from_file(Check *check, Update *u, GoldNetwork *network, con
 }
 
 static void proximal_from_file(Check *check, Update *u) {
-  u->proximal = (Proximal){.theta = check_input_float(check, "in/theta_proximal_actor", &u->actor.n),
-                           .com = check_real(check, "hp/com"), .weight = check_real(check, "in/ewma_weight"),
-                           .rule = check_int(check, "hp/ewma_rule", 1, 2) == 1 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED};
-  network_place_activations(&u->actor.shape, u->rows, check_floats(check, network_activation_floats(&u->actor.shape, u->rows)),
+  u->proximal =
+      (Proximal){.theta = check_input_float(check, "in/theta_proximal_actor", &u->actor.n),
+                 .com = check_real(check, "hp/com"),
+                 .weight = check_real(check, "in/ewma_weight"),
+                 .rule = check_int(check, "hp/ewma_rule", 1, 2) == 1 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED};
+  network_place_activations(&u->actor.shape, u->rows,
+                            check_floats(check, network_activation_floats(&u->actor.shape, u->rows)),
                             &u->proximal_activations);
 }
 
@@ -74,15 +79,21 @@ static int widest(const NetworkShape *shape) {
 
 static void update_from_file(Check *check, Update *u) {
   static const AdvantageNorm norm[] = {ADVANTAGE_RAW, ADVANTAGE_KINETIX_MINIBATCH, ADVANTAGE_CLEANRL_MINIBATCH};
-  *u = (Update){
-      .head = check_head(check), .rows = check_int(check, "hp/B", 1, 1 << 16), .inputs = check_int(check, "hp/obs", 1, 4096),
-      .steps = check_int(check, "hp/steps", 1, 1000), .ewma = check_int(check, "hp/algo", 0, 1),
-      .value_clip = check_int(check, "hp/value_clip", 0, 1), .anneal = check_int(check, "hp/anneal", 0, 1),
-      .per_iteration = check_int(check, "hp/updates_per_iteration", 1, 1 << 20),
-      .iterations = check_int(check, "hp/total_iterations", 1, 1 << 30), .epsilon = check_real(check, "hp/eps"),
-      .value_coef = check_real(check, "hp/vf_coef"), .entropy_coef = check_real(check, "hp/ent_coef"),
-      .rate = check_real(check, "hp/lr"), .ratio_cap = check_real(check, "hp/imp_samp_max"),
-      .norm = norm[check_int(check, "hp/adv_norm", 0, 2)]};
+  *u = (Update){.head = check_head(check),
+                .rows = check_int(check, "hp/B", 1, 1 << 16),
+                .inputs = check_int(check, "hp/obs", 1, 4096),
+                .steps = check_int(check, "hp/steps", 1, 1000),
+                .ewma = check_int(check, "hp/algo", 0, 1),
+                .value_clip = check_int(check, "hp/value_clip", 0, 1),
+                .anneal = check_int(check, "hp/anneal", 0, 1),
+                .per_iteration = check_int(check, "hp/updates_per_iteration", 1, 1 << 20),
+                .iterations = check_int(check, "hp/total_iterations", 1, 1 << 30),
+                .epsilon = check_real(check, "hp/eps"),
+                .value_coef = check_real(check, "hp/vf_coef"),
+                .entropy_coef = check_real(check, "hp/ent_coef"),
+                .rate = check_real(check, "hp/lr"),
+                .ratio_cap = check_real(check, "hp/imp_samp_max"),
+                .norm = norm[check_int(check, "hp/adv_norm", 0, 2)]};
   network_from_file(check, u, &u->actor, "actor", u->head.logits);
   network_from_file(check, u, &u->critic, "critic", 1);
   if (u->ewma) proximal_from_file(check, u);
@@ -100,14 +111,16 @@ static Batch batch_from_file(Check *check, const Update *u, int step) {
   snprintf(prefix, sizeof prefix, "step%d/", step);
   snprintf(input, sizeof input, "in/step%d/", step);
   size_t rows = (size_t)u->rows, observations = rows * (size_t)u->inputs, actions = rows * (size_t)u->head.factors;
-  Batch batch = {.prefix = check_name(check, prefix, ""), .obs = check_input_float(check, check_name(check, input, "obs"), &observations),
+  Batch batch = {.prefix = check_name(check, prefix, ""),
+                 .obs = check_input_float(check, check_name(check, input, "obs"), &observations),
                  .logp_behaviour = check_input_float(check, check_name(check, input, "logp_behaviour"), &rows),
                  .value_behaviour = check_input_float(check, check_name(check, input, "value_behaviour"), &rows),
                  .target = check_input_float(check, check_name(check, input, "target"), &rows),
                  .advantage = check_input_float(check, check_name(check, input, "advantage"), &rows),
                  .action = check_input_bytes(check, check_name(check, input, "action"), &actions, OPS_LOGITS_MAX)};
   for (size_t i = 0; i < actions; i++)
-    if (batch.action[i] >= u->head.size[i % (size_t)u->head.factors]) check_give_up(check, "%saction is not in its factor", input);
+    if (batch.action[i] >= u->head.size[i % (size_t)u->head.factors])
+      check_give_up(check, "%saction is not in its factor", input);
   return batch;
 }
 
@@ -130,7 +143,8 @@ static void compare_hidden(Check *check, const Update *u, const Batch *batch) {
   for (int i = 0, number = 0; i < 2; i++)
     for (int l = 0; l < networks[i]->shape.layers - 1; l++, number++) {
       snprintf(name, sizeof name, "hidden%d", number);
-      check_step(check, batch, name, networks[i]->activations.hidden[l], (size_t)u->rows * (size_t)networks[i]->shape.width[l + 1]);
+      check_step(check, batch, name, networks[i]->activations.hidden[l],
+                 (size_t)u->rows * (size_t)networks[i]->shape.width[l + 1]);
     }
 }
 
@@ -157,7 +171,8 @@ static const float *run_forward(Check *check, Update *u, const Batch *batch) {
   compare_hidden(check, u, batch);
   if (u->ewma) {
     network_forward(ops, &u->actor.shape, u->proximal.theta, batch->obs, u->rows, &u->proximal_activations);
-    ops->policy_logp(ops, &u->head, u->proximal_activations.hidden[u->actor.shape.layers - 1], batch->action, u->logp_proximal, u->rows);
+    ops->policy_logp(ops, &u->head, u->proximal_activations.hidden[u->actor.shape.layers - 1], batch->action,
+                     u->logp_proximal, u->rows);
     check_step(check, batch, "logp_proximal", u->logp_proximal, rows);
     check_step(check, batch, "ratio_proximal", exponential(check, u->logp, u->logp_proximal, rows), rows);
     check_step(check, batch, "weight", exponential(check, u->logp_proximal, batch->logp_behaviour, rows), rows);
@@ -177,10 +192,11 @@ static void run_losses(Check *check, Update *u, const Batch *batch, const float 
   Ops *ops = check->ops;
   OpsPolicySums policy, uncapped;
   OpsValueSums value;
-  const float *proximal = u->ewma ? u->logp_proximal : NULL, *values = u->critic.activations.hidden[u->critic.shape.layers - 1];
+  const float *proximal = u->ewma ? u->logp_proximal : NULL,
+              *values = u->critic.activations.hidden[u->critic.shape.layers - 1];
   double rows = u->rows;
-  ops->policy_loss(ops, &u->head, head, batch->action, batch->logp_behaviour, NULL, batch->advantage, u->rows, u->epsilon,
-                   u->entropy_coef, u->dhead, &uncapped);
+  ops->policy_loss(ops, &u->head, head, batch->action, batch->logp_behaviour, NULL, batch->advantage, u->rows,
+                   u->epsilon, u->entropy_coef, u->dhead, &uncapped);
   ops->policy_loss(ops, &u->head, head, batch->action, capped_behaviour(check, u, batch), proximal, batch->advantage,
                    u->rows, u->epsilon, u->entropy_coef, u->dhead, &policy);
   ops->value_loss(ops, values, batch->value_behaviour, batch->target, u->rows, u->value_clip, u->epsilon, u->value_coef,
@@ -217,7 +233,8 @@ static void run_step(Check *check, Update *u, const Batch *batch, GoldNetwork *n
   (snprintf(name, sizeof name, what "_%s", network->name), check_step(check, batch, name, (values), network->n))
 #define SCALAR(what, value) \
   (snprintf(name, sizeof name, what "_%s", network->name), check_step_scalar(check, batch, name, (value)))
-  network_backward(ops, &network->shape, network->theta, batch->obs, u->rows, &network->activations, doutput, u->scratch, network->gradient);
+  network_backward(ops, &network->shape, network->theta, batch->obs, u->rows, &network->activations, doutput,
+                   u->scratch, network->gradient);
   KEPT("grad", network->gradient);
   memcpy(network->before, network->theta, sizeof(float) * network->n);
   optimizer_step(ops, &network->optimizer, network->theta, network->gradient, network->n, rate, &norm, &clipped);

@@ -128,7 +128,8 @@ static inline void golden_unit_compare_body(GoldenUnit *unit, int step, const ch
   double got[6] = {b->position.x, b->position.y, b->rotation, b->velocity.x, b->velocity.y, b->angular_velocity};
   for (int i = 0; i < 6; i++) {
     double want = traj_number(&unit->file, golden_column(unit, "o%d_%s_%s", step, prefix, names[i]));
-    golden_compare(&unit->report, golden_of_body[i], got[i], want, i < 3 ? tolerance / 60 + 1e-6 * fabs(want) : tolerance);
+    golden_compare(&unit->report, golden_of_body[i], got[i], want,
+                   i < 3 ? tolerance / 60 + 1e-6 * fabs(want) : tolerance);
   }
 }
 

@@ -526,13 +526,16 @@ typedef struct Round {
 
 static void run_round(int threads, Round *out) {
   Ops *ops = make_ops(threads);
-  float *x = normals(91, 1500 * 40, 1), *w = normals(92, 40 * 70, 0.1), *b = normals(93, 70, 1), *dy = normals(94, 1500 * 70, 1);
-  float *logits = normals(95, 1500 * 16, 1), *other = normals(96, 1500 * 16, 1), *advantage = normals(97, 1500, 1), *n = normals(98, 9000, 1);
+  float *x = normals(91, 1500 * 40, 1), *w = normals(92, 40 * 70, 0.1), *b = normals(93, 70, 1),
+        *dy = normals(94, 1500 * 70, 1);
+  float *logits = normals(95, 1500 * 16, 1), *other = normals(96, 1500 * 16, 1), *advantage = normals(97, 1500, 1),
+        *n = normals(98, 9000, 1);
   ops->dense_forward(ops, x, w, b, out->y, 1500, 40, 70, OPS_SILU);
   ops->dense_backward(ops, x, w, b, out->y, dy, out->dx, out->dw, out->db, 1500, 40, 70, OPS_SILU);
   ops->policy_sample(ops, &kinetix, logits, 1500, 4, CORE_RANDOM_ACTION, 0, 1, out->actions, out->logp);
   ops->policy_kl(ops, &kinetix, logits, other, 1500, &out->kl, &out->reverse);
-  ops->policy_loss(ops, &kinetix, other, out->actions, out->logp, NULL, advantage, 1500, 0.2, 0.01, out->dlogits, &out->policy);
+  ops->policy_loss(ops, &kinetix, other, out->actions, out->logp, NULL, advantage, 1500, 0.2, 0.01, out->dlogits,
+                   &out->policy);
   ops->value_loss(ops, advantage, logits, other, 1500, 1, 0.2, 0.5, out->dvalue, &out->value);
   out->norm = ops->norm_squared(ops, n, 9000);
   ops->moments(ops, n, NULL, 9000, &out->moments);

@@ -1,5 +1,5 @@
-/* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_dense.c, cpu_policy.c and
- * cpu_vector.c; the matrix-product library in cpu_library.c. */
+/* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_dense.c, cpu_policy.c
+ * and cpu_vector.c; the matrix-product library in cpu_library.c. */
 #include <omp.h>
 
 #include "core/memory.h"
@@ -30,7 +30,8 @@ static const Ops cpu_table = {
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
   *ops = NULL;
   if (threads < 0 || max_rows < 1 || max_width < 1)
-    return core_error(CORE_USAGE, "cpu ops: %d threads, %d rows, width %d: none may be negative, rows and width at least 1",
+    return core_error(CORE_USAGE,
+                      "cpu ops: %d threads, %d rows, width %d: none may be negative, rows and width at least 1",
                       threads, max_rows, max_width);
   size_t libraries;
   CpuOps *cpu = core_memory_zero_allocate(1, sizeof *cpu);
@@ -43,7 +44,8 @@ int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
   cpu->arena = core_arena_create("cpu ops");
   CORE_ARENA(cpu->arena, state->kernel_parts, cpu_kernel_parts_floats(max_width), "kernel gradient parts");
   CORE_ARENA(cpu->arena, state->bias_parts, cpu_bias_parts_floats(max_rows, max_width), "bias gradient parts");
-  CORE_ARENA(cpu->arena, state->rows_scratch, (size_t)state->threads * CPU_ROWS * width, "row scratch [threads][rows][width]");
+  CORE_ARENA(cpu->arena, state->rows_scratch, (size_t)state->threads * CPU_ROWS * width,
+             "row scratch [threads][rows][width]");
   CORE_ARENA(cpu->arena, state->sum_parts, blocks * CPU_SUMS, "sums of blocks [blocks][sums]");
   int code = core_arena_commit(cpu->arena);
   if (code != CORE_OK) {

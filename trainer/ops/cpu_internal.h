@@ -21,7 +21,7 @@ const CpuLibrary *cpu_libraries(size_t *count);
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
 
 enum {
-  CPU_ROWS = 256,         /* rows of a matrix that one thread takes at a time */
+  CPU_ROWS = 128,         /* rows of a matrix that one thread takes at a time */
   CPU_SUM_PARTS = 256,    /* a long vector is summed in at most so many parts ... */
   CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
 };

@@ -1,6 +1,7 @@
-/* Heads and losses on the CPU: multi-discrete sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss and
- * the value loss (spec ppo.md 1.4, 2.1; metrics.md 2). Rows are taken in groups of 16 with the rows innermost, so that
- * heads of any sizes fill vector registers. KL is taken in float64: between near policies float32 would cancel. */
+/* Heads and losses on the CPU: multi-discrete sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss
+ * and the value loss (spec ppo.md 1.4, 2.1; metrics.md 2). Rows are taken in groups of 16 with the rows innermost, so
+ * that heads of any sizes fill vector registers. KL is taken in float64: between near policies float32 would cancel.
+ */
 #include "core/random.h"
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
@@ -83,7 +84,8 @@ static void sample_row(Group *group, const OpsHead *head, int r, Draw draw, uint
   CoreRandom4 words = {{0}};
   for (int f = 0, k = 0; f < head->factors; k += head->size[f++]) {
     if (f % 4 == 0)
-      words = core_random_4(draw.seed, draw.purpose, draw.first_world + (uint32_t)(group->first + r), draw.step, (uint32_t)f / 4);
+      words = core_random_4(draw.seed, draw.purpose, draw.first_world + (uint32_t)(group->first + r), draw.step,
+                            (uint32_t)f / 4);
     action[f] = inverse_cdf(group->p + k, r, head->size[f], core_random_unit(words.v[f % 4]));
   }
 }
@@ -103,7 +105,8 @@ void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int r
   }
 }
 
-void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp, int rows) {
+void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp,
+                     int rows) {
   check_head(head);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
   for (int first = 0; first < rows; first += GROUP) {
@@ -127,7 +130,8 @@ static double log_normaliser(const float *z, int size) {
 static void factor_kl(const float *p, const float *q, int size, double *kl, double *kl_reverse) {
   double normaliser_p = log_normaliser(p, size), normaliser_q = log_normaliser(q, size);
   for (int k = 0; k < size; k++) {
-    double log_p = p[k] - normaliser_p, log_q = q[k] - normaliser_q, probability_p = exp(log_p), probability_q = exp(log_q);
+    double log_p = p[k] - normaliser_p, log_q = q[k] - normaliser_q, probability_p = exp(log_p),
+           probability_q = exp(log_q);
     if (probability_p != 0) *kl += probability_p * (log_p - log_q);
     if (probability_q != 0) *kl_reverse += probability_q * (log_q - log_p);
   }
@@ -142,7 +146,8 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
     double forward = 0, reverse = 0;
     for (int r = 0; r < cpu_block_rows(rows, block); r++) {
       size_t at = ((size_t)block * CPU_ROWS + r) * head->logits;
-      for (int f = 0; f < head->factors; at += head->size[f++]) factor_kl(p + at, q + at, head->size[f], &forward, &reverse);
+      for (int f = 0; f < head->factors; at += head->size[f++])
+        factor_kl(p + at, q + at, head->size[f], &forward, &reverse);
     }
     state->sum_parts[block * CPU_SUMS] = forward;
     state->sum_parts[block * CPU_SUMS + 1] = reverse;
@@ -156,7 +161,8 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
 
 /* -------- actor loss ----------------------------------------------------------------------------------------- */
 
-/* The clip: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms (log-space form). */
+/* The clip: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms (log-space
+ * form). */
 typedef struct Clip { float low, high; int proximal; } Clip;
 
 static Clip clip_of(double epsilon, int proximal) {
@@ -195,7 +201,8 @@ CPU_VECTOR static void surrogate(Surrogate *s, Clip clip) {
 
 /* Turns group->p into the gradient at the logits: slope (1[k = action] - p) + weight p (log p + H), and adds each
  * row's entropy. The one-hot term is added by the caller. slope and weight are divided by the batch size. */
-CPU_VECTOR static void group_gradient(Group *group, const OpsHead *head, const float *slope, float weight, float *entropy) {
+CPU_VECTOR static void group_gradient(Group *group, const OpsHead *head, const float *slope, float weight,
+                                      float *entropy) {
   for (int r = 0; r < GROUP; r++) entropy[r] = 0;
   for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
     float h[GROUP] = {0};
@@ -215,7 +222,8 @@ static void group_store_gradient(const Group *group, const OpsHead *head, const 
   for (int r = 0; r < group->rows; r++) {
     float *row = dlogits + (size_t)r * head->logits;
     for (int k = 0; k < head->logits; k++) row[k] = group->p[k][r];
-    for (int f = 0, k = 0; f < head->factors; k += head->size[f++]) row[k + actions[(size_t)r * head->factors + f]] += slope[r];
+    for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+      row[k + actions[(size_t)r * head->factors + f]] += slope[r];
   }
 }
 

@@ -53,7 +53,8 @@ double cpu_norm_squared(Ops *ops, const float *x, size_t n) {
   double sums[CPU_SUM_PARTS], sum = 0;
   Parts parts = parts_of(n);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
-  for (int part = 0; part < parts.count; part++) sums[part] = part_norm(x + part_first(parts, part), part_count(parts, part));
+  for (int part = 0; part < parts.count; part++)
+    sums[part] = part_norm(x + part_first(parts, part), part_count(parts, part));
   for (int part = 0; part < parts.count; part++) sum += sums[part];
   return sum;
 }
@@ -220,7 +221,9 @@ CPU_VECTOR static int part_has_nonfinite(const float *x, size_t n) {
 size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n) {
   Parts parts = parts_of(n);
   int earliest = parts.count;
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) reduction(min : earliest) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) \
+    reduction(min                                                              \
+              : earliest) if (parts.count > 1)
   for (int part = 0; part < parts.count; part++)
     if (part < earliest && part_has_nonfinite(x + part_first(parts, part), part_count(parts, part))) earliest = part;
   if (earliest == parts.count) return n;

@@ -8,8 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A select between two computed values is a vector instruction only if the compiler may compute both: gcc refuses while it
- * has to keep exception flags as the scalar code would set them. Values are the same either way; clang assumes it. */
+/* A select between two computed values is a vector instruction only if the compiler may compute both: gcc refuses
+ * while it has to keep exception flags as the scalar code would set them. Values are the same either way; clang
+ * assumes it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-trapping-math")
 #endif
@@ -97,7 +98,9 @@ static inline float fast_log(float x) {
 /* tanh x: x P(x^2)/Q(x^2), the rational minimax approximation on |x| <= 7.9 of Eigen (generic_fast_tanh_float), beyond
  * which tanh rounds to 1. */
 static inline float fast_tanh(float x) {
-  float bounded = x < -7.90531110763549805f ? -7.90531110763549805f : x > 7.90531110763549805f ? 7.90531110763549805f : x;
+  float bounded = x < -7.90531110763549805f  ? -7.90531110763549805f
+                  : x > 7.90531110763549805f ? 7.90531110763549805f
+                                             : x;
   float z = bounded * bounded;
   float p = -2.76076847742355e-16f;
   p = p * z + 2.00018790482477e-13f;

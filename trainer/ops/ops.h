@@ -1,6 +1,6 @@
-/* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, CUDA comes beside it.
- * Learners and networks call ops, never a device. All matrices are row-major float32 on the ops' device; all sums that
- * become a statistic are float64. Nothing is allocated in a call after `reserve`. */
+/* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, CUDA comes beside
+ * it. Learners and networks call ops, never a device. All matrices are row-major float32 on the ops' device; all sums
+ * that become a statistic are float64. Nothing is allocated in a call after `reserve`. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 #include <stddef.h>
@@ -43,9 +43,11 @@ struct Ops {
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                         uint32_t first_world, uint32_t step, uint8_t *actions, float *logp);
   /* logp[rows] of given actions. */
-  void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp, int rows);
+  void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp,
+                      int rows);
   /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. (metrics.md 2.2) */
-  void (*policy_kl)(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl, double *kl_reverse);
+  void (*policy_kl)(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
+                    double *kl_reverse);
 
   /* PPO-clip (logp_proximal NULL) or PPO-EWMA actor loss (spec ppo.md 1.4, 2.1). dlogits[rows][logits] is set to the
    * gradient of mean(loss) - entropy_coef*mean(entropy) over the rows; sums are over the rows. epsilon in [0, inf]. */
@@ -79,8 +81,9 @@ struct Ops {
   void (*destroy)(Ops *ops);
 };
 
-/* threads: 0 = as many as this process may use. The results do not depend on it: sums are cut and folded by shape alone.
- * max_rows, max_width bound every later call (inputs count as a width). Names the library and kernel in ops_cpu_description(). */
+/* threads: 0 = as many as this process may use. The results do not depend on it: sums are cut and folded by shape
+ * alone. max_rows, max_width bound every later call (inputs count as a width). Names the library and kernel in
+ * ops_cpu_description(). */
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
 void ops_destroy(Ops **ops);

@@ -1,0 +1,73 @@
+/* store/paths: only safe names become paths; the workspace is found and must be a folder. */
+#include "store_workspace.h"
+
+static void test_root(void **state) {
+  (void)state;
+  char found[CORE_PATH_MAX], path[CORE_PATH_MAX], real[CORE_PATH_MAX];
+  assert_non_null(realpath(root, real));
+  assert_ok(store_root(root, found));
+  assert_string_equal(found, real);
+  setenv("SWEEP_ROOT", root, 1);
+  assert_ok(store_root(NULL, found));
+  assert_string_equal(found, real);
+  setenv("SWEEP_ROOT", "/does/not/exist", 1);
+  assert_int_equal(store_root(NULL, found), CORE_FAIL);
+  assert_says("/does/not/exist");
+  assert_ok(store_root(root, found)); /* the option wins */
+  unsetenv("SWEEP_ROOT");
+  assert_ok(store_root(NULL, found));
+  assert_int_equal(*found, '/');
+  assert_ok(core_files_path(path, "%s/file", root));
+  write_text(path, "x");
+  assert_int_equal(store_root(path, found), CORE_FAIL);
+  assert_says("no folder");
+  assert_int_equal(store_root("", found), CORE_FAIL);
+}
+
+static void test_paths(void **state) {
+  (void)state;
+  char path[CORE_PATH_MAX];
+  assert_ok(store_path_database("/w", path));
+  assert_string_equal(path, "/w/results.db");
+  assert_ok(store_path_sweep("/w", "fig8_ddr", NULL, path));
+  assert_string_equal(path, "/w/sweeps/fig8_ddr");
+  assert_ok(store_path_sweep("/w", "fig8_ddr", "sweep.ini", path));
+  assert_string_equal(path, "/w/sweeps/fig8_ddr/sweep.ini");
+  assert_ok(store_path_run("/w", "0123456789abcdef", "state", path));
+  assert_string_equal(path, "/w/runs/0123456789abcdef/state");
+  assert_ok(store_path_run("/w", "0123456789abcdef", NULL, path));
+  assert_string_equal(path, "/w/runs/0123456789abcdef");
+}
+
+static void test_hostile_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"", ".", "..", "../x", "a/b", "/etc", "a\nb", "a b", "'; DROP TABLE run; --", "-rf"};
+  static const char *const ids[] = {"", "0123456789abcde", "0123456789abcdef0", "0123456789ABCDEF", "../../etc/passwd",
+                                    "0123456789abcde/", "0123456789abcde\n"};
+  char path[CORE_PATH_MAX];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    assert_int_equal(store_path_sweep("/w", names[i], NULL, path), CORE_USAGE);
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    assert_false(store_is_run_id(ids[i]));
+    assert_int_equal(store_path_run("/w", ids[i], NULL, path), CORE_USAGE);
+  }
+  char longest[CORE_PATH_MAX];
+  memset(longest, 'a', sizeof longest - 1);
+  longest[sizeof longest - 1] = '\0';
+  assert_int_equal(store_path_database(longest, path), CORE_USAGE);
+}
+
+static void test_filesystem(void **state) {
+  (void)state;
+  assert_false(store_is_network_filesystem("/proc/self/status")); /* local by nature */
+  assert_false(store_is_network_filesystem("/proc/no/such/thing"));
+  assert_false(store_is_network_filesystem("/dev/shm/no_such_file"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    WORKSPACE_TEST(test_root), cmocka_unit_test(test_paths), cmocka_unit_test(test_hostile_names),
+    cmocka_unit_test(test_filesystem),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
