@@ -1,6 +1,6 @@
-/* Drawings as pixels through libgd, the only file that knows it. A cell is painted on a canvas several times as fine and
- * scaled down by averaging, which smooths all borders. Everything is cut to what the canvas shows before it becomes a
- * pixel number, since bodies may be anywhere. */
+/* Drawings as pixels. A cell is painted on a canvas several times as fine and scaled down by averaging, which smooths
+ * all borders; libgd, which only this file knows, writes labels and encodes. Bodies may be anywhere: everything is cut
+ * to what the canvas shows before it becomes a pixel's number. */
 #include "sim/draw_image.h"
 
 #include <math.h>
@@ -18,61 +18,67 @@ bool sim_draw_image_available(void) { return true; }
 
 enum { DISC_CORNERS = 128, OUTLINE_MAX = DISC_CORNERS + 4, FINE = 4, FINE_BUT_LARGE = 2, LARGE = 1024 };
 
+typedef struct Canvas {
+  int side, fine;       /* pixels; how many make a pixel of the image, in each direction */
+  uint32_t *pixel;      /* [side][side] from the top, red << 16 | green << 8 | blue as gd has it */
+} Canvas;
+
 typedef struct Point { double x, y; } Point;
 typedef struct Outline { Point point[OUTLINE_MAX]; int count; } Outline;
 
-/* Canvas pixels from the left and the top. */
-static Point to_pixels(int side, float x, float y) {
-  double scale = side / (double)SIM_DRAW_WIDTH;
+static Point to_pixels(const Canvas *canvas, float x, float y) {
+  double scale = canvas->side / (double)SIM_DRAW_WIDTH;
   return (Point){((double)x - (double)SIM_DRAW_LEFT) * scale,
                  ((double)SIM_DRAW_BOTTOM + (double)SIM_DRAW_WIDTH - (double)y) * scale};
 }
 
-static double distance_inside(Point p, int border, double low, double high) {
-  return border == 0 ? p.x - low : border == 1 ? high - p.x : border == 2 ? p.y - low : high - p.y;
+/* The pixels of row y whose centres lie in the convex outline: *first up to, not with, *end. */
+static void span(const Outline *outline, int side, int y, int *first, int *end) {
+  double middle = y + 0.5, least = side, most = 0;
+  for (int i = 0; i < outline->count; i++) {
+    Point a = outline->point[i], b = outline->point[(i + 1) % outline->count];
+    if ((a.y <= middle) == (b.y <= middle)) continue;
+    double x = a.x + (b.x - a.x) * (middle - a.y) / (b.y - a.y);
+    least = fmin(least, x);
+    most = fmax(most, x);
+  }
+  *first = (int)ceil(fmax(least, 0) - 0.5);
+  *end = (int)ceil(fmin(most, side) - 0.5);
 }
 
-/* Cuts a convex outline by one border of the square low..high (Sutherland and Hodgman); adds at most one corner. */
-static void cut(Outline *outline, int border, double low, double high) {
-  Outline old = *outline;
-  outline->count = 0;
-  for (int i = 0; i < old.count; i++) {
-    Point a = old.point[i], b = old.point[(i + 1) % old.count];
-    double da = distance_inside(a, border, low, high), db = distance_inside(b, border, low, high);
-    if (da >= 0) outline->point[outline->count++] = a;
-    if ((da >= 0) == (db >= 0) || outline->count == OUTLINE_MAX) continue;
-    double t = da / (da - db);
-    outline->point[outline->count++] = (Point){a.x + t * (b.x - a.x), a.y + t * (b.y - a.y)};
+static void fill(Canvas *canvas, const Outline *outline, SimDrawColor color) {
+  uint32_t pixel = (uint32_t)color.red << 16 | (uint32_t)color.green << 8 | color.blue;
+  double top = canvas->side, bottom = 0;
+  for (int i = 0; i < outline->count; i++) {
+    top = fmin(top, outline->point[i].y);
+    bottom = fmax(bottom, outline->point[i].y);
+  }
+  int last = (int)fmin(bottom, canvas->side - 1);
+  for (int y = (int)fmax(top, 0); y <= last; y++) {
+    int first, end;
+    span(outline, canvas->side, y, &first, &end);
+    for (int x = first; x < end; x++) canvas->pixel[(size_t)y * (size_t)canvas->side + (size_t)x] = pixel;
   }
 }
 
-static void fill(gdImagePtr canvas, Outline *outline, SimDrawColor color) {
-  gdPoint corner[OUTLINE_MAX];
-  for (int border = 0; border < 4; border++) cut(outline, border, -8, gdImageSX(canvas) + 8);
-  for (int i = 0; i < outline->count; i++) /* gd paints the pixels of the border too, hence half a pixel less */
-    corner[i] = (gdPoint){(int)lround(outline->point[i].x - 0.5), (int)lround(outline->point[i].y - 0.5)};
-  if (outline->count >= 3)
-    gdImageFilledPolygon(canvas, corner, outline->count, gdTrueColor(color.red, color.green, color.blue));
-}
-
-static void fill_polygon(gdImagePtr canvas, const float *x, const float *y, int corners, SimDrawColor color) {
+static void fill_polygon(Canvas *canvas, const float *x, const float *y, int corners, SimDrawColor color) {
   Outline outline = {.count = corners};
-  for (int i = 0; i < corners; i++) outline.point[i] = to_pixels(gdImageSX(canvas), x[i], y[i]);
+  for (int i = 0; i < corners; i++) outline.point[i] = to_pixels(canvas, x[i], y[i]);
   fill(canvas, &outline, color);
 }
 
-static void fill_disc(gdImagePtr canvas, const SimDrawItem *item, float radius, SimDrawColor color) {
+static void fill_disc(Canvas *canvas, const SimDrawItem *item, float radius, SimDrawColor color) {
   const double turn = 6.283185307179586 / DISC_CORNERS;
   Outline outline = {.count = DISC_CORNERS};
-  Point center = to_pixels(gdImageSX(canvas), item->x[0], item->y[0]);
-  double pixels = (double)radius * gdImageSX(canvas) / (double)SIM_DRAW_WIDTH;
+  Point center = to_pixels(canvas, item->x[0], item->y[0]);
+  double pixels = (double)radius * canvas->side / (double)SIM_DRAW_WIDTH;
   for (int i = 0; i < DISC_CORNERS; i++)
     outline.point[i] = (Point){center.x + pixels * cos(turn * i), center.y + pixels * sin(turn * i)};
   fill(canvas, &outline, color);
 }
 
 /* First whole in the edge's colour, then what lies inside the edge. */
-static void paint_item(gdImagePtr canvas, const SimDrawItem *item) {
+static void paint_item(Canvas *canvas, const SimDrawItem *item) {
   float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS];
   SimDrawColor outer = item->edge > 0 ? SIM_DRAW_BLACK : item->fill;
   if (item->corners == 0) {
@@ -85,27 +91,33 @@ static void paint_item(gdImagePtr canvas, const SimDrawItem *item) {
     fill_polygon(canvas, x, y, item->corners, item->fill);
 }
 
+static void paint_drawing(Canvas *canvas, const SimDrawing *drawing) {
+  size_t pixels = (size_t)canvas->side * (size_t)canvas->side;
+  for (size_t i = 0; i < pixels; i++) canvas->pixel[i] = 0xffffff;
+  for (int i = 0; i < drawing->count; i++) paint_item(canvas, &drawing->item[i]);
+}
+
 /* ---- a sheet --------------------------------------------------------------------------------------------------- */
 
-static void clear(gdImagePtr image) {
-  gdImageFilledRectangle(image, 0, 0, gdImageSX(image) - 1, gdImageSY(image) - 1, gdTrueColor(255, 255, 255));
+static uint32_t mean(const Canvas *canvas, int left, int top) {
+  uint32_t red = 0, green = 0, blue = 0, area = (uint32_t)(canvas->fine * canvas->fine);
+  for (int y = top; y < top + canvas->fine; y++) {
+    const uint32_t *row = canvas->pixel + (size_t)y * (size_t)canvas->side;
+    for (int x = left; x < left + canvas->fine; x++) {
+      red += row[x] >> 16;
+      green += row[x] >> 8 & 0xff;
+      blue += row[x] & 0xff;
+    }
+  }
+  return (red + area / 2) / area << 16 | (green + area / 2) / area << 8 | (blue + area / 2) / area;
 }
 
 /* Each pixel of `image` from (left, top) is the mean of fine x fine pixels of the canvas. */
-static void scale_down(gdImagePtr canvas, int fine, gdImagePtr image, int left, int top) {
-  int side = gdImageSX(canvas) / fine, area = fine * fine;
+static void scale_down(const Canvas *canvas, gdImagePtr image, int left, int top) {
+  int side = canvas->side / canvas->fine;
   for (int y = 0; y < side; y++)
-    for (int x = 0; x < side; x++) {
-      int red = 0, green = 0, blue = 0;
-      for (int k = 0; k < area; k++) {
-        int pixel = gdImageTrueColorPixel(canvas, x * fine + k % fine, y * fine + k / fine);
-        red += gdTrueColorGetRed(pixel);
-        green += gdTrueColorGetGreen(pixel);
-        blue += gdTrueColorGetBlue(pixel);
-      }
-      gdImageTrueColorPixel(image, left + x, top + y) =
-        gdTrueColor((red + area / 2) / area, (green + area / 2) / area, (blue + area / 2) / area);
-    }
+    for (int x = 0; x < side; x++)
+      gdImageTrueColorPixel(image, left + x, top + y) = (int)mean(canvas, x * canvas->fine, y * canvas->fine);
 }
 
 /* gd's own font has ASCII only; a label ends where its cell does. */
@@ -120,13 +132,11 @@ static void paint_label(gdImagePtr image, const SimDrawSheet *sheet, int cell) {
                 gdTrueColor(0, 0, 0));
 }
 
-static void paint_sheet(const SimDrawSheet *sheet, gdImagePtr canvas, int fine, gdImagePtr image) {
-  clear(image);
+static void paint_sheet(const SimDrawSheet *sheet, Canvas *canvas, gdImagePtr image) {
+  gdImageFilledRectangle(image, 0, 0, gdImageSX(image) - 1, gdImageSY(image) - 1, gdTrueColor(255, 255, 255));
   for (int i = 0; i < sheet->count; i++) {
-    const SimDrawing *drawing = &sheet->cell[i].drawing;
-    clear(canvas);
-    for (int k = 0; k < drawing->count; k++) paint_item(canvas, &drawing->item[k]);
-    scale_down(canvas, fine, image, sim_draw_cell_left(sheet, i), sim_draw_cell_top(sheet, i));
+    paint_drawing(canvas, &sheet->cell[i].drawing);
+    scale_down(canvas, image, sim_draw_cell_left(sheet, i), sim_draw_cell_top(sheet, i));
     if (sheet->labelled) paint_label(image, sheet, i);
   }
 }
@@ -139,11 +149,12 @@ static int out_of_memory(int width, int height) {
 static int make_image(const SimDrawSheet *sheet, gdImagePtr *image) {
   TRY(sim_draw_sheet_check(sheet));
   int width = sim_draw_sheet_width(sheet), height = sim_draw_sheet_height(sheet);
-  int fine = sheet->pixels > LARGE ? FINE_BUT_LARGE : FINE;
-  gdImagePtr canvas = gdImageCreateTrueColor(sheet->pixels * fine, sheet->pixels * fine);
-  *image = canvas ? gdImageCreateTrueColor(width, height) : NULL;
-  if (*image) paint_sheet(sheet, canvas, fine, *image);
-  if (canvas) gdImageDestroy(canvas);
+  Canvas canvas = {.fine = sheet->pixels > LARGE ? FINE_BUT_LARGE : FINE};
+  canvas.side = sheet->pixels * canvas.fine;
+  canvas.pixel = malloc((size_t)canvas.side * (size_t)canvas.side * sizeof *canvas.pixel);
+  *image = canvas.pixel ? gdImageCreateTrueColor(width, height) : NULL;
+  if (*image) paint_sheet(sheet, &canvas, *image);
+  free(canvas.pixel);
   return *image ? CORE_OK : out_of_memory(width, height);
 }
 

@@ -22,8 +22,8 @@ static void weigh_targets(SimLevel *level, float weights[SIM_MAX_SHAPES]) {
   }
   for (int i = 0; i < shapes; i++) {
     const SimShape *shape = sim_generate_shape(level, i);
-    float free = sim_generate_is_circle(level, i) ? (float)(degree[i] == 0) : real_max((2 - (float)degree[i]) / 2, 0);
-    weights[i] = i >= SIM_STATIC_POLYGONS && shape->active ? free : 0;
+    float room = sim_generate_is_circle(level, i) ? (float)(degree[i] == 0) : real_max((2 - (float)degree[i]) / 2, 0);
+    weights[i] = i >= SIM_STATIC_POLYGONS && shape->active ? room : 0;
     if (shape->inverse_mass == 0) weights[i] *= FIXATED_TARGET;
   }
 }

@@ -208,10 +208,11 @@ bool sim_generate_add_thruster(SimLevel *level, CoreRandomStream *random) {
   if (at.x == 0 && at.y == 0) direction = sim_vec(1, 0);
   bool aligned = sim_generate_chance(random, aligned_chance);
   float rotation = aligned ? real_atan2(direction.y, direction.x) : core_random_uniform(random, 0, 2 * REAL_PI);
+  float strength = core_random_uniform(random, 0.5f, 2);
   SimVec global = sim_generate_to_world(shape, at);
   level->thruster[slot] = (SimThruster){
     .shape = index, .x = at.x, .y = at.y, .rotation = rotation, .global_x = global.x, .global_y = global.y,
-    .power = power_per_kg / shape->inverse_mass * core_random_uniform(random, 0.5f, 2),
+    .power = power_per_kg / shape->inverse_mass * strength,
     .binding = (int)core_random_below(core_random_next(random), SIM_THRUSTER_BINDINGS), .active = true,
   };
   return true;

@@ -53,46 +53,70 @@ int store_database_int(StoreDatabase *database, const char *sql, int64_t *value)
 
 /* ---- whose file is it ------------------------------------------------------------------------------------------- */
 
+typedef struct Identity { int64_t application, version, objects; } Identity;
+
+static int read_identity(StoreDatabase *database, Identity *identity) {
+  TRY(store_database_int(database, "PRAGMA application_id", &identity->application));
+  TRY(store_database_int(database, "PRAGMA user_version", &identity->version));
+  return store_database_int(database, "SELECT count(*) FROM sqlite_schema", &identity->objects);
+}
+
 /* *version = 0 for a file that holds nothing yet. */
 static int identify(StoreDatabase *database, int64_t *version) {
-  int64_t application, objects;
-  TRY(store_database_int(database, "PRAGMA application_id", &application));
-  TRY(store_database_int(database, "PRAGMA user_version", version));
-  TRY(store_database_int(database, "SELECT count(*) FROM sqlite_schema", &objects));
-  if (application == 0 && *version == 0 && objects == 0) return CORE_OK;
-  if (application != STORE_SCHEMA_APPLICATION)
+  Identity identity;
+  /* One transaction: another process may be making the schema at this moment. */
+  bool own_transaction = sqlite3_get_autocommit(database->handle);
+  if (own_transaction) TRY(store_database_execute(database, "BEGIN"));
+  int code = read_identity(database, &identity);
+  if (own_transaction) store_database_rollback(database);
+  if (code != CORE_OK) return code;
+  *version = identity.version;
+  if (identity.application == 0 && identity.version == 0 && identity.objects == 0) return CORE_OK;
+  if (identity.application != STORE_SCHEMA_APPLICATION)
     return core_error(CORE_USAGE, "%s is another program's database; move it away or choose another folder with --root",
                       database->path);
-  if (*version > STORE_SCHEMA_VERSION)
+  if (identity.version > STORE_SCHEMA_VERSION)
     return core_error(CORE_USAGE, "%s was written by a newer version (its schema is %lld, this program knows %d); install "
-                      "that version, or make it anew with: sweep rebuild", database->path, (long long)*version,
+                      "that version, or make it anew with: sweep rebuild", database->path, (long long)identity.version,
                       STORE_SCHEMA_VERSION);
   return CORE_OK;
 }
 
 /* ---- schema and migrations -------------------------------------------------------------------------------------- */
 
+/* The tables whose columns come from runlog.h, and how many keys stand before them. */
+static const struct { const char *name; int keys; StoreLogKind kind; } log_tables[] = {
+  {"iteration_row", 1, STORE_LOG_STATS}, {"evaluation", 3, STORE_LOG_EVAL}};
+
 /* Rows go to the database by position, so its columns must be those of the list, in that order. An older database lacks
- * some at the end: they are added. */
-static int match_columns(StoreDatabase *database, const char *table, size_t keys, StoreLogKind kind) {
-  size_t count, at = 0;
-  const StoreLogColumn *columns = store_runlog_columns(kind, &count);
-  CoreText sql = {0};
+ * some at the end: *present is smaller than the list. */
+static int compare_columns(StoreDatabase *database, int table, size_t *present) {
+  size_t count;
+  const StoreLogColumn *columns = store_runlog_columns(log_tables[table].kind, &count);
   sqlite3_stmt *info = NULL;
-  core_text_appendf(&sql, "SELECT name FROM pragma_table_info('%s') WHERE cid >= %zu ORDER BY cid", table, keys);
-  int code = store_database_prepare(database, sql.data, &info), step = SQLITE_DONE;
-  core_text_clear(&sql);
-  while (code == CORE_OK && (step = sqlite3_step(info)) == SQLITE_ROW) {
+  int code = CORE_OK, step;
+  *present = 0;
+  TRY(store_database_prepare(database, "SELECT name FROM pragma_table_info(?1) WHERE cid >= ?2 ORDER BY cid", &info));
+  sqlite3_bind_text(info, 1, log_tables[table].name, -1, SQLITE_STATIC);
+  sqlite3_bind_int(info, 2, log_tables[table].keys);
+  while ((step = sqlite3_step(info)) == SQLITE_ROW && code == CORE_OK) {
     const char *name = (const char *)sqlite3_column_text(info, 0);
-    if (at == count || !name || strcmp(name, columns[at].name) != 0)
-      code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); make it anew "
-                        "with: sweep rebuild", database->path, name ? name : "", table);
-    at++;
+    if (*present < count && name && strcmp(name, columns[*present].name) == 0) ++*present;
+    else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); make it anew "
+                           "with: sweep rebuild", database->path, name ? name : "", log_tables[table].name);
   }
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
   sqlite3_finalize(info);
+  return code;
+}
+
+static int add_columns(StoreDatabase *database, int table) {
+  size_t count, at;
+  const StoreLogColumn *columns = store_runlog_columns(log_tables[table].kind, &count);
+  CoreText sql = {0};
+  int code = compare_columns(database, table, &at);
   for (; code == CORE_OK && at < count; at++)
-    core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s REAL;", table, columns[at].name);
+    core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s REAL;", log_tables[table].name, columns[at].name);
   if (code == CORE_OK && sql.length) {
     core_text_append(&sql, store_schema_views);
     code = store_database_execute(database, sql.data);
@@ -124,8 +148,7 @@ static int migrate(StoreDatabase *database) {
   TRY(store_database_begin(database));
   int code = identify(database, &version); /* again: another process may have done it meanwhile */
   if (code == CORE_OK && version == 0) code = create_schema(database);
-  if (code == CORE_OK) code = match_columns(database, "iteration_row", 1, STORE_LOG_STATS);
-  if (code == CORE_OK) code = match_columns(database, "evaluation", 3, STORE_LOG_EVAL);
+  for (int table = 0; table < 2 && code == CORE_OK; table++) code = add_columns(database, table);
   if (code == CORE_OK) code = store_database_commit(database);
   if (code != CORE_OK) store_database_rollback(database);
   return code;
@@ -133,12 +156,13 @@ static int migrate(StoreDatabase *database) {
 
 /* Does anything have to be written before the file can be used? Keeps opening from taking the write lock. */
 static int needs_migration(StoreDatabase *database, int64_t version, bool *needed) {
-  int64_t columns;
+  size_t present, count;
   *needed = version < STORE_SCHEMA_VERSION;
-  if (*needed) return CORE_OK;
-  TRY(store_database_int(database, "SELECT (SELECT count(*) FROM pragma_table_info('iteration_row'))"
-                         " + (SELECT count(*) FROM pragma_table_info('evaluation'))", &columns));
-  *needed = columns != 1 + STORE_ITERATION_COUNT + 3 + STORE_EVALUATION_COUNT;
+  for (int table = 0; table < 2 && !*needed; table++) {
+    TRY(compare_columns(database, table, &present));
+    store_runlog_columns(log_tables[table].kind, &count);
+    *needed = present < count;
+  }
   return CORE_OK;
 }
 
@@ -168,9 +192,7 @@ static int connect_file(StoreDatabase *database, const char *name, int flags) {
     return store_database_error(database, "open");
   sqlite3_busy_timeout(database->handle, STORE_BUSY_MS);
   sqlite3_extended_result_codes(database->handle, 1);
-  /* The file may be hostile: its schema is not to call functions with effects, and its pages are checked. */
-  sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  sqlite3_db_config(database->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL); /* the file may be damaged or hostile */
   return CORE_OK;
 }
 

@@ -271,11 +271,15 @@ static int read_section(FILE *file, const char *path, const FileSection *row, vo
   return code;
 }
 
+static int check_run(const char *run_id, const FileFront *front, const char *path, const char *way_out) {
+  if (strncmp(front->header.run_id, run_id, sizeof front->header.run_id) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "%s: belongs to run %.*s, not to %s%s", path, (int)sizeof front->header.run_id - 1,
+                    front->header.run_id, run_id, way_out);
+}
+
 /* Is this undamaged front one of ours: the same run, the same sections? */
 static int check_front(const Checkpoint *checkpoint, const FileFront *front, const char *path) {
-  if (strncmp(front->header.run_id, checkpoint->run_id, sizeof front->header.run_id) != 0)
-    return core_error(CORE_USAGE, "%s: belongs to run %.*s, not to %s; remove it or start over with --force", path,
-                      (int)sizeof front->header.run_id - 1, front->header.run_id, checkpoint->run_id);
+  TRY(check_run(checkpoint->run_id, front, path, "; remove it or start over with --force"));
   if (front->header.sections != (uint32_t)checkpoint->sections)
     return core_error(CORE_USAGE, "%s: %" PRIu32 " sections instead of %d: written by another version; start over with "
                       "--force", path, front->header.sections, checkpoint->sections);
@@ -320,6 +324,51 @@ int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration) {
   }
   free(iterations);
   return code == CORE_USAGE ? CORE_USAGE : CORE_OK;
+}
+
+int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]) {
+  Checkpoint checkpoint = {0};
+  int64_t iteration;
+  TRY(core_files_path(checkpoint.folder, "%s", folder));
+  TRY(checkpoint_newest(&checkpoint, &iteration));
+  if (iteration < 0) return core_error(CORE_USAGE, "%s: no checkpoint there yet", folder);
+  return path_of(&checkpoint, iteration, path);
+}
+
+/* Passes over the sections before the one of this name. */
+static int find_section(FILE *file, const char *path, const FileFront *front, const char *name, size_t bytes,
+                        const FileSection **row) {
+  uint64_t before = 0;
+  *row = NULL;
+  for (uint32_t i = 0; i < front->header.sections && *row == NULL; i++) {
+    if (strncmp(front->table[i].name, name, CHECKPOINT_NAME) == 0) *row = &front->table[i];
+    else before += front->table[i].bytes;
+  }
+  if (*row == NULL || (*row)->bytes != bytes)
+    return core_error(CORE_USAGE, "%s: no section \"%s\" of %zu bytes: written by another version", path, name, bytes);
+  if (fseeko(file, (off_t)before, SEEK_CUR) != 0) return core_error_errno(CORE_FAIL, "%s: can not be read", path);
+  return CORE_OK;
+}
+
+static int read_one(FILE *file, const char *path, const char *run_id, const char *name, void *data, size_t bytes,
+                    int64_t *iteration) {
+  FileFront front;
+  const FileSection *row;
+  TRY(read_front(file, path, &front));
+  TRY(check_run(run_id, &front, path, ""));
+  TRY(find_section(file, path, &front, name, bytes, &row));
+  *iteration = front.header.iteration;
+  return read_section(file, path, row, data);
+}
+
+int checkpoint_read_section(const char *path, const char *run_id, const char *name, void *data, size_t bytes,
+                            int64_t *iteration) {
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  FILE *file = fopen(path, "rbe");
+  if (file == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  int code = read_one(file, path, run_id, name, data, bytes, iteration);
+  fclose(file);
+  return code;
 }
 
 static int describe(FILE *file, const char *path, CoreText *text) {

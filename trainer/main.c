@@ -6,6 +6,7 @@
 #include "trainer/machine.h"
 #include "trainer/morphologies.h"
 #include "trainer/ops/ops.h"
+#include "trainer/play.h"
 #include "trainer/run.h"
 #include "trainer/show.h"
 
@@ -14,7 +15,8 @@ static const char TRAIN_TEXT[] =
   "is a hash of the configuration, so the same configuration is the same run.\n\n"
   "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or SIGINT after "
   "finishing the iteration and saving it (run again with --resume to go on).\n\n"
-  "Other commands: trainer config, info, checkpoint, morphologies; trainer help lists them.";
+  "Other commands: trainer config, info, checkpoint, morphologies, show, play, check-level; "
+  "trainer help lists them.";
 
 static int read_config(const char *file, const CoreOptionList *settings, CoreConfig *config) {
   *config = core_config_default();
@@ -123,6 +125,7 @@ static const CoreCommand COMMANDS[] = {
   {"checkpoint", "check checkpoint files and list what they hold", command_checkpoint},
   {"morphologies", "list and draw the levels of a task", trainer_morphologies},
   {"show", "draw levels as they start, stand or move: .png, .svg, .gif", trainer_show},
+  {"play", "draw an episode of a trained policy", trainer_play},
   {"check-level", "say what is wrong with level files, or what they hold", trainer_check_level},
   {0},
 };

@@ -2,7 +2,7 @@
  * episode, so that each frame of a sheet shows the same moment of all of them. */
 #include "trainer/show.h"
 
-#include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +161,7 @@ static int make_picture(Show *show) {
 
 static int show_levels(const ShowOptions *options) {
   Show show = {.options = options};
+  omp_set_num_threads(1); /* the worlds are few */
   int code = make_picture(&show);
   if (code == CORE_OK) {
     printf("%s: %d x %d pixels", options->output, sim_draw_sheet_width(&show.sheet), sim_draw_sheet_height(&show.sheet));

@@ -1,4 +1,5 @@
-/* One CSV row of `make bench`: part,case,metric,value,unit,threads,machine,commit. Included by each tests/bench/bench_*.c. */
+/* One CSV row of `make bench`: part,case,metric,value,unit,threads,machine,commit. Included by each
+ * tests/bench/bench_*.c. */
 #ifndef TESTS_BENCH_H
 #define TESTS_BENCH_H
 #include <stdio.h>

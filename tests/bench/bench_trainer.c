@@ -1,5 +1,6 @@
-/* The trainer's arithmetic: this machine's own matrix-product peak, and what part of it a whole minibatch update (forward,
- * losses, backward, clipping, Adam of actor and critic) reaches at the default network and at a small one. Prints CSV. */
+/* The trainer's arithmetic: this machine's own matrix-product peak, and what part of it a whole minibatch update
+ * (forward, losses, backward, clipping, Adam of actor and critic) reaches at the default network and at a small one.
+ * Prints CSV. */
 #include <math.h>
 #include <omp.h>
 
@@ -48,7 +49,8 @@ static double sgemm_peak(int threads) {
   const int rows[] = {M, 128, 256, 512, 1024};
   size_t count;
   const CpuLibrary *libraries = cpu_libraries(&count);
-  float *a = random_floats((size_t)M * K, 1), *b = random_floats((size_t)K * N, 1), *c = random_floats((size_t)M * N, 1);
+  float *a = random_floats((size_t)M * K, 1), *b = random_floats((size_t)K * N, 1),
+        *c = random_floats((size_t)M * N, 1);
   double peak = 0;
   for (size_t i = 0; i < count; i++) {
     double best = 0;
@@ -91,13 +93,19 @@ static void make_net(Net *net, int inputs, int width, int depth, int outputs, do
   net->theta = random_floats(net->n, 1);
   net->gradient = random_floats(net->n, 0);
   network_initialise(&net->shape, 1, 0, net->theta);
-  network_place_activations(&net->shape, rows, random_floats(network_activation_floats(&net->shape, rows), 0), &net->activations);
-  net->optimizer = (Optimizer){.m = random_floats(net->n, 0), .v = random_floats(net->n, 0), .beta1 = 0.9, .beta2 = 0.999,
-                               .epsilon = 1e-5, .max_norm = 0.5};
+  network_place_activations(&net->shape, rows, random_floats(network_activation_floats(&net->shape, rows), 0),
+                            &net->activations);
+  net->optimizer = (Optimizer){.m = random_floats(net->n, 0),
+                               .v = random_floats(net->n, 0),
+                               .beta1 = 0.9,
+                               .beta2 = 0.999,
+                               .epsilon = 1e-5,
+                               .max_norm = 0.5};
 }
 
 static void free_net(Net *net) {
-  free(net->theta), free(net->gradient), free(net->activations.hidden[0]), free(net->optimizer.m), free(net->optimizer.v);
+  free(net->theta), free(net->gradient), free(net->activations.hidden[0]), free(net->optimizer.m),
+      free(net->optimizer.v);
 }
 
 static float *output(Net *net) { return net->activations.hidden[net->shape.layers - 1]; }
@@ -122,9 +130,10 @@ static void update(Bench *bench) {
   network_forward(ops, &bench->actor.shape, bench->actor.theta, bench->x, bench->rows, &bench->actor.activations);
   network_forward(ops, &bench->critic.shape, bench->critic.theta, bench->x, bench->rows, &bench->critic.activations);
   lap(bench, 0, &time);
-  ops->policy_loss(ops, &bench->head, output(&bench->actor), bench->actions, bench->logp, NULL, bench->advantage, bench->rows,
-                   0.2, 0.01, bench->dlogits, &policy);
-  ops->value_loss(ops, output(&bench->critic), bench->value, bench->target, bench->rows, 1, 0.2, 0.5, bench->dvalue, &value);
+  ops->policy_loss(ops, &bench->head, output(&bench->actor), bench->actions, bench->logp, NULL, bench->advantage,
+                   bench->rows, 0.2, 0.01, bench->dlogits, &policy);
+  ops->value_loss(ops, output(&bench->critic), bench->value, bench->target, bench->rows, 1, 0.2, 0.5, bench->dvalue,
+                  &value);
   lap(bench, 1, &time);
   network_backward(ops, &bench->actor.shape, bench->actor.theta, bench->x, bench->rows, &bench->actor.activations,
                    bench->dlogits, bench->scratch, bench->actor.gradient);

@@ -119,8 +119,7 @@ static inline OpsHead check_head(Check *check) {
 /* How exact a value has to be. */
 typedef enum CheckKind {
   CHECK_SINGLE, /* float32 code: 8 x |float32 - float64| of PyTorch + 1e-6 x max|truth of the tensor| */
-  CHECK_STABLE, /* float32 results of stable float64 sums: 1e-6 x max(1, max|truth|), whatever PyTorch's float32 did
-                 */
+  CHECK_STABLE, /* float32 results of stable float64 sums: 1e-6 x max(1, max|truth|), whatever PyTorch's float32 did */
   CHECK_DOUBLE, /* float64 code: 1e-10 x max|truth| */
 } CheckKind;
 

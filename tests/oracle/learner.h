@@ -1,5 +1,5 @@
-/* The slow, obvious versions in double of what the trainer's ops do fast in float32, written straight from the formulas of
- * the specification (ppo.md 1.3, 1.4, 2.1), for tests to compare with and to difference. */
+/* The slow, obvious versions in double of what the trainer's ops do fast in float32, written straight from the
+ * formulas of the specification (ppo.md 1.3, 1.4, 2.1), for tests to compare with and to difference. */
 #ifndef TESTS_ORACLE_LEARNER_H
 #define TESTS_ORACLE_LEARNER_H
 #include <math.h>
@@ -95,10 +95,11 @@ static inline double oracle_value_loss(const double *value, const float *old_val
   return coef * sum / rows;
 }
 
-/* Generalised advantage estimation of one world by its definition: the sum over k of (discount lambda)^k delta, cut where
- * an episode ended or was truncated. next_value: V of the true next observation of every step. */
-static inline double oracle_gae(const double *reward, const double *value, const double *next_value, const uint8_t *done,
-                                const uint8_t *truncated, int steps, int t, double gamma, double lambda) {
+/* Generalised advantage estimation of one world by its definition: the sum over k of (discount lambda)^k delta, cut
+ * where an episode ended or was truncated. next_value: V of the true next observation of every step. */
+static inline double oracle_gae(const double *reward, const double *value, const double *next_value,
+                                const uint8_t *done, const uint8_t *truncated, int steps, int t, double gamma,
+                                double lambda) {
   double sum = 0, weight = 1;
   for (int k = t; k < steps; k++) {
     double discount = done[k] ? 0 : gamma;

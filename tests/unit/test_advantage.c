@@ -1,5 +1,5 @@
-/* trainer/advantage, moments and estimators: GAE against its definition as a sum, standardisation, and the published test
- * values of metrics.md 7. */
+/* trainer/advantage, moments and estimators: GAE against its definition as a sum, standardisation, and the published
+ * test values of metrics.md 7. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,8 @@ static int tear_down(void **unused) { return ops_destroy(&ops), 0; }
 
 enum { STEPS = 40, WORLDS = 300 };
 typedef struct Case {
-  float reward[STEPS][WORLDS], value[STEPS + 1][WORLDS], bootstrap[STEPS][WORLDS], advantage[STEPS][WORLDS], target[STEPS][WORLDS];
+  float reward[STEPS][WORLDS], value[STEPS + 1][WORLDS], bootstrap[STEPS][WORLDS], advantage[STEPS][WORLDS],
+      target[STEPS][WORLDS];
   uint8_t done[STEPS][WORLDS], truncated[STEPS][WORLDS];
 } Case;
 static Case c;
@@ -78,8 +79,10 @@ static void test_nothing_leaks_over_an_episode_end(void **unused) {
 }
 
 static void test_standardisation(void **unused) {
-  static const struct { AdvantageNorm norm; double extra_variance, extra_std; int unbiased; } rules[] = {
-      {ADVANTAGE_STOIX_BATCH, 1e-5, 0, 0}, {ADVANTAGE_KINETIX_MINIBATCH, 0, 1e-8, 0}, {ADVANTAGE_CLEANRL_MINIBATCH, 0, 1e-8, 1}};
+  static const struct { AdvantageNorm norm; double extra_variance, extra_std; int unbiased;
+  } rules[] = {{ADVANTAGE_STOIX_BATCH, 1e-5, 0, 0},
+               {ADVANTAGE_KINETIX_MINIBATCH, 0, 1e-8, 0},
+               {ADVANTAGE_CLEANRL_MINIBATCH, 0, 1e-8, 1}};
   for (int i = 0; i < 3; i++) {
     float a[5] = {1, 2, 3, 4, 5};
     Moments before;
@@ -120,7 +123,8 @@ static void test_published_moments(void **unused) {
   assert_true(moments_variance(&moments) == 2 && moments_variance_unbiased(&moments) == 2.5);
   Moments none = {0}, one = {0};
   moments_add(&one, 3);
-  assert_true(isnan(moments_variance(&none)) && isnan(moments_variance_unbiased(&one)) && isnan(moments_kurtosis(&one)));
+  assert_true(isnan(moments_variance(&none)) && isnan(moments_variance_unbiased(&one)) &&
+              isnan(moments_kurtosis(&one)));
 }
 
 static void test_merged_moments_are_those_of_the_whole(void **unused) {

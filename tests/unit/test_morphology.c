@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "sim/batch.h"
 #include "sim/morphology.h"
+#include "tests/level_hash.h"
 #include "trainer/morphologies.h"
 
 static SimLevelSet all;
@@ -25,10 +26,6 @@ static int free_all(void **state) {
 
 static void assert_message(const char *part) {
   if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
-}
-
-static const SimShape *shape_at(const SimLevel *level, int i) {
-  return i < level->size.polygons ? &level->polygon[i] : &level->circle[i - level->size.polygons];
 }
 
 static bool is_part(const SimShape *shape) { return shape->active && shape->inverse_mass != 0; }
@@ -96,7 +93,7 @@ static void test_roles_and_modes(void **state) {
     assert_true(goal->active && goal->role == SIM_ROLE_BLUE && goal->collision_mode == 0 && goal->inverse_mass == 0);
     assert_true(goal->radius >= 0.12f && goal->radius <= 0.25f);
     for (int k = 0; k < level->size.polygons + level->size.circles; k++) {
-      const SimShape *shape = shape_at(level, k);
+      const SimShape *shape = level_shape_at(level, k);
       if (!shape->active || shape == goal) continue;
       if (k < SIM_STATIC_POLYGONS) assert_true(shape->role == SIM_ROLE_NORMAL && shape->inverse_mass == 0);
       else if (shape->role == SIM_ROLE_GREEN) assert_true(is_part(shape) && shape->collision_mode == 2 && ++green);
@@ -122,7 +119,7 @@ static void test_joints(void **state) {
     for (int k = 0; k < level->size.joints; k++) {
       const SimJoint *j = &level->joint[k];
       if (!j->active) continue;
-      const SimShape *a = shape_at(level, j->a), *b = shape_at(level, j->b);
+      const SimShape *a = level_shape_at(level, j->a), *b = level_shape_at(level, j->b);
       double ax, ay, bx, by;
       world_point(a, j->a_x, j->a_y, &ax, &ay);
       world_point(b, j->b_x, j->b_y, &bx, &by);
@@ -177,7 +174,7 @@ static void bounds(const SimLevel *level, double box[4]) {
   box[0] = box[2] = INFINITY;
   box[1] = box[3] = -INFINITY;
   for (int k = 0; k < level->size.polygons + level->size.circles; k++) {
-    const SimShape *shape = shape_at(level, k);
+    const SimShape *shape = level_shape_at(level, k);
     double x, y;
     if (!is_part(shape)) continue;
     if (k >= level->size.polygons) grow(box, shape->x, shape->y, shape->radius);
@@ -230,40 +227,12 @@ static void test_steps(void **state) {
 
 /* ---- the same on every machine --------------------------------------------------------------------------------- */
 
-static uint64_t hash_value(uint64_t hash, double value) {
-  int64_t steps = (int64_t)floor(value * 1e4 + 0.5);
-  for (int i = 0; i < 8; i++) hash = (hash ^ (uint64_t)(steps >> (8 * i) & 0xff)) * 1099511628211u; /* FNV-1a */
-  return hash;
-}
-
-static uint64_t hash_shape(uint64_t hash, const SimShape *s) {
-  const float reals[] = {s->x, s->y, s->rotation, s->inverse_mass, s->inverse_inertia, s->density, s->friction,
-                         s->radius};
-  for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) hash = hash_value(hash, (double)reals[i]);
-  for (int i = 0; i < SIM_VERTICES; i++)
-    hash = hash_value(hash_value(hash, (double)s->vertex_x[i]), (double)s->vertex_y[i]);
-  return hash_value(hash, s->active + 2 * s->role + 8 * s->collision_mode + 32 * s->vertex_count);
-}
-
 static uint64_t hash_set(const char *morphologies) {
-  uint64_t hash = 14695981039346656037u;
+  uint64_t hash = LEVEL_HASH_START;
   SimLevelSet set;
   assert_int_equal(sim_morphology_set(morphologies, "all", SIM_MORPHOLOGY_LEVELS, &set), CORE_OK);
   assert_int_equal(set.count, SIM_MORPHOLOGY_LEVELS);
-  for (int i = 0; i < set.count; i++) {
-    const SimLevel *level = &set.level[i];
-    for (int k = 0; k < set.size.polygons + set.size.circles; k++) hash = hash_shape(hash, shape_at(level, k));
-    for (int k = 0; k < set.size.joints; k++) {
-      const SimJoint *j = &level->joint[k];
-      const float reals[] = {j->a_x, j->a_y, j->b_x, j->b_y, j->motor_speed, j->motor_power, j->min_rotation,
-                             j->max_rotation, j->rotation};
-      for (size_t r = 0; r < sizeof reals / sizeof reals[0]; r++) hash = hash_value(hash, (double)reals[r]);
-      hash = hash_value(hash, j->a + 16 * j->b + 256 * j->motor_binding + 1024 * j->active + 2048 * j->motor_on +
-                        4096 * j->has_limits + 8192 * j->fixed);
-    }
-    for (int k = 0; k < set.size.thrusters; k++)
-      hash = hash_value(hash_value(hash, (double)level->thruster[k].power), (double)level->thruster[k].x);
-  }
+  for (int i = 0; i < set.count; i++) hash = level_hash(hash, &set.level[i]);
   sim_level_set_free(&set);
   return hash;
 }

@@ -1,5 +1,5 @@
-/* trainer/network: layout, orthogonal initialisation, and the gradient of whole networks against finite differences of a
- * network in double. */
+/* trainer/network: layout, orthogonal initialisation, and the gradient of whole networks against finite differences
+ * of a network in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,13 +42,15 @@ static void test_parameter_names(void **unused) {
 
 /* The longer side of every kernel is orthonormal times the gain; biases are 0. */
 static void assert_orthogonal(const NetworkShape *shape, const float *theta, int layer, double gain) {
-  int in = shape->width[layer], out = shape->width[layer + 1], count = in < out ? in : out, length = in < out ? out : in;
+  int in = shape->width[layer], out = shape->width[layer + 1], count = in < out ? in : out,
+      length = in < out ? out : in;
   const float *w = theta + network_kernel(shape, layer), *b = theta + network_bias(shape, layer);
   for (int i = 0; i < count; i++)
     for (int j = 0; j <= i; j++) {
       double dot = 0;
       for (int k = 0; k < length; k++)
-        dot += in < out ? (double)w[i * out + k] * (double)w[j * out + k] : (double)w[k * out + i] * (double)w[k * out + j];
+        dot += in < out ? (double)w[i * out + k] * (double)w[j * out + k]
+                        : (double)w[k * out + i] * (double)w[k * out + j];
       assert_true(fabs(dot - (i == j ? gain * gain : 0)) < 1e-6 * gain * gain);
     }
   for (int o = 0; o < out; o++) assert_true(b[o] == 0);
@@ -64,7 +66,8 @@ static void test_initialisation_is_orthogonal(void **unused) {
 }
 
 static void test_initialisation_depends_on_seed_and_tensor_only(void **unused) {
-  NetworkShape shape = network_shape(20, 33, 2, 5, OPS_TANH, 0.01), shallow = network_shape(20, 33, 1, 5, OPS_TANH, 0.01);
+  NetworkShape shape = network_shape(20, 33, 2, 5, OPS_TANH, 0.01),
+               shallow = network_shape(20, 33, 1, 5, OPS_TANH, 0.01);
   size_t n = network_parameters(&shape), bytes = n * sizeof(float), first = 20 * 33 * sizeof(float);
   float *a = core_memory_allocate(bytes), *b = core_memory_allocate(bytes);
   network_initialise(&shape, 3, 0, a);
@@ -102,7 +105,8 @@ static void test_orthogonal_is_the_positive_qr(void **unused) {
 static void compare_gradient(Ops *ops, NetworkShape shape, int rows) {
   size_t n = network_parameters(&shape), outputs = (size_t)(rows * shape.width[shape.layers]);
   float *theta = uniforms(1, n, -0.8f, 0.8f), *x = uniforms(2, (size_t)(rows * shape.width[0]), -1, 1);
-  float *weight = uniforms(3, outputs, -1, 1), *upstream = uniforms(3, outputs, -1, 1), *gradient = uniforms(4, n, 7, 9);
+  float *weight = uniforms(3, outputs, -1, 1), *upstream = uniforms(3, outputs, -1, 1),
+        *gradient = uniforms(4, n, 7, 9);
   float *block = core_memory_allocate(sizeof(float) * network_activation_floats(&shape, rows)), scratch[2 * 64 * 16];
   double *exact = core_memory_allocate(n * sizeof *exact), h = 1e-6;
   NetworkActivations activations;

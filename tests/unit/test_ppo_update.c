@@ -48,7 +48,7 @@ static void test_learns(void **state) {
   CoreConfig config = small_config();
   static const char *const pairs[] = {"env.num=64", "ppo.num_steps=32", "ppo.epochs=4", "net.width=64",
                                       "ppo.learning_rate=1e-3", "eval.count=1", "eval.episodes=128",
-                                      "train.total_steps=32000"};
+                                      "train.total_steps=64000"};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
   const char *const algorithms[] = {"algo.name=ppo", "algo.name=ppo_ewma"};
   for (int i = 0; i < 2; i++) {

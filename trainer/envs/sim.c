@@ -1,8 +1,9 @@
 /* The simulator (sim/batch.h) as an environment: Kinetix levels, multi-discrete actions, flat symbolic observations.
  * It translates names only; physics, rewards and randomness are the simulator's. */
+#include "trainer/envs/sim.h"
+
 #include "core/memory.h"
-#include "sim/batch.h"
-#include "trainer/envs/env.h"
+#include "sim/filter.h"
 
 typedef struct SimEnv {
   SimBatch *batch;
@@ -91,26 +92,34 @@ static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibl
   return sim_env_make(&options, &levels, sibling);
 }
 
-/* The first `count` levels of the set that the task names. */
-static int read_levels(const CoreConfig *config, SimLevelSet *levels) {
+int env_sim_levels(const CoreConfig *config, SimLevelSet *levels) {
+  const char *task = config->env.task;
   int64_t count = config->env.level_count;
-  if (strcmp(config->env.task, "loco512") == 0)
+  if (strcmp(task, "loco512") == 0)
     return sim_morphology_set(config->env.morphologies, config->env.difficulty, (int)count, levels);
+  if (strcmp(task, "random_s") == 0) return sim_generate_set(SIM_SIZE_S, (int)count, levels);
+  if (strcmp(task, "random_m") == 0) return sim_generate_set(SIM_SIZE_M, (int)count, levels);
+  if (strcmp(task, "random_l") == 0) return sim_generate_set(SIM_SIZE_L, (int)count, levels);
   TRY(sim_level_set_read(config->env.levels, levels));
   if (levels->count > count) levels->count = (int)count;
   return CORE_OK;
 }
 
-int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
-  SimLevelSet levels = {0};
-  TRY(read_levels(config, &levels));
+SimBatchOptions env_sim_options(const CoreConfig *config) {
   SimBatchOptions options = sim_batch_options_default();
-  options.worlds = worlds;
-  options.seed = seed;
   options.frame_skip = (int)config->env.frame_skip;
   options.max_steps = (int)config->env.max_steps;
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
+  return options;
+}
+
+int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
+  SimLevelSet levels = {0};
+  TRY(env_sim_levels(config, &levels));
+  SimBatchOptions options = env_sim_options(config);
+  options.worlds = worlds;
+  options.seed = seed;
   options.compact_observations = true;
   return sim_env_make(&options, &levels, env);
 }

@@ -143,8 +143,8 @@ size_t cpu_kernel_parts_floats(int max_width) {
 /* dw = x^T dy: part p sums its rows into its own copy. With one part the copy is dw itself. */
 static void kernel_task(const Layer *layer, int parts, int part, int column) {
   int blocks = cpu_blocks(layer->rows);
-  int first = (int)((int64_t)blocks * part / parts) * CPU_ROWS,
-      end = (int)((int64_t)blocks * (part + 1) / parts) * CPU_ROWS;
+  int first = (int)((int64_t)blocks * part / parts) * CPU_ROWS;
+  int end = (int)((int64_t)blocks * (part + 1) / parts) * CPU_ROWS;
   int in = layer->in, out = layer->out, columns = in - column < KERNEL_COLUMNS ? in - column : KERNEL_COLUMNS;
   if (end > layer->rows) end = layer->rows;
   float *dw = parts == 1 ? layer->dw : layer->state->kernel_parts + (size_t)part * in * out;

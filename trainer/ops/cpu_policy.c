@@ -1,7 +1,6 @@
 /* Heads and losses on the CPU: multi-discrete sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss
  * and the value loss (spec ppo.md 1.4, 2.1; metrics.md 2). Rows are taken in groups of 16 with the rows innermost, so
- * that heads of any sizes fill vector registers. KL is taken in float64: between near policies float32 would cancel.
- */
+ * that heads of any sizes fill vector registers. KL is taken in float64: between near policies float32 would cancel. */
 #include "core/random.h"
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
@@ -130,8 +129,8 @@ static double log_normaliser(const float *z, int size) {
 static void factor_kl(const float *p, const float *q, int size, double *kl, double *kl_reverse) {
   double normaliser_p = log_normaliser(p, size), normaliser_q = log_normaliser(q, size);
   for (int k = 0; k < size; k++) {
-    double log_p = p[k] - normaliser_p, log_q = q[k] - normaliser_q, probability_p = exp(log_p),
-           probability_q = exp(log_q);
+    double log_p = p[k] - normaliser_p, log_q = q[k] - normaliser_q;
+    double probability_p = exp(log_p), probability_q = exp(log_q);
     if (probability_p != 0) *kl += probability_p * (log_p - log_q);
     if (probability_q != 0) *kl_reverse += probability_q * (log_q - log_p);
   }
@@ -161,8 +160,7 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
 
 /* -------- actor loss ----------------------------------------------------------------------------------------- */
 
-/* The clip: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms (log-space
- * form). */
+/* The clip: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms. */
 typedef struct Clip { float low, high; int proximal; } Clip;
 
 static Clip clip_of(double epsilon, int proximal) {
@@ -189,7 +187,7 @@ CPU_VECTOR static void surrogate(Surrogate *s, Clip clip) {
   for (int r = 0; r < GROUP; r++) {
     float l = s->logp[r] - s->behaviour[r], ratio = fast_exp(l), advantage = s->advantage[r];
     float x = clip.proximal ? s->logp[r] - s->proximal[r] : ratio;
-    float bounded = x < clip.low ? clip.low : x > clip.high ? clip.high : x;
+    float bounded = fast_clamp(x, clip.low, clip.high);
     float clipped = clip.proximal ? fast_exp(bounded + (s->proximal[r] - s->behaviour[r])) : bounded;
     float free_term = ratio * advantage, clipped_term = clipped * advantage;
     s->loss[r] = -(free_term < clipped_term ? free_term : clipped_term);
@@ -295,7 +293,7 @@ CPU_VECTOR static void value_rows(const float *value, const float *old_value, co
                                   float epsilon, float scale, float *dvalue, float *error) {
   for (int r = 0; r < rows; r++) {
     float difference = value[r] - target[r], move = value[r] - old_value[r];
-    float bounded = move < -epsilon ? -epsilon : move > epsilon ? epsilon : move;
+    float bounded = fast_clamp(move, -epsilon, epsilon);
     float clipped = old_value[r] + bounded - target[r];
     float free_error = difference * difference, clipped_error = clipped * clipped;
     int outside = (move < -epsilon) | (move > epsilon);

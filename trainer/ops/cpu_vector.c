@@ -221,9 +221,8 @@ CPU_VECTOR static int part_has_nonfinite(const float *x, size_t n) {
 size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n) {
   Parts parts = parts_of(n);
   int earliest = parts.count;
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) \
-    reduction(min                                                              \
-              : earliest) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1) \
+    reduction(min : earliest)
   for (int part = 0; part < parts.count; part++)
     if (part < earliest && part_has_nonfinite(x + part_first(parts, part), part_count(parts, part))) earliest = part;
   if (earliest == parts.count) return n;

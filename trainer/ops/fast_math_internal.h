@@ -33,6 +33,9 @@ static inline int32_t fast_to_bits(float value) {
   return bits;
 }
 
+/* NaN stays NaN. */
+static inline float fast_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+
 /* 2^exponent for -126..127; anything for the exponents that come out of a NaN. */
 static inline float fast_power_of_two(int32_t exponent) {
   return fast_from_bits((int32_t)((uint32_t)(exponent + 127) << 23));
@@ -54,7 +57,7 @@ static inline float fast_exp_tail(float r) {
 /* e^x: 0 below -104, inf above 89, denormals kept; NaN stays NaN. */
 static inline float fast_exp(float x) {
   const float round_to_integer = 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
-  float bounded = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+  float bounded = fast_clamp(x, -104.0f, 89.0f);
   float shifted = bounded * 1.44269504f + round_to_integer;
   float n = shifted - round_to_integer;
   float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f; /* ln 2 in two parts: the first product is exact */
@@ -98,9 +101,7 @@ static inline float fast_log(float x) {
 /* tanh x: x P(x^2)/Q(x^2), the rational minimax approximation on |x| <= 7.9 of Eigen (generic_fast_tanh_float), beyond
  * which tanh rounds to 1. */
 static inline float fast_tanh(float x) {
-  float bounded = x < -7.90531110763549805f  ? -7.90531110763549805f
-                  : x > 7.90531110763549805f ? 7.90531110763549805f
-                                             : x;
+  float bounded = fast_clamp(x, -7.90531110763549805f, 7.90531110763549805f);
   float z = bounded * bounded;
   float p = -2.76076847742355e-16f;
   p = p * z + 2.00018790482477e-13f;

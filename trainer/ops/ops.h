@@ -1,6 +1,6 @@
 /* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, CUDA comes beside
  * it. Learners and networks call ops, never a device. All matrices are row-major float32 on the ops' device; all sums
- * that become a statistic are float64. Nothing is allocated in a call after `reserve`. */
+ * that become a statistic are float64. Nothing is allocated after ops_cpu_create. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 #include <stddef.h>

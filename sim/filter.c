@@ -1,0 +1,146 @@
+/* The no-op filter on top of the batch: plays each drawn level with idle hands and draws a weighted half of them. */
+#include "sim/filter.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "sim/batch.h"
+#include "sim/generate.h"
+#include "sim/generate_internal.h"
+
+enum { PLAYED_AT_ONCE = 256, FIXED_GROUP = 64 };
+static const double SOLVED_WEIGHT = 0.001;
+static const float SOLVED_REWARD = 0.5f; /* the first episode's last reward, above which it counts as solved */
+
+/* ---- which levels solve themselves ----------------------------------------------------------------------------- */
+
+static int play_idle(const SimLevelSet *set, uint8_t *solved) {
+  static const uint8_t idle[PLAYED_AT_ONCE * SIM_ACTIONS];
+  SimBatchOptions options = sim_batch_options_default();
+  SimBatch *batch = NULL;
+  int32_t level[PLAYED_AT_ONCE];
+  float reward[PLAYED_AT_ONCE];
+  uint8_t done[PLAYED_AT_ONCE], decided[PLAYED_AT_ONCE] = {0};
+  options.worlds = set->count;
+  options.auto_reset = false; /* only the first end counts */
+  TRY(sim_batch_create(&options, set, &batch));
+  for (int w = 0; w < set->count; w++) level[w] = w;
+  sim_batch_reset_to(batch, level, NULL);
+  memset(solved, 0, (size_t)set->count);
+  for (int step = 0; step < SIM_FILTER_STEPS; step++) {
+    sim_batch_step(batch, idle, &(SimStepOut){.reward = reward, .done = done});
+    for (int w = 0; w < set->count; w++) {
+      if (done[w] && !decided[w]) solved[w] = reward[w] > SOLVED_REWARD;
+      decided[w] |= done[w];
+    }
+  }
+  sim_batch_destroy(&batch);
+  return CORE_OK;
+}
+
+int sim_filter_noop(const SimLevelSet *set, uint8_t *solved) {
+  for (int begin = 0; begin < set->count; begin += PLAYED_AT_ONCE) {
+    int left = set->count - begin, count = left < PLAYED_AT_ONCE ? left : PLAYED_AT_ONCE;
+    TRY(play_idle(&(SimLevelSet){set->level + begin, count, set->size}, solved + begin));
+  }
+  return CORE_OK;
+}
+
+/* ---- the weighted choice --------------------------------------------------------------------------------------- */
+
+/* -log(x) for 0 < x < 1 to 1e-12, from + - * / alone: the choice must be the same on every machine. */
+static double minus_log(double x) {
+  const double ln_2 = 0.693147180559945309;
+  int exponent;
+  double m = frexp(x, &exponent); /* 0.5 .. 1 */
+  double t = (1 - m) / (1 + m), square = t * t, sum = 0;
+  for (int k = 25; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
+  return 2 * t * sum - exponent * ln_2;
+}
+
+/* How late a level comes up: the smallest of these win. An exponential time of rate `weight` orders levels as the
+ * reference's Gumbel numbers do (E / weight = exp(-(log weight + G))). */
+static double waiting_time(uint64_t seed, uint32_t number, bool solved) {
+  CoreRandom4 words = core_random_4(seed, CORE_RANDOM_LEVEL, number, SIM_GENERATE_FILTER, 0);
+  return minus_log(((double)words.v[0] + 0.5) * 0x1p-32) / (solved ? SOLVED_WEIGHT : 1);
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Moves the `keep` levels of `drawn` that come up first to its front, in their order. */
+static void choose(SimLevelSet *drawn, uint64_t seed, uint32_t first, const uint8_t *solved, int keep) {
+  size_t count = (size_t)drawn->count;
+  double *time = core_memory_allocate(2 * count * sizeof *time), *sorted = time + count;
+  for (size_t i = 0; i < count; i++) time[i] = waiting_time(seed, first + (uint32_t)i, solved[i]);
+  memcpy(sorted, time, count * sizeof *time);
+  qsort(sorted, count, sizeof *sorted, by_value);
+  double last = sorted[keep - 1];
+  drawn->count = 0;
+  for (size_t i = 0; i < count && drawn->count < keep; i++)
+    if (time[i] <= last) drawn->level[drawn->count++] = drawn->level[i];
+  free(time);
+}
+
+/* ---- sets ------------------------------------------------------------------------------------------------------ */
+
+static int allocate_levels(SimSize size, int64_t count, SimLevelSet *set) {
+  SimLevel probe;
+  *set = (SimLevelSet){.size = size};
+  if (count < 1) return core_error(CORE_USAGE, "random levels: %lld; at least 1 is needed", (long long)count);
+  TRY(sim_generate_level(size, 0, 0, &probe)); /* from here on only memory can be at fault */
+  set->level = calloc((size_t)count, sizeof *set->level);
+  if (!set->level)
+    return core_error(CORE_FAIL, "random levels: no memory for %lld of them (%zu bytes each); use fewer",
+                      (long long)count, sizeof *set->level);
+  return CORE_OK;
+}
+
+static void draw(SimLevelSet *set, uint64_t seed, uint32_t first, int count) {
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int i = 0; i < count; i++) sim_generate_level(set->size, seed, first + (uint32_t)i, &set->level[i]);
+  set->count = count;
+}
+
+/* Draws 2 * keep levels into the set's memory and leaves the chosen ones at its front. */
+static int draw_filtered(SimLevelSet *set, uint64_t seed, uint32_t first, int keep) {
+  int count = SIM_FILTER_RATIO * keep;
+  uint8_t *solved = core_memory_allocate((size_t)count);
+  draw(set, seed, first, count);
+  int code = sim_filter_noop(set, solved);
+  if (code == CORE_OK) choose(set, seed, first, solved, keep);
+  free(solved);
+  return code;
+}
+
+int sim_generate_filtered(SimSize size, uint64_t seed, uint32_t first, int count, SimLevelSet *set) {
+  int64_t drawn = (int64_t)SIM_FILTER_RATIO * count;
+  *set = (SimLevelSet){0};
+  if (first + drawn - 1 > UINT32_MAX || drawn > INT32_MAX)
+    return core_error(CORE_USAGE, "random levels: %d from number %u go beyond 32 bits", count, first);
+  TRY(allocate_levels(size, drawn, set));
+  int code = draw_filtered(set, seed, first, count);
+  if (code != CORE_OK) sim_level_set_free(set);
+  return code;
+}
+
+int sim_generate_set(SimSize size, int count, SimLevelSet *set) {
+  SimLevelSet group = {0};
+  int code = allocate_levels(size, count, set);
+  if (code == CORE_OK) code = allocate_levels(size, SIM_FILTER_RATIO * FIXED_GROUP, &group);
+  for (int begin = 0; code == CORE_OK && begin < count; begin += FIXED_GROUP) {
+    int left = count - begin, taken = left < FIXED_GROUP ? left : FIXED_GROUP;
+    code = draw_filtered(&group, 0, (uint32_t)SIM_FILTER_RATIO * (uint32_t)begin, FIXED_GROUP);
+    if (code != CORE_OK) break;
+    memcpy(set->level + begin, group.level, (size_t)taken * sizeof *group.level);
+    set->count += taken;
+  }
+  sim_level_set_free(&group);
+  if (code != CORE_OK) sim_level_set_free(set);
+  return code;
+}

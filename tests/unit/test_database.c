@@ -1,0 +1,418 @@
+/* store/database, store/query, store/bulk: whose file it is, every way it can be unusable, and rows that SQLite agrees to. */
+#include <sqlite3.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "store/bulk_internal.h"
+#include "store_workspace.h"
+
+/* SQL on the file behind the store's back. */
+static void execute(const char *sql) {
+  sqlite3 *handle;
+  char *message = NULL;
+  assert_int_equal(sqlite3_open(database_path, &handle), SQLITE_OK);
+  if (sqlite3_exec(handle, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
+  sqlite3_close(handle);
+}
+
+static void assert_refused(int code, const char *part) {
+  StoreDatabase *database;
+  assert_int_equal(store_database_open(database_path, false, &database), code);
+  assert_null(database);
+  assert_says(part);
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+static void test_schema(void **state) {
+  (void)state;
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  assert_null(database);
+  assert_query("PRAGMA journal_mode", "wal\n");
+  assert_query("SELECT version FROM schema_version", "1\n");
+  assert_query("PRAGMA integrity_check", "ok\n");
+  assert_int_equal(query_int("PRAGMA application_id"), 0x53574250);
+  /* The names that scripts rely on. */
+  free(query_text("SELECT run_id, iteration, transitions, kl, kl_reverse, grad_norm_actor, grad_norm_critic, ddr, solve_rate,"
+                  " clip_fraction, entropy, explained_variance, steps_per_second FROM iteration"));
+  free(query_text("SELECT run_id, iteration, transitions, level_set, solve_rate, episodes FROM evaluation"));
+  free(query_text("SELECT id, seed, config, status FROM run"));
+  free(query_text("SELECT sweep, idx, run_id FROM sweep_run"));
+  free(query_text("SELECT run_id, level_set, solve_rate, transitions, ddr FROM best_solve_rate"));
+  free(query_text("SELECT run_id, status, sweeps, best_solve_rate, ddr FROM run_summary"));
+  free(query_text("SELECT run_id, attempt, status FROM attempt"));
+}
+
+static void test_older_file_gets_new_columns(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  execute("DROP VIEW run_summary; DROP VIEW best_solve_rate; DROP VIEW run_ddr; DROP VIEW iteration;"
+          "ALTER TABLE iteration_row DROP COLUMN wall_seconds; ALTER TABLE evaluation DROP COLUMN episode_length");
+  make_run(0, id);
+  write_rows(id, 1, 1, 5, 0);
+  assert_int_equal(import_all().rows, 5);
+  assert_query("SELECT count(*), sum(iteration), sum(kl), count(wall_seconds) FROM iteration", "5|15|1.25|0\n");
+  execute("ALTER TABLE iteration_row RENAME COLUMN kl TO kullback");
+  assert_refused(CORE_USAGE, "rebuild");
+}
+
+static void test_refuses_what_is_not_ours(void **state) {
+  (void)state;
+  struct stat before, after;
+  execute("CREATE TABLE bookmarks(url TEXT); INSERT INTO bookmarks VALUES('x')");
+  assert_int_equal(stat(database_path, &before), 0);
+  assert_refused(CORE_USAGE, "another program");
+  assert_int_equal(stat(database_path, &after), 0);
+  assert_true(before.st_size == after.st_size && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+  StoreDatabase *database;
+  assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
+  unlink(database_path);
+  execute("PRAGMA application_id = 252006673");
+  assert_refused(CORE_USAGE, "another program");
+}
+
+static void test_refuses_newer_versions(void **state) {
+  (void)state;
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  execute("PRAGMA user_version = 99");
+  assert_refused(CORE_USAGE, "newer version");
+  assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
+}
+
+static void test_refuses_no_databases(void **state) {
+  (void)state;
+  StoreDatabase *database;
+  char text[4096];
+  memset(text, 'x', sizeof text - 1);
+  text[sizeof text - 1] = '\0';
+  write_text(database_path, text);
+  assert_refused(CORE_FAIL, "sweep rebuild");
+  unlink(database_path);
+  assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
+  assert_false(core_files_exists(database_path)); /* reading makes no file */
+  assert_int_equal(mkdir(database_path, 0700), 0);
+  assert_refused(CORE_USAGE, "is a folder");
+  rmdir(database_path);
+  assert_int_equal(mkfifo(database_path, 0600), 0);
+  assert_refused(CORE_USAGE, "no plain file");
+  unlink(database_path);
+  write_text(database_path, ""); /* an empty file is an empty database */
+  assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
+  database = open_database();
+  store_database_close(&database);
+  char nowhere[CORE_PATH_MAX];
+  assert_ok(core_files_path(nowhere, "%s/no/folder/results.db", root));
+  assert_int_equal(store_database_open(nowhere, false, &database), CORE_FAIL);
+  assert_says("No such file");
+}
+
+/* Pages of the tables overwritten: a message that says what to do, whenever it is noticed, and never a crash. */
+static void test_damaged_pages(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  size_t size;
+  make_run(0, id);
+  write_rows(id, 1, 1, 200, 0);
+  import_all();
+  char *good = read_text(database_path, &size);
+  srand(5);
+  int told = 0;
+  for (int i = 0; i < 40; i++) {
+    char *bad = malloc(size);
+    memcpy(bad, good, size);
+    for (int k = 0; k < 300; k++) bad[100 + (size_t)rand() % (size - 100)] = (char)rand();
+    FILE *file = fopen(database_path, "w");
+    fwrite(bad, 1, size, file);
+    fclose(file);
+    free(bad);
+    StoreDatabase *database;
+    StoreQuery *query = NULL;
+    bool row = false;
+    int code = store_database_open(database_path, true, &database);
+    if (code == CORE_OK) code = store_query_open(database, "SELECT sum(kl), sum(length(config)) FROM iteration, run", &query);
+    if (code == CORE_OK) code = store_query_step(query, &row);
+    if (code != CORE_OK) {
+      assert_true(*core_error_message());
+      told += strstr(core_error_message(), "sweep rebuild") != NULL;
+    }
+    store_query_close(&query);
+    store_database_close(&database);
+  }
+  assert_true(told > 10);
+  free(good);
+}
+
+/* Another user's workspace: neither the file nor its folder can be written. */
+static void test_read_only_file(void **state) {
+  (void)state;
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  chmod(database_path, 0444);
+  chmod(root, 0555);
+  bool is_root = geteuid() == 0;
+  if (is_root) assert_int_equal(seteuid(65534), 0);
+  int refused = store_database_open(database_path, false, &database);
+  char message[512];
+  snprintf(message, sizeof message, "%s", core_error_message());
+  int opened = store_database_open(database_path, true, &database), queried = CORE_FAIL;
+  StoreQuery *query = NULL;
+  if (opened == CORE_OK) queried = store_query_open(database, "SELECT count(*) FROM run", &query);
+  store_query_close(&query);
+  store_database_close(&database);
+  if (is_root) assert_int_equal(seteuid(0), 0);
+  chmod(root, 0755);
+  assert_int_equal(refused, CORE_FAIL);
+  assert_non_null(strstr(message, "permissions"));
+  assert_int_equal(opened, CORE_OK);
+  assert_int_equal(queried, CORE_OK);
+}
+
+/* A child that keeps a write transaction open. */
+static void test_locked(void **state) {
+  (void)state;
+  int ready[2];
+  char byte, pid[32];
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  assert_int_equal(pipe(ready), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    database = open_database();
+    if (store_database_begin(database) == CORE_OK && write(ready[1], "y", 1) == 1) sleep(30);
+    _exit(1);
+  }
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  database = open_database(); /* opening and reading wait for nobody */
+  assert_int_equal(store_database_begin(database), CORE_FAIL);
+  assert_says("locked");
+  snprintf(pid, sizeof pid, "process %ld", (long)child);
+  assert_says(pid);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  assert_ok(store_database_begin(database)); /* the dead hold nothing */
+  assert_ok(store_database_commit(database));
+  store_database_close(&database);
+  close(ready[0]);
+  close(ready[1]);
+}
+
+static void test_many_openers_at_once(void **state) {
+  (void)state;
+  enum { CHILDREN = 8 };
+  pid_t children[CHILDREN];
+  for (int i = 0; i < CHILDREN; i++) {
+    children[i] = fork();
+    if (children[i] == 0) {
+      StoreDatabase *database;
+      CoreConfig config = core_config_default();
+      char id[CORE_RUN_ID];
+      config.train.seed = i;
+      core_config_id(&config, id);
+      int code = store_database_open(database_path, false, &database);
+      if (code == CORE_OK) code = store_database_begin(database);
+      if (code == CORE_OK) code = store_database_put_run(database, "s", i, &config, id);
+      if (code == CORE_OK) code = store_database_commit(database);
+      if (code != CORE_OK) fprintf(stderr, "# %s\n", core_error_message());
+      _exit(code);
+    }
+  }
+  for (int i = 0; i < CHILDREN; i++) {
+    int status;
+    waitpid(children[i], &status, 0);
+    assert_int_equal(status, 0);
+  }
+  assert_int_equal(query_int("SELECT count(*) FROM run"), CHILDREN);
+}
+
+/* ---- sweeps and runs -------------------------------------------------------------------------------------------- */
+
+static void test_put(void **state) {
+  (void)state;
+  CoreConfig config = core_config_default();
+  char id[CORE_RUN_ID], expected[128];
+  config.ppo.com = 32;
+  config.train.seed = 5;
+  core_config_id(&config, id);
+  StoreDatabase *database = open_database();
+  for (int repeat = 0; repeat < 2; repeat++) {
+    assert_ok(store_database_begin(database));
+    assert_ok(store_database_put_sweep(database, "fig", "[sweep]\nname = 'fig\"'\n"));
+    assert_ok(store_database_put_run(database, "fig", 7, &config, id));
+    assert_ok(store_database_commit(database));
+  }
+  assert_ok(store_database_begin(database));
+  assert_int_equal(store_database_put_sweep(database, "../fig", ""), CORE_USAGE);
+  assert_int_equal(store_database_put_run(database, "fig", 8, &config, "x'; DROP TABLE run; --"), CORE_USAGE);
+  assert_ok(store_database_put_run(database, "gone", 8, &config, id));
+  store_database_rollback(database);
+  store_database_close(&database);
+  snprintf(expected, sizeof expected, "%s|5|32|pending|0\n", id);
+  assert_query("SELECT id, seed, json_extract(config, '$.ppo.com'), status, attempt FROM run", expected);
+  assert_query("SELECT name, ini FROM sweep", "fig|[sweep]\nname = 'fig\"'\n\n");
+  snprintf(expected, sizeof expected, "fig|7|%s\n", id);
+  assert_query("SELECT sweep, idx, run_id FROM sweep_run", expected);
+  snprintf(expected, sizeof expected, "%s|fig|loco512|ppo\n", id);
+  assert_query("SELECT run_id, sweeps, task, algorithm FROM run_summary", expected);
+}
+
+/* ---- query ------------------------------------------------------------------------------------------------------ */
+
+static void test_query(void **state) {
+  (void)state;
+  StoreQuery *query;
+  bool row;
+  StoreDatabase *database = open_database();
+  assert_ok(store_query_open(database, "SELECT ?1 AS a, ?2 AS b, ?3 AS c, ?4 AS d, 1.5 AS e;\n ", &query));
+  store_query_bind_text(query, 1, "'; DROP TABLE run; --");
+  store_query_bind_int(query, 2, INT64_MAX);
+  store_query_bind_real(query, 3, NAN);
+  store_query_bind_text(query, 4, NULL);
+  assert_ok(store_query_step(query, &row));
+  assert_true(row);
+  assert_int_equal(store_query_columns(query), 5);
+  assert_string_equal(store_query_name(query, 1), "b");
+  assert_string_equal(store_query_text(query, 0), "'; DROP TABLE run; --");
+  assert_int_equal(store_query_int(query, 1), INT64_MAX);
+  assert_true(isnan(store_query_real(query, 2)));
+  assert_null(store_query_text(query, 3));
+  assert_true(store_query_real(query, 4) == 1.5);
+  assert_int_equal(store_query_value(query, 0), STORE_VALUE_TEXT);
+  assert_int_equal(store_query_value(query, 1), STORE_VALUE_INT);
+  assert_int_equal(store_query_value(query, 2), STORE_VALUE_NULL);
+  assert_int_equal(store_query_value(query, 4), STORE_VALUE_REAL);
+  assert_ok(store_query_step(query, &row));
+  assert_false(row);
+  store_query_reset(query);
+  store_query_bind_int(query, 2, 3);
+  assert_ok(store_query_step(query, &row));
+  assert_int_equal(store_query_int(query, 1), 3);
+  store_query_close(&query);
+  assert_null(query);
+  assert_int_equal(store_query_open(database, "SELECT x FROM nowhere", &query), CORE_USAGE);
+  assert_says("nowhere");
+  assert_int_equal(store_query_open(database, "SELECT 1; DROP TABLE run", &query), CORE_USAGE);
+  assert_int_equal(store_query_open(database, " -- nothing", &query), CORE_USAGE);
+  store_database_close(&database);
+  assert_ok(store_database_open(database_path, true, &database));
+  assert_ok(store_query_open(database, "DELETE FROM run", &query));
+  assert_int_equal(store_query_step(query, &row), CORE_FAIL);
+  store_query_close(&query);
+  store_database_close(&database);
+}
+
+/* ---- bulk rows -------------------------------------------------------------------------------------------------- */
+
+static double random_value(void) {
+  switch (rand() % 10) {
+    case 0: return NAN;
+    case 1: return INFINITY;
+    case 2: return rand() % 5 - 2;
+    case 3: return (double)(rand() - rand()) * pow(2, rand() % 40);
+    case 4: return pow(2, rand() % 50) * (rand() % 2 ? 1 : -1) - rand() % 3;
+    case 5: return 1e300 * rand();
+    default: return (double)rand() / 12345 - 80000;
+  }
+}
+
+/* The same rows by plain statements, as SQLite itself would keep them: an oracle. */
+static void put_plainly(sqlite3 *handle, int64_t run, const StoreIteration *row) {
+  CoreText sql = {0};
+  size_t count = (sizeof *row - 8) / 8;
+  core_text_append(&sql, "INSERT OR REPLACE INTO plain VALUES(?");
+  for (size_t i = 0; i < count; i++) core_text_append(&sql, ", ?");
+  core_text_append(&sql, ")");
+  sqlite3_stmt *statement = NULL;
+  assert_int_equal(sqlite3_prepare_v2(handle, sql.data, -1, &statement, NULL), SQLITE_OK);
+  sqlite3_bind_int64(statement, 1, run << 32 | row->iteration);
+  for (size_t i = 0; i < count; i++) sqlite3_bind_double(statement, (int)i + 2, (&row->transitions)[i]);
+  assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+  sqlite3_finalize(statement);
+  core_text_free(&sql);
+}
+
+static void compare_with_plain(StoreDatabase *database) {
+  static const char *const checks[] = {
+    "SELECT count(*) FROM (SELECT * FROM plain EXCEPT SELECT * FROM iteration_row)",
+    "SELECT count(*) FROM (SELECT * FROM iteration_row EXCEPT SELECT * FROM plain)",
+    "SELECT (SELECT count(*) FROM plain) - (SELECT count(*) FROM iteration_row)",
+    "SELECT sum(typeof(kl) NOT IN ('real', 'null')) FROM iteration_row"};
+  int64_t difference;
+  for (size_t i = 0; i < 4; i++) {
+    assert_ok(store_database_int(database, checks[i], &difference));
+    assert_int_equal(difference, 0);
+  }
+}
+
+static void check_bulk(const char *journal_mode) {
+  StoreDatabase *database = open_database();
+  StoreBulk *bulk;
+  char pragma[64];
+  snprintf(pragma, sizeof pragma, "PRAGMA journal_mode = %s", journal_mode);
+  assert_ok(store_database_execute(database, pragma));
+  assert_ok(store_database_execute(database, "PRAGMA synchronous = OFF; CREATE TABLE plain AS SELECT * FROM iteration_row;"
+                                   "DROP TABLE plain"));
+  /* Same declaration, so that the same affinities apply. */
+  sqlite3_stmt *declared = NULL;
+  assert_ok(store_database_prepare(database, "SELECT replace(sql, 'iteration_row', 'plain') FROM sqlite_schema"
+                                   " WHERE name = 'iteration_row'", &declared));
+  assert_int_equal(sqlite3_step(declared), SQLITE_ROW);
+  char *sql = core_text_duplicate((const char *)sqlite3_column_text(declared, 0));
+  sqlite3_finalize(declared);
+  assert_ok(store_database_execute(database, sql));
+  free(sql);
+  assert_ok(store_bulk_create(database, &bulk));
+  srand(6);
+  static const int counts[] = {0, 1, 2, 55, 60, 700, STORE_BULK_ROWS, 300};
+  for (size_t batch = 0; batch < sizeof counts / sizeof *counts; batch++) {
+    bool shuffled = batch % 2 == 0;
+    assert_ok(store_database_execute(database, "BEGIN"));
+    for (int i = 0; i < counts[batch]; i++) {
+      int64_t run = shuffled ? 1 + rand() % 3 : 5 + (int64_t)batch;
+      StoreIteration row = store_iteration_unmeasured(shuffled ? rand() % 900 : i);
+      if (batch == 1) run = (INT64_C(1) << 31) - 1, row.iteration = UINT32_MAX; /* the longest key */
+      for (double *value = &row.transitions; value < (double *)(&row + 1); value++) *value = random_value();
+      store_bulk_add(bulk, run, &row);
+      put_plainly(database->handle, run, &row);
+    }
+    assert_ok(store_database_execute(database, "COMMIT"));
+    assert_ok(store_bulk_stage(bulk));
+    int64_t faults;
+    assert_ok(store_database_int(database, "SELECT integrity_check <> 'ok' FROM pragma_integrity_check(1, 'bulk')", &faults));
+    assert_int_equal(faults, 0);
+    assert_ok(store_database_begin(database));
+    assert_ok(store_bulk_insert(bulk));
+    assert_ok(store_database_commit(database));
+    store_bulk_clear(bulk);
+    compare_with_plain(database);
+  }
+  store_bulk_destroy(&bulk);
+  assert_null(bulk);
+  store_database_close(&database);
+  assert_query("PRAGMA integrity_check", "ok\n");
+}
+
+static void test_bulk_with_wal(void **state) {
+  (void)state;
+  check_bulk("WAL");
+}
+
+static void test_bulk_with_rollback_journal(void **state) {
+  (void)state;
+  check_bulk("DELETE");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    WORKSPACE_TEST(test_schema), WORKSPACE_TEST(test_older_file_gets_new_columns),
+    WORKSPACE_TEST(test_refuses_what_is_not_ours), WORKSPACE_TEST(test_refuses_newer_versions),
+    WORKSPACE_TEST(test_refuses_no_databases), WORKSPACE_TEST(test_damaged_pages), WORKSPACE_TEST(test_read_only_file),
+    WORKSPACE_TEST(test_locked), WORKSPACE_TEST(test_many_openers_at_once), WORKSPACE_TEST(test_put),
+    WORKSPACE_TEST(test_query), WORKSPACE_TEST(test_bulk_with_wal), WORKSPACE_TEST(test_bulk_with_rollback_journal),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
