@@ -85,6 +85,28 @@ double analysis_ddr_measured(const AnalysisDdr *ddr, const AnalysisDdrDot *dot) 
   return ddr->use_final ? dot->final : dot->best;
 }
 
+typedef struct Point { double x, y; } Point;
+
+static int by_x(const void *left, const void *right) {
+  const Point *a = left, *b = right;
+  return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->y > b->y) - (a->y < b->y);
+}
+
+/* Where a rank correlation is blind: the paper's relation falls at both ends. The runs in three equal parts by DDR. */
+static void fill_thirds(AnalysisDdrPanel *panel, const double *x, const double *y) {
+  const size_t n = panel->counted;
+  Point *points = core_memory_allocate((n + 1) * sizeof *points);
+  for (size_t i = 0; i < n; i++) points[i] = (Point){x[i], y[i]};
+  qsort(points, n, sizeof *points, by_x);
+  for (size_t part = 0; part < 3; part++) {
+    const size_t begin = part * n / 3, end = (part + 1) * n / 3;
+    double sum = 0;
+    for (size_t i = begin; i < end; i++) sum += points[i].y;
+    panel->third[part] = panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS ? sum / (double)(end - begin) : NAN;
+  }
+  free(points);
+}
+
 /* Points and clusters in the order of the configurations, so that equal data draw equal replicates. */
 static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   size_t runs = ddr->context->selection.count;
@@ -102,6 +124,7 @@ static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
     panel->clusters += panel->counted > before;
   }
   panel->rho = (AnalysisInterval){NAN, NAN, NAN, panel->counted};
+  fill_thirds(panel, x, y);
   if (panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS) {
     panel->rho =
         analysis_spearman_interval(x, y, cluster, panel->counted, panel->clusters, REPLICATES, 0.95, BOOTSTRAP_SEED);
