@@ -16,15 +16,27 @@ static const float EDGE_SHARE = 0.15f;
 /* ---- colours --------------------------------------------------------------------------------------------------- */
 
 static const SimDrawColor role_color[] = {{160, 160, 160}, {0, 204, 0}, {0, 102, 204}, {255, 102, 102}};
-static const SimDrawColor fixated_color = {80, 80, 80}, nozzle_color = {120, 120, 120}, free_joint_color = {255, 255, 255};
+static const SimDrawColor fixated_color = {80, 80, 80}, nozzle_color = {120, 120, 120};
 /* Of motor and thruster bindings: yellow, magenta, cyan, orange. */
-static const SimDrawColor binding_color[SIM_MOTOR_BINDINGS] = {{255, 255, 0}, {255, 0, 255}, {0, 255, 255}, {255, 153, 51}};
+static const SimDrawColor binding_color[SIM_MOTOR_BINDINGS] = {
+  {255, 255, 0}, {255, 0, 255}, {0, 255, 255}, {255, 153, 51}};
 
 SimDrawColor sim_draw_body_color(const SimShape *shape) {
   SimDrawColor color = role_color[shape->role];
   if (shape->inverse_mass != 0) return color;
   if (shape->role == SIM_ROLE_NORMAL) return fixated_color;
   return (SimDrawColor){color.red / 2, color.green / 2, color.blue / 2};
+}
+
+void sim_draw_palette(SimDrawColor color[SIM_DRAW_COLORS]) {
+  int count = 0;
+  color[count++] = SIM_DRAW_WHITE;
+  color[count++] = nozzle_color;
+  for (int role = SIM_ROLE_NORMAL; role <= SIM_ROLE_RED; role++) {
+    color[count++] = sim_draw_body_color(&(SimShape){.role = role, .inverse_mass = 1});
+    color[count++] = sim_draw_body_color(&(SimShape){.role = role});
+  }
+  for (int i = 0; i < SIM_MOTOR_BINDINGS; i++) color[count++] = binding_color[i];
 }
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */
@@ -118,12 +130,12 @@ static void add_joint(SimDrawing *drawing, const SimLevel *level, const SimJoint
   SimBody body = pose_of(shape_at(level, joint->a));
   SimVec at = sim_body_to_world(body, sim_vec(joint->a_x, joint->a_y));
   if (!joint->fixed) {
-    add_disc(drawing, at, half, JOINT_EDGE, joint->motor_on ? binding_color[joint->motor_binding] : free_joint_color);
+    add_disc(drawing, at, half, JOINT_EDGE, joint->motor_on ? binding_color[joint->motor_binding] : SIM_DRAW_WHITE);
     return;
   }
   SimVec corner[4];
   for (int i = 0; i < 4; i++) corner[i] = sim_vec_scale(half, square[i]);
-  add_polygon(drawing, pose(at, body.rotation), corner, 4, JOINT_EDGE, free_joint_color);
+  add_polygon(drawing, pose(at, body.rotation), corner, 4, JOINT_EDGE, SIM_DRAW_WHITE);
 }
 
 /* In the thruster's frame the push goes along x, so the flame lies at negative x. */
@@ -211,7 +223,7 @@ int sim_draw_sheet_check(const SimDrawSheet *sheet) {
                       sheet->rows);
   int width = sim_draw_sheet_width(sheet), height = sim_draw_sheet_height(sheet);
   if (width > SIM_DRAW_SIDE_MAX || height > SIM_DRAW_SIDE_MAX)
-    return core_error(CORE_USAGE, "a picture of %d x %d pixels; at most %d a side: take fewer or smaller drawings", width,
-                      height, SIM_DRAW_SIDE_MAX);
+    return core_error(CORE_USAGE, "a picture of %d x %d pixels; at most %d a side: take fewer or smaller drawings",
+                      width, height, SIM_DRAW_SIDE_MAX);
   return CORE_OK;
 }

@@ -37,6 +37,10 @@ void sim_draw_world(const SimLevel *level, const float *thrust, SimDrawing *draw
 /* The fill's colour of a body: by role, grey or darker when fixated. */
 SimDrawColor sim_draw_body_color(const SimShape *shape);
 
+/* Every colour that fills an item, white among them: for palettes. */
+enum { SIM_DRAW_COLORS = 14 };
+void sim_draw_palette(SimDrawColor color[SIM_DRAW_COLORS]);
+
 /* Corners of a polygon item moved inwards, each border by `distance`; false when nothing is left. */
 bool sim_draw_inset(const SimDrawItem *item, float distance, float x[SIM_DRAW_CORNERS], float y[SIM_DRAW_CORNERS]);
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 
@@ -191,14 +192,14 @@ static int key_of(int pixel) {
 
 /* Every colour of a drawing and its mixtures with black, since nearly all borders are black edges. */
 static void fill_palette(gdImagePtr image) {
-  static const SimDrawColor pure[] = {
-    {255, 255, 255}, {160, 160, 160}, {0, 204, 0}, {0, 102, 204}, {255, 102, 102}, {80, 80, 80}, {0, 102, 0}, {0, 51, 102},
-    {127, 51, 51}, {120, 120, 120}, {255, 255, 0}, {255, 0, 255}, {0, 255, 255}, {255, 153, 51}};
-  const int colors = (int)(sizeof pure / sizeof *pure), steps = (PALETTE - 1) / colors;
+  const int steps = (PALETTE - 1) / SIM_DRAW_COLORS;
+  SimDrawColor pure[SIM_DRAW_COLORS];
+  sim_draw_palette(pure);
   gdImageColorAllocate(image, 0, 0, 0);
   for (int step = steps; step > 0; step--)
-    for (int i = 0; i < colors; i++)
-      gdImageColorAllocate(image, pure[i].red * step / steps, pure[i].green * step / steps, pure[i].blue * step / steps);
+    for (int i = 0; i < SIM_DRAW_COLORS; i++)
+      gdImageColorAllocate(image, pure[i].red * step / steps, pure[i].green * step / steps,
+                           pure[i].blue * step / steps);
 }
 
 /* The palette's own colours stay exact, the pure ones (first in it) before their mixtures. */
@@ -234,13 +235,29 @@ int sim_draw_gif_create(SimDrawGif **gif) {
   return CORE_OK;
 }
 
+static bool same_pixels(gdImagePtr a, gdImagePtr b) {
+  for (int y = 0; y < gdImageSY(a); y++)
+    if (memcmp(a->pixels[y], b->pixels[y], (size_t)gdImageSX(a)) != 0) return false;
+  return true;
+}
+
+/* gd stores what differs from the frame before, but leaves out a frame that does not differ at all: its time would be
+ * lost, so its first pixel alone stands for it. */
 static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
   int count = 0;
   if (!gif->before) {
     void *begin = gdImageGifAnimBeginPtr(frame, &count, 1, 0);
     TRY(append_bytes(begin, count, &gif->bytes));
   }
-  void *bytes = gdImageGifAnimAddPtr(frame, &count, 0, 0, 0, delay_cs, gdDisposalNone, gif->before);
+  bool still = gif->before && same_pixels(frame, gif->before);
+  gdImagePtr added = still ? gdImageCreatePalette(1, 1) : frame;
+  if (!added) return out_of_memory(1, 1);
+  if (still) {
+    fill_palette(added);
+    gdImagePalettePixel(added, 0, 0) = gdImagePalettePixel(frame, 0, 0);
+  }
+  void *bytes = gdImageGifAnimAddPtr(added, &count, 0, 0, 0, delay_cs, gdDisposalNone, still ? NULL : gif->before);
+  if (still) gdImageDestroy(added);
   return append_bytes(bytes, count, &gif->bytes);
 }
 

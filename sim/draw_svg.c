@@ -1,5 +1,5 @@
-/* SVG by hand: every drawing and label is a nested <svg>, which cuts off what lies outside. Labels may hold any bytes, so
- * they are made harmless here. */
+/* SVG by hand: every drawing and label is a nested <svg>, which cuts off what lies outside. Labels may hold any bytes,
+ * so they are made harmless here. */
 #include "sim/draw_svg.h"
 
 #include <string.h>
@@ -59,11 +59,12 @@ static void append_item(CoreText *svg, const SimDrawItem *item) {
 
 static void append_drawing(CoreText *svg, const SimDrawSheet *sheet, int i) {
   const SimDrawing *drawing = &sheet->cell[i].drawing;
-  core_text_appendf(svg, "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" viewBox=\"%g %g %g %g\" overflow=\"hidden\">\n",
-                    sim_draw_cell_left(sheet, i), sim_draw_cell_top(sheet, i), sheet->pixels, sheet->pixels,
-                    (double)SIM_DRAW_LEFT, (double)-(SIM_DRAW_BOTTOM + SIM_DRAW_WIDTH), (double)SIM_DRAW_WIDTH,
-                    (double)SIM_DRAW_WIDTH);
-  core_text_append(svg, "<g transform=\"scale(1,-1)\" stroke-linejoin=\"miter\" stroke-miterlimit=\"10\">\n"); /* y up */
+  core_text_appendf(svg, "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" overflow=\"hidden\" ",
+                    sim_draw_cell_left(sheet, i), sim_draw_cell_top(sheet, i), sheet->pixels, sheet->pixels);
+  core_text_appendf(svg, "viewBox=\"%g %g %g %g\">\n", (double)SIM_DRAW_LEFT,
+                    (double)-(SIM_DRAW_BOTTOM + SIM_DRAW_WIDTH), (double)SIM_DRAW_WIDTH, (double)SIM_DRAW_WIDTH);
+  /* y goes up in the world */
+  core_text_append(svg, "<g transform=\"scale(1,-1)\" stroke-linejoin=\"miter\" stroke-miterlimit=\"10\">\n");
   for (int k = 0; k < drawing->count; k++) append_item(svg, &drawing->item[k]);
   core_text_append(svg, "</g>\n</svg>\n");
 }

@@ -1,6 +1,6 @@
-/* What an import has gathered, in memory, and its commit: rows, how far their logs are read, and the runs' states go into
- * results.db in one transaction, so that a killed import can be repeated without loss or doubling. The file is locked only
- * while a block is written, never while logs are read. */
+/* What an import has gathered, in memory, and its commit: rows, how far their logs are read, and the runs' states go
+ * into results.db in one transaction, so that a killed import can be repeated without loss or doubling. The file is
+ * locked only while a block is written, never while logs are read. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +55,8 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     " transitions = ?14, transitions_total = coalesce(?15, transitions_total), steps_per_second = ?16,"
     " solve_rate = ?17, train_seconds = ?18 WHERE id = ?1",
   [PUT_ATTEMPT] =
-    "INSERT OR REPLACE INTO attempt(run_id, status, attempt, host, pid, device, git_commit, started, heartbeat, finished,"
-    " message) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    ("INSERT OR REPLACE INTO attempt(run_id, status, attempt, host, pid, device, git_commit, started, heartbeat,"
+     " finished, message) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
   [END_ATTEMPTS] = "UPDATE attempt SET status = 'lost' WHERE run_id = ?1 AND attempt < ?2 AND status = 'running'",
   [PUT_SEEN] = "INSERT OR REPLACE INTO run_import(run, folder_time, mark) VALUES(?1, ?2, ?3)",
 };

@@ -1,10 +1,11 @@
 /* Iteration rows into results.db, several times faster than by INSERT.
  *
- * Binding 32 values and running the statement's bytecode costs SQLite some 2 to 3 microseconds a row, more than reading the
- * log. But rows that already stand in a table of the same shape it copies as they are ("transfer optimization": INSERT INTO
- * x SELECT * FROM y, insert.c in SQLite; VACUUM rests on it). So the rows are written as the table of a small database in
- * memory, in SQLite's file format (sqlite.org/fileformat2.html, stable by promise), which sqlite3_deserialize lends to the
- * connection. Should SQLite ever not take its short cut, the same statement does the same, slower. */
+ * Binding 32 values and running the statement's bytecode costs SQLite some 2 to 3 microseconds a row, more than
+ * reading the log. But rows that already stand in a table of the same shape it copies as they are ("transfer
+ * optimization": INSERT INTO x SELECT * FROM y, insert.c in SQLite; VACUUM rests on it). So the rows are written as
+ * the table of a small database in memory, in SQLite's file format (sqlite.org/fileformat2.html, stable by promise),
+ * which sqlite3_deserialize lends to the connection. Should SQLite ever not take its short cut, the same statement
+ * does the same, slower. */
 #include "store/bulk_internal.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ struct StoreBulk {
 
 /* ---- the file format -------------------------------------------------------------------------------------------- */
 
-static void put_big_endian(uint8_t *target, uint64_t value, int bytes) {
+static inline void put_big_endian(uint8_t *target, uint64_t value, int bytes) {
   for (int i = bytes - 1; i >= 0; i--, value >>= 8) target[i] = (uint8_t)value;
 }
 
@@ -66,7 +67,8 @@ static size_t put_varint(uint8_t *target, uint64_t value) {
   return length;
 }
 
-/* A number's serial type and bytes; returns how many. Whole numbers take fewer, as SQLite does in REAL columns itself. */
+/* A number's serial type and bytes; returns how many. Whole numbers take fewer, as SQLite does in REAL columns
+ * itself. */
 static inline size_t put_value(double value, uint8_t *type, uint8_t *body) {
   static const uint8_t types[] = {0, 1, 2, 3, 4, 5, 5}, sizes[] = {0, 1, 2, 3, 4, 6, 6};
   if (isnan(value)) {

@@ -1,5 +1,5 @@
-/* Opening results.db (whose is it, which version, where does it lie), transactions, and what `sweep` records. Rows of run
- * logs come in through ingest.c; reading is query.c. */
+/* Opening results.db (whose is it, which version, where does it lie), transactions, and what `sweep` records. Rows of
+ * run logs come in through ingest.c; reading is query.c. */
 #include "store/database.h"
 
 #include <math.h>
@@ -76,9 +76,9 @@ static int identify(StoreDatabase *database, int64_t *version) {
     return core_error(CORE_USAGE, "%s is another program's database; move it away or choose another folder with --root",
                       database->path);
   if (identity.version > STORE_SCHEMA_VERSION)
-    return core_error(CORE_USAGE, "%s was written by a newer version (its schema is %lld, this program knows %d); install "
-                      "that version, or make it anew with: sweep rebuild", database->path, (long long)identity.version,
-                      STORE_SCHEMA_VERSION);
+    return core_error(CORE_USAGE, "%s was written by a newer version (its schema is %lld, this program knows %d); "
+                      "install that version, or make it anew with: sweep rebuild", database->path,
+                      (long long)identity.version, STORE_SCHEMA_VERSION);
   return CORE_OK;
 }
 
@@ -102,8 +102,8 @@ static int compare_columns(StoreDatabase *database, int table, size_t *present) 
   while ((step = sqlite3_step(info)) == SQLITE_ROW && code == CORE_OK) {
     const char *name = (const char *)sqlite3_column_text(info, 0);
     if (*present < count && name && strcmp(name, columns[*present].name) == 0) ++*present;
-    else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); make it anew "
-                           "with: sweep rebuild", database->path, name ? name : "", log_tables[table].name);
+    else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); make it "
+                           "anew with: sweep rebuild", database->path, name ? name : "", log_tables[table].name);
   }
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
   sqlite3_finalize(info);
@@ -168,8 +168,8 @@ static int needs_migration(StoreDatabase *database, int64_t version, bool *neede
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
-/* WAL lets readers and the importer work at the same time, but needs memory shared between all users of the file, which a
- * network filesystem does not give. */
+/* WAL lets readers and the importer work at the same time, but needs memory shared between all users of the file,
+ * which a network filesystem does not give. */
 static int choose_journal(StoreDatabase *database) {
   static bool warned;
   bool network = store_is_network_filesystem(database->path);
@@ -233,8 +233,8 @@ static int open_for_writing(StoreDatabase *database) {
   if (sqlite3_db_readonly(database->handle, "main") == 1)
     return core_error(CORE_FAIL, "%s can only be read; change its permissions, or copy the workspace", database->path);
   char pragmas[160];
-  snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 512;"
-           "PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);
+  snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384;"
+           "PRAGMA wal_autocheckpoint = 256; PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);
   TRY(store_database_execute(database, pragmas));
   TRY(choose_journal(database));
   TRY(needs_migration(database, version, &needed));
@@ -312,7 +312,8 @@ int store_database_put_config(StoreDatabase *database, const CoreConfig *config,
   CoreText json = {0};
   if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is no run id", id);
   TRY(store_database_prepare(database,
-                             "INSERT INTO run(id, seed, config, iterations, transitions_total) VALUES(?1, ?2, ?3, ?4, ?5)"
+                             "INSERT INTO run(id, seed, config, iterations, transitions_total)"
+                             " VALUES(?1, ?2, ?3, ?4, ?5)"
                              " ON CONFLICT(id) DO UPDATE SET config = excluded.config, seed = excluded.seed"
                              " WHERE excluded.config IS NOT NULL AND config IS NOT excluded.config",
                              &database->put_run));

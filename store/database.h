@@ -19,7 +19,8 @@ int store_database_begin(StoreDatabase *database);
 int store_database_commit(StoreDatabase *database);
 void store_database_rollback(StoreDatabase *database);
 
-/* Records a sweep and its members; idempotent. index = place in the manifest. Call between begin and commit. */
+/* Records a sweep and its members; idempotent. index = place in the manifest. config NULL = not known (one that is
+ * recorded already stays). Call between begin and commit. */
 int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text);
 int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t index, const CoreConfig *config,
                            const char *id);

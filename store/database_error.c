@@ -8,8 +8,8 @@
 
 #include "store/database_internal.h"
 
-/* The process that holds a write lock on the file, from Linux's /proc/locks; 0 when none is found. Opening the file to ask
- * fcntl would be wrong: closing it again would drop SQLite's own locks in this process. */
+/* The process that holds a write lock on the file, from Linux's /proc/locks; 0 when none is found. Opening the file to
+ * ask fcntl would be wrong: closing it again would drop SQLite's own locks in this process. */
 static long lock_holder(const char *path) {
   struct stat file;
   char line[256], mode[16];
@@ -38,8 +38,8 @@ static int locked(const StoreDatabase *database, const char *doing) {
   FILE *file = fopen(comm, "re");
   if (file && fgets(name, sizeof name, file)) name[strcspn(name, "\n")] = '\0';
   if (file) fclose(file);
-  return core_error(CORE_FAIL, "cannot %s %s: process %ld%s%s%s has kept it locked for %d s; wait for it or end it", doing,
-                    database->path, pid, *name ? " (" : "", name, *name ? ")" : "", STORE_BUSY_MS / 1000);
+  return core_error(CORE_FAIL, "cannot %s %s: process %ld%s%s%s has kept it locked for %d s; wait for it or end it",
+                    doing, database->path, pid, *name ? " (" : "", name, *name ? ")" : "", STORE_BUSY_MS / 1000);
 }
 
 int store_database_error(StoreDatabase *database, const char *doing) {
@@ -49,8 +49,8 @@ int store_database_error(StoreDatabase *database, const char *doing) {
   int number = handle ? sqlite3_system_errno(handle) : 0;
   bool system_fault = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
   if ((code & 0xff) == SQLITE_FULL || (system_fault && (number == ENOSPC || number == EDQUOT)))
-    return core_error(CORE_FAIL, "cannot %s %s: the disk is full; free some space and run this again (what the database "
-                      "held is intact)", doing, path);
+    return core_error(CORE_FAIL, "cannot %s %s: the disk is full; free some space and run this again (what the "
+                      "database held is intact)", doing, path);
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -64,8 +64,8 @@ int store_database_error(StoreDatabase *database, const char *doing) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return core_error(CORE_FAIL, "cannot %s %s: it is read-only here; change its permissions and its folder's, or copy "
-                        "it", doing, path);
+      return core_error(CORE_FAIL, "cannot %s %s: it is read-only here; change its permissions and its folder's, or "
+                        "copy it", doing, path);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
       return core_error(CORE_FAIL, "cannot %s %s: %s", doing, path, number ? strerror(number) : sqlite3_errmsg(handle));

@@ -15,7 +15,8 @@ struct StoreDatabase {
 
 enum { STORE_BUSY_MS = 5000 };
 
-/* Says what SQLite's last error of this connection means and what to do; `doing`: "import into", "open". Returns CORE_FAIL. */
+/* Says what SQLite's last error of this connection means and what to do; `doing`: "import into", "open". Returns
+ * CORE_FAIL. */
 int store_database_error(StoreDatabase *database, const char *doing);
 
 /* SQL of ours without results. */

@@ -1,6 +1,6 @@
-/* The import: which runs can have changed, which of their logs have grown, and what is new in them (block.c commits it).
- * Exactly once: a row is keyed by run and iteration, a log's offset is committed with its rows, later attempts win. It
- * reads what trainers are writing and never makes them wait; damaged lines are counted and passed over. */
+/* The import: which runs can have changed, which of their logs have grown, and what is new in them (block.c commits
+ * it). Exactly once: a row is keyed by run and iteration, a log's offset is committed with its rows, later attempts
+ * win. It reads what trainers are writing and never makes them wait; damaged lines are counted and passed over. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +65,10 @@ static int load_known(StoreDatabase *database, const char *sweep, Known **list, 
   while ((step = sqlite3_step(query)) == SQLITE_ROW) {
     const char *id = (const char *)sqlite3_column_text(query, 1);
     if (!id || !store_is_run_id(id)) continue; /* it is to become a path */
-    if (*count == capacity) *list = core_memory_resize(*list, (capacity = capacity ? 2 * capacity : 256) * sizeof **list);
+    if (*count == capacity) {
+      capacity = capacity ? 2 * capacity : 256;
+      *list = core_memory_resize(*list, capacity * sizeof **list);
+    }
     Known *known = &(*list)[(*count)++];
     *known = (Known){.run = sqlite3_column_int64(query, 0), .folder_time = sqlite3_column_int64(query, 2),
                      .mark = (uint32_t)sqlite3_column_int64(query, 3), .adopt = sqlite3_column_int(query, 4)};
@@ -89,7 +92,7 @@ static int adopt_run(Import *import, const char *id) {
   } else {
     core_config_id(&config, found_id);
     if (strcmp(found_id, id) == 0) known = &config;
-    else snprintf(text, sizeof text, "runs/%s/config.ini describes another run, %s; its settings are not taken", id, found_id);
+    else snprintf(text, sizeof text, "runs/%s/config.ini describes run %s; its settings are not taken", id, found_id);
   }
   if (!known) note_fault(import, text);
   return store_database_put_config(import->database, known, id);
@@ -208,8 +211,8 @@ static int load_progress(Import *import, const char *id, Log *logs, size_t count
   return code;
 }
 
-/* Did a log shrink, or do the bytes before the offset differ from those that were imported? Then another file stands there
- * and the run is imported from its beginning. A log as long as it was is taken to be the same. */
+/* Did a log shrink, or do the bytes before the offset differ from those that were imported? Then another file stands
+ * there and the run is imported from its beginning. A log as long as it was is taken to be the same. */
 static bool was_replaced(const Log *log) {
   int64_t size;
   uint32_t mark;
@@ -293,8 +296,8 @@ static bool is_settled(const StoreState *state, int64_t time_ns) {
   return state->status != STORE_RUNNING && state->status != STORE_LOST && age_s > SETTLED_S;
 }
 
-/* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs before,
- * and whatever happens meanwhile changes the time. */
+/* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs
+ * before, and whatever happens meanwhile changes the time. */
 static int import_run(Import *import, const Known *known, int64_t time_ns) {
   StoreRunSeen seen = {.run = known->run};
   Log *logs;

@@ -1,5 +1,5 @@
-/* The right to write in a run's folder. The lock is the truth on this host: it ends with its process, however that ended.
- * For other hosts, whose locks may not be seen, the state's heartbeat decides. */
+/* The right to write in a run's folder. The lock is the truth on this host: it ends with its process, however that
+ * ended. For other hosts, whose locks may not be seen, the state's heartbeat decides. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "store/paths.h"
 #include "store/run.h"
 
-/* Leases of this process. fcntl locks do not exclude their own process, and closing any descriptor of the file ends them:
- * so this process must know its own without opening the files. */
+/* Leases of this process. fcntl locks do not exclude their own process, and closing any descriptor of the file ends
+ * them: so this process must know its own without opening the files. */
 struct StoreLease {
   int fd;
   dev_t device;

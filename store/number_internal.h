@@ -1,8 +1,8 @@
 /* Numbers of run logs: decimal text to the nearest double and back, independent of the locale.
  *
- * Reading is the importer's inner loop (31 numbers a row), so its common case is inline: a mantissa below 2^53 and a power
- * of ten up to 22 are both exact doubles, so that one multiplication or division rounds once, as strtod would (Clinger
- * 1990). All else goes to store_number_read_slowly. */
+ * Reading is the importer's inner loop (31 numbers a row), so its common case is inline: a mantissa below 2^53 and a
+ * power of ten up to 22 are both exact doubles, so that one multiplication or division rounds once, as strtod would
+ * (Clinger 1990). All else goes to store_number_read_slowly. */
 #ifndef STORE_NUMBER_INTERNAL_H
 #define STORE_NUMBER_INTERNAL_H
 #include <math.h>
@@ -18,29 +18,47 @@ extern const double store_powers_of_ten[23];
 /* Reads [begin, *) up to the next byte that no number has; returns where it stopped, NULL when there is no number. */
 const char *store_number_read_slowly(const char *begin, double *value);
 
-/* Eight digits at once: true when the next eight bytes are digits, and then their number. Bytes are added up in pairs, the
- * pairs in fours, the fours in one, each by one multiplication (Lemire 2018). */
-static inline bool store_number_eight_digits(const char *text, uint32_t *value) {
+enum { STORE_NUMBER_SLACK = 8 }; /* bytes behind the text that must be readable */
+
+/* The digits that `text` begins with, at most eight of them, as a number; returns how many there are. Without a branch
+ * a digit: bytes are added up in pairs, the pairs in fours, the fours in one, each by one multiplication (Lemire
+ * 2018). */
+static inline int store_number_digits(const char *text, uint64_t *value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  uint64_t v;
-  memcpy(&v, text, sizeof v);
-  if (((v & 0xf0f0f0f0f0f0f0f0u) | ((v + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4) != 0x3333333333333333u)
-    return false;
-  v = (v & 0x0f0f0f0f0f0f0f0fu) * (10 * 256 + 1) >> 8;
-  v = (v & 0x00ff00ff00ff00ffu) * (100 * 65536 + 1) >> 16;
-  v = (v & 0x0000ffff0000ffffu) * (10000 * 4294967296u + 1) >> 32;
-  *value = (uint32_t)v;
-  return true;
+  uint64_t word;
+  memcpy(&word, text, sizeof word);
+  word ^= 0x3030303030303030u;                                             /* digits become 0 to 9 */
+  uint64_t others = ((word + 0x7676767676767676u) | word) & 0x8080808080808080u; /* high bits of bytes above 9 */
+  int count = others ? __builtin_ctzll(others) >> 3 : 8;
+  word = count ? word << (64 - 8 * count) : 0;                             /* zeros go before the digits */
+  word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffu;
+  word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffu;
+  *value = (word * 10000 + (word >> 32)) & 0xffffffffu;
+  return count;
 #else
-  (void)text, (void)value;
-  return false;
+  int count = 0;
+  for (*value = 0; count < 8 && (unsigned char)(text[count] - '0') < 10; count++)
+    *value = 10 * *value + (unsigned char)(text[count] - '0');
+  return count;
 #endif
 }
 
-enum { STORE_NUMBER_SLACK = 8 }; /* bytes behind the text that must be readable */
+/* Digits at *c, moved past them: `mantissa` goes on with them. Returns how many; sixteen may not be all. */
+static inline int store_number_run(const char **c, uint64_t *mantissa) {
+  static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  uint64_t first, second;
+  int count = store_number_digits(*c, &first);
+  *mantissa = *mantissa * powers[count] + first;
+  *c += count;
+  if (count < 8) return count;
+  int more = store_number_digits(*c, &second);
+  *mantissa = *mantissa * powers[more] + second;
+  *c += more;
+  return 8 + more;
+}
 
-/* One field that ends in a tab or newline, which must be there. Empty: NaN. Returns the place of that end; NULL when the
- * field is no number. */
+/* One field that ends in a tab or newline, which must be there. Empty: NaN. Returns the place of that end; NULL when
+ * the field is no number. */
 static inline const char *store_number_read(const char *begin, double *value) {
   const char *c = begin;
   uint64_t mantissa = 0;
@@ -50,19 +68,12 @@ static inline const char *store_number_read(const char *begin, double *value) {
     return c;
   }
   int negative = *c == '-';
-  const char *digits = c += negative;
-  while ((unsigned char)(*c - '0') < 10) mantissa = 10 * mantissa + (unsigned char)(*c++ - '0');
-  ptrdiff_t count = c - digits;
+  c += negative;
+  int count = store_number_run(&c, &mantissa);
   if (*c == '.') {
-    const char *fraction = ++c;
-    uint32_t eight;
-    if (store_number_eight_digits(c, &eight)) {
-      mantissa = 100000000 * mantissa + eight;
-      c += 8;
-    }
-    while ((unsigned char)(*c - '0') < 10) mantissa = 10 * mantissa + (unsigned char)(*c++ - '0');
-    exponent = -(int)(c - fraction);
-    count += c - fraction;
+    c++;
+    exponent = -store_number_run(&c, &mantissa);
+    count -= exponent;
   }
   if (*c == 'e') {
     int down = *++c == '-', power = 0;
@@ -72,9 +83,9 @@ static inline const char *store_number_read(const char *begin, double *value) {
     exponent += down ? -power : power;
   }
   /* 19 digits fit 64 bits, so that `mantissa` is what was written. */
-  if (count == 0 || count > 19 || mantissa > (1ull << 53) || exponent < -22 || exponent > 22)
+  bool ended = *c == '\t' || *c == '\n';
+  if (!ended || count == 0 || count > 19 || mantissa > (1ull << 53) || exponent < -22 || exponent > 22)
     return store_number_read_slowly(begin, value);
-  if (*c != '\t' && *c != '\n') return NULL;
   double magnitude = (double)mantissa;
   magnitude = exponent < 0 ? magnitude / store_powers_of_ten[-exponent] : magnitude * store_powers_of_ten[exponent];
   *value = negative ? -magnitude : magnitude;

@@ -41,8 +41,8 @@ int store_path_run(const char *root, const char *id, const char *file, char path
   return core_files_path(path, "%s/runs/%s%s%s", root, id, file ? "/" : "", file ? file : "");
 }
 
-/* statfs f_type of filesystems that reach over a network, or through FUSE or a hypervisor: on them memory shared between
- * processes (SQLite's WAL) and locks may not work. From statfs(2) and the filesystems' own headers. */
+/* statfs f_type of filesystems that reach over a network, or through FUSE or a hypervisor: on them memory shared
+ * between processes (SQLite's WAL) and locks may not work. From statfs(2) and the filesystems' own headers. */
 static const unsigned long network_types[] = {
   0x6969,     /* NFS */       0x517b,     /* SMB */      0xff534d42, /* CIFS */    0xfe534d42, /* SMB2 */
   0x0bd00bd0, /* Lustre */    0x47504653, /* GPFS */     0x00c36400, /* Ceph */    0x5346414f, /* OpenAFS */

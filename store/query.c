@@ -1,4 +1,5 @@
-/* Reading results.db. Binding and reading values can not fail in ways a caller could act on; preparing and stepping can. */
+/* Reading results.db. Binding and reading values can not fail in ways a caller could act on; preparing and stepping
+ * can. */
 #include "store/query.h"
 
 #include <math.h>

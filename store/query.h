@@ -13,7 +13,8 @@ typedef enum StoreValue { STORE_VALUE_NULL, STORE_VALUE_INT, STORE_VALUE_REAL, S
 /* `sql` is a constant of ours (or the user's own text in `analyze sql`, then on a read-only connection): one statement.
  * CORE_USAGE: SQLite does not understand it. CORE_FAIL: the file is damaged, locked ... */
 int store_query_open(StoreDatabase *database, const char *sql, StoreQuery **query);
-void store_query_bind_text(StoreQuery *query, int index, const char *value); /* index from 1; NULL binds NULL; NaN too */
+/* index from 1; NULL and NaN bind NULL. */
+void store_query_bind_text(StoreQuery *query, int index, const char *value);
 void store_query_bind_int(StoreQuery *query, int index, int64_t value);
 void store_query_bind_real(StoreQuery *query, int index, double value);
 /* *row = false at the end. */

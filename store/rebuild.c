@@ -1,5 +1,5 @@
-/* results.db anew from what lies in the workspace: sweeps/<name>/ (sweep.ini, manifest.tsv) and runs/<id>/. Built beside the
- * old file and put in its place at the end, so that a rebuild that fails changes nothing. */
+/* results.db anew from what lies in the workspace: sweeps/<name>/ (sweep.ini, manifest.tsv) and runs/<id>/. Built
+ * beside the old file and put in its place at the end, so that a rebuild that fails changes nothing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static bool parse_member(char *line, int64_t *index, const char **id) {
   return core_text_to_int(line, index) && *index >= 0 && store_is_run_id(*id);
 }
 
-/* Members are recorded without their configuration; the import takes it from the run's folder, a submit from the sweep. */
+/* Members are recorded without their configuration; the import takes it from the run's folder, a submit from the
+ * sweep. */
 static int put_members(StoreDatabase *database, const char *name, char *text, StoreImport *result) {
   char *save = NULL;
   int64_t number = 0, index;

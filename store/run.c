@@ -1,6 +1,6 @@
-/* A run's folder: its config.ini, and its state as key=value text that is replaced whole. A reader may find anything in
- * these files (another version's keys, a damaged disk), so every value is checked and what is not understood is left out.
- * Who may write is in lease.c. */
+/* A run's folder: its config.ini, and its state as key=value text that is replaced whole. A reader may find anything
+ * in these files (another version's keys, a damaged disk), so every value is checked and what is not understood is
+ * left out. Who may write is in lease.c. */
 #include "store/run.h"
 
 #include <math.h>
@@ -47,8 +47,9 @@ static int write_config(const char *path, const CoreConfig *config) {
   return code;
 }
 
-/* A config.ini that stands there: *keep when it says the same. One of the same id may differ in manner (threads, how often
- * to save) and then takes the new manner; one that can not be read is no loss, as the id stands for its content. */
+/* A config.ini that stands there: *keep when it says the same. One of the same id may differ in manner (threads, how
+ * often to save) and then takes the new manner; one that can not be read is no loss, as the id stands for its
+ * content. */
 static int compare_config(const char *path, const char *id, const CoreConfig *config, bool *keep) {
   CoreConfig old = core_config_default();
   char old_id[CORE_RUN_ID];
@@ -59,8 +60,8 @@ static int compare_config(const char *path, const char *id, const CoreConfig *co
   }
   core_config_id(&old, old_id);
   if (strcmp(old_id, id) != 0)
-    return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move the folder away to train run %s again",
-                      path, old_id, id);
+    return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move the folder away to train run %s "
+                      "again", path, old_id, id);
   CoreText was = {0}, is = {0};
   core_config_to_ini(&old, &was);
   core_config_to_ini(config, &is);
@@ -120,7 +121,8 @@ static bool read_field(StoreState *state, const Field *field, const char *value)
       return store_status_from_name(value, target) && *(StoreStatus *)target != STORE_LOST;
     case FIELD_INT:
     case FIELD_LONG:
-      if (!core_text_to_int(value, &whole) || whole < 0 || (field->kind == FIELD_INT && whole > 999999999)) return false;
+      if (!core_text_to_int(value, &whole) || whole < 0) return false;
+      if (field->kind == FIELD_INT && whole > 999999999) return false;
       if (field->kind == FIELD_INT) *(int *)target = (int)whole;
       else *(int64_t *)target = whole;
       return true;
@@ -140,9 +142,15 @@ static void write_field(const StoreState *state, const Field *field, CoreText *t
   const void *source = (const char *)state + field->offset;
   char buffer[sizeof state->message];
   switch (field->kind) {
-    case FIELD_STATUS: core_text_appendf(text, "%s=%s\n", field->key, store_status_name(*(const StoreStatus *)source)); break;
-    case FIELD_INT: core_text_appendf(text, "%s=%d\n", field->key, *(const int *)source); break;
-    case FIELD_LONG: core_text_appendf(text, "%s=%lld\n", field->key, (long long)*(const int64_t *)source); break;
+    case FIELD_STATUS:
+      core_text_appendf(text, "%s=%s\n", field->key, store_status_name(*(const StoreStatus *)source));
+      break;
+    case FIELD_INT:
+      core_text_appendf(text, "%s=%d\n", field->key, *(const int *)source);
+      break;
+    case FIELD_LONG:
+      core_text_appendf(text, "%s=%lld\n", field->key, (long long)*(const int64_t *)source);
+      break;
     case FIELD_REAL:
       if (!isnan(*(const double *)source))
         core_text_appendf(text, "%s=%s\n", field->key, core_text_from_real(*(const double *)source, buffer));
@@ -155,9 +163,15 @@ static void write_field(const StoreState *state, const Field *field, CoreText *t
   }
 }
 
+/* `fault` is what is wrong with it. */
+static int damaged_state(const char *id, const char *fault) {
+  return core_error(CORE_FAIL, "runs/%s/state is damaged (%s); remove it to go on", id, fault);
+}
+
 static int parse_state(const char *id, char *data, size_t size, StoreState *state) {
   bool has_status = false;
-  if (memchr(data, '\0', size)) return core_error(CORE_FAIL, "the state of run %s is damaged", id);
+  char fault[96];
+  if (memchr(data, '\0', size)) return damaged_state(id, "it is no text");
   char *save = NULL;
   for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     char *equals = strchr(line, '=');
@@ -165,12 +179,15 @@ static int parse_state(const char *id, char *data, size_t size, StoreState *stat
     *equals = '\0';
     for (int i = 0; i < FIELD_COUNT; i++) {
       if (strcmp(line, fields[i].key) != 0) continue;
-      if (!read_field(state, &fields[i], equals + 1))
-        return core_error(CORE_FAIL, "the state of run %s is damaged: %s=%.40s", id, line, equals + 1);
+      if (!read_field(state, &fields[i], equals + 1)) {
+        snprintf(fault, sizeof fault, "%s=%.40s", line, equals + 1);
+        clean_text(fault);
+        return damaged_state(id, fault);
+      }
       if (fields[i].kind == FIELD_STATUS) has_status = true;
     }
   }
-  return has_status ? CORE_OK : core_error(CORE_FAIL, "the state of run %s is damaged: it names no status", id);
+  return has_status ? CORE_OK : damaged_state(id, "it names no status");
 }
 
 /* ---- state ------------------------------------------------------------------------------------------------------ */
@@ -209,7 +226,8 @@ int store_run_state_read(const char *root, const char *id, bool concluded, Store
 int store_run_state_write(const char *root, const char *id, const StoreState *state) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};
-  if (state->status == STORE_LOST) return core_error(CORE_USAGE, "a run is only concluded to be lost, never written so");
+  if (state->status == STORE_LOST)
+    return core_error(CORE_USAGE, "a run is only concluded to be lost, never written so");
   TRY(store_path_run(root, id, "state", path));
   for (int i = 0; i < FIELD_COUNT; i++) write_field(state, &fields[i], &text);
   int code = core_files_write_atomic(path, text.data, text.length);

@@ -94,8 +94,8 @@ static void append_header(CoreText *text, StoreLogKind kind, const char *id, int
   core_text_free(&names);
 }
 
-/* Puts `text` behind what an earlier writer of the same attempt left. A header that was cut has no records behind it, so
- * it is written anew; a torn last line is ended, so that only it is lost. */
+/* Puts `text` behind what an earlier writer of the same attempt left. A header that was cut has no records behind it,
+ * so it is written anew; a torn last line is ended, so that only it is lost. */
 static int continue_file(StoreRunlog *log, const CoreText *header) {
   struct stat status;
   if (fstat(log->fd, &status) < 0) return core_error_errno(CORE_FAIL, "cannot open %s", log->path);

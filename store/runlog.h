@@ -5,8 +5,8 @@
  *   then:    value <tab> value ... <tab> checksum     (8 hex digits: CRC-32 of the line before the last tab)
  * Numbers carry 9 significant digits (a float32 exactly), whole numbers all of theirs. An empty field is a value that
  * was not measured. A torn or damaged line is skipped and reported by number; a new writer starts on a fresh line, so
- * what follows is still read. Columns are found by their names, so logs of other versions are read too. Plain enough for
- * awk, pandas and gnuplot. */
+ * what follows is still read. Columns are found by their names, so logs of other versions are read too. Plain enough
+ * for awk, pandas and gnuplot. */
 #ifndef STORE_RUNLOG_H
 #define STORE_RUNLOG_H
 #include <stdbool.h>
@@ -20,7 +20,8 @@
  * databases that exist already get it too. */
 typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
 
-/* One iteration, after the key `iteration`. NaN = not measured (an empty field, NULL in the database). X(name, unit, comment) */
+/* One iteration, after the key `iteration`. NaN = not measured (an empty field, NULL in the database). X(name, unit,
+ * comment) */
 #define STORE_ITERATION_COLUMNS(X) \
   X(transitions, "transitions", "environment steps of all worlds since the start") \
   X(kl, "nat", "exact KL(behaviour || updated), mean over the rollout's states") \
@@ -91,11 +92,11 @@ void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row);
 int store_runlog_flush(StoreRunlog *log, bool durable);
 int store_runlog_close(StoreRunlog **log); /* flushes durably */
 
-/* Reading, for the importer and tests: feeds complete good lines from byte `offset` on (0, or an earlier *end); *end is
- * the offset after the last complete line that was looked at. Damaged lines are counted, and the first's number in the
- * file kept. A last line without newline is left for the next time. Exactly one of the callback's rows is not NULL, valid
- * during the call. Returning non-zero from `row` stops with that code; *end is then right behind that row's line.
- * CORE_FAIL: the file can not be read, or is shorter than `offset`. */
+/* Reading, for the importer and tests: feeds complete good lines from byte `offset` on (0, or an earlier *end); *end
+ * is the offset after the last complete line that was looked at. Damaged lines are counted, and the first's number in
+ * the file kept. A last line without newline is left for the next time. Exactly one of the callback's rows is not
+ * NULL, valid during the call. Returning non-zero from `row` stops with that code; *end is then right behind that
+ * row's line. CORE_FAIL: the file can not be read, or is shorter than `offset`. */
 typedef struct StoreLogDamage { int64_t lines, first_line; } StoreLogDamage;
 typedef int (*StoreLogRow)(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation);
 int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *context, int64_t *end,

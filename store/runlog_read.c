@@ -1,6 +1,6 @@
-/* Reading run logs: complete lines, each checked by its checksum, fields found by the header's names. The importer's inner
- * loop, so a line is looked at twice (checksum, numbers) and copied never. Trusts nothing: a log may be cut, have flipped
- * bytes, or come from another version; what can be read is read and the rest is counted. */
+/* Reading run logs: complete lines, each checked by its checksum, fields found by the header's names. The importer's
+ * inner loop, so a line is looked at twice (checksum, numbers) and copied never. Trusts nothing: a log may be cut,
+ * have flipped bytes, or come from another version; what can be read is read and the rest is counted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -112,7 +112,8 @@ static int reader_next(Reader *reader, Line *line) {
   }
 }
 
-/* Newlines in the first `offset` bytes. Only asked for when a line is damaged, so that offsets alone need to be kept. */
+/* Newlines in the first `offset` bytes. Only asked for when a line is damaged, so that offsets alone need to be
+ * kept. */
 static int64_t count_lines_before(const Reader *reader, int64_t offset) {
   char *bytes = core_memory_allocate(BUFFER_BYTES);
   int64_t lines = 0;

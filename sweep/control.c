@@ -46,7 +46,7 @@ static int stop_sweep(const char *root, const char *name, bool wait) {
   const double start = core_clock_s();
   while (wait && sweep_queue_executor(root)) {
     SweepProgress progress;
-    TRY(sweep_progress_read(root, name, &progress));
+    TRY(sweep_progress_read(root, name, NULL, &progress));
     const size_t running = progress.count[STORE_RUNNING];
     sweep_progress_free(&progress);
     if (running == 0) break;

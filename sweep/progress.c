@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "store/query.h"
 #include "sweep/manifest.h"
 #include "sweep/queue.h"
 
@@ -38,7 +39,35 @@ static void estimate(SweepProgress *progress) {
   progress->eta_s = rate > 0 && known > 0 ? left / rate : NAN;
 }
 
-int sweep_progress_read(const char *root, const char *name, SweepProgress *progress) {
+/* Fills in the runs that the database knows as finished; the others stay without an id. */
+static int read_finished(StoreDatabase *database, const SweepManifest *manifest, SweepProgress *progress) {
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(store_query_open(database,
+                       "SELECT s.idx, r.id, r.attempt, r.iteration, r.iterations, r.transitions, r.transitions_total, "
+                       "r.steps_per_second, r.solve_rate, r.pid, r.host FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
+                       "WHERE s.sweep = ?1 AND r.status = 'finished'",
+                       &query));
+  store_query_bind_text(query, 1, manifest->name);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const int64_t index = store_query_int(query, 0);
+    const char *id = store_query_text(query, 1), *host = store_query_text(query, 10);
+    if (index < 0 || (size_t)index >= manifest->count || strcmp(id, manifest->ids[index]) != 0) continue;
+    SweepRunState *run = &progress->run[index];
+    memcpy(run->id, manifest->ids[index], CORE_RUN_ID);
+    run->state = (StoreState){.status = STORE_FINISHED, .attempt = (int)store_query_int(query, 2),
+                              .iteration = store_query_int(query, 3), .iterations = store_query_int(query, 4),
+                              .transitions = store_query_int(query, 5), .transitions_total = store_query_int(query, 6),
+                              .steps_per_second = store_query_real(query, 7), .solve_rate = store_query_real(query, 8),
+                              .pid = store_query_int(query, 9)};
+    snprintf(run->state.host, sizeof run->state.host, "%s", host ? host : "");
+  }
+  store_query_close(&query);
+  return code;
+}
+
+int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress) {
   SweepManifest manifest;
   SweepRequest request;
   *progress = (SweepProgress){.executor = sweep_queue_executor(root)};
@@ -47,10 +76,13 @@ int sweep_progress_read(const char *root, const char *name, SweepProgress *progr
   progress->runs = manifest.count;
   progress->run = core_memory_zero_allocate(manifest.count + 1, sizeof *progress->run);
   int code = sweep_queue_read(root, name, &request, &progress->queued);
+  if (code == CORE_OK && database) code = read_finished(database, &manifest, progress);
   for (size_t i = 0; code == CORE_OK && i < manifest.count; i++) {
     SweepRunState *run = &progress->run[i];
-    memcpy(run->id, manifest.ids[i], CORE_RUN_ID);
-    code = store_run_state_read(root, run->id, true, &run->state);
+    if (!run->id[0]) {
+      memcpy(run->id, manifest.ids[i], CORE_RUN_ID);
+      code = store_run_state_read(root, run->id, true, &run->state);
+    }
     if (code == CORE_OK) progress->count[run->state.status]++;
   }
   sweep_manifest_free(&manifest);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/text.h"
+#include "store/database.h"
 #include "store/run.h"
 #include "sweep/spec.h"
 
@@ -23,8 +24,10 @@ typedef struct SweepProgress {
   int64_t executor;                /* process id, 0 when none lives */
 } SweepProgress;
 
-/* Reads the manifest and every run's state (a dead "running" is shown as lost). sweep_progress_free after it. */
-int sweep_progress_read(const char *root, const char *name, SweepProgress *progress);
+/* Reads the manifest and every run's state (a dead "running" is shown as lost). `database`, when not NULL, has just been
+ * brought up to date: runs that it knows as finished are taken from there, which spares opening 10 000 files.
+ * sweep_progress_free after it. */
+int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress);
 void sweep_progress_free(SweepProgress *progress);
 
 /* Appends lines: the bar and the counts; unless `final`, one for each running run; one for each that failed, diverged or

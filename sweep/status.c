@@ -16,8 +16,9 @@ typedef struct StatusOptions {
   bool json, watch, runs, failed;
 } StatusOptions;
 
-/* A database that can not be had does not hide the status: the states are files. */
-static void import_new(const char *root) {
+/* Opens results.db and imports what is new; NULL when it can not be had, which does not hide the status: the states are
+ * files. */
+static StoreDatabase *open_and_import(const char *root) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database = NULL;
   StoreImport result;
@@ -27,7 +28,8 @@ static void import_new(const char *root) {
   if (code != CORE_OK) core_warn("results.db was not brought up to date: %s", core_error_message());
   else if (result.damaged_lines > 0)
     core_warn("%lld damaged run-log lines were skipped, the first: %s", (long long)result.damaged_lines, result.first_damage);
-  store_database_close(&database);
+  if (code != CORE_OK) store_database_close(&database);
+  return database;
 }
 
 static json_t *real_or_null(double value) { return isfinite(value) ? json_real(value) : json_null(); }
@@ -79,13 +81,14 @@ static void print_runs(const SweepProgress *progress, bool only_failed) {
   core_table_destroy(&table);
 }
 
-static int show(const StatusOptions *options, char **names, size_t count, CoreLive *live, bool *busy) {
+static int show(const StatusOptions *options, StoreDatabase *database, char **names, size_t count, CoreLive *live,
+                bool *busy) {
   json_t *list = options->json ? json_array() : NULL;
   CoreText text = {0};
   *busy = false;
   for (size_t i = 0; i < count; i++) {
     SweepProgress progress;
-    const int code = sweep_progress_read(options->common.root, names[i], &progress);
+    const int code = sweep_progress_read(options->common.root, names[i], database, &progress);
     if (code != CORE_OK) {
       json_decref(list);
       core_text_free(&text);
@@ -127,8 +130,9 @@ static int status(const StatusOptions *options, const char **operands, size_t op
   CoreLive live = {.stream = stdout, .plain_every_s = 15};
   bool busy;
   do {
-    import_new(root);
-    code = show(options, operand_count > 0 ? &one : names, count, &live, &busy);
+    StoreDatabase *database = open_and_import(root);
+    code = show(options, database, operand_count > 0 ? &one : names, count, &live, &busy);
+    store_database_close(&database);
     if (options->watch && busy && code == CORE_OK) sleep(2);
   } while (options->watch && busy && code == CORE_OK);
   for (size_t i = 0; names && i < count; i++) free(names[i]);

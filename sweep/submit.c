@@ -74,7 +74,7 @@ static int wait_for(const char *root, const char *name) {
     TRY(sweep_queue_read(root, name, &request, &queued));
     if (queued && !sweep_queue_executor(root))
       return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); sweep submit again goes on", root);
-    TRY(sweep_progress_read(root, name, &progress));
+    TRY(sweep_progress_read(root, name, NULL, &progress));
     CoreText text = {0};
     sweep_progress_draw(&progress, !queued, &text);
     core_live_draw(&live, core_text_string(&text), !queued);

@@ -38,8 +38,11 @@ static inline int workspace_teardown(void **state) {
 #define WORKSPACE_TEST(test) cmocka_unit_test_setup_teardown(test, workspace_setup, workspace_teardown)
 #define assert_ok(expression) \
   do { if ((expression) != CORE_OK) fail_msg("%s: %s", #expression, core_error_message()); } while (0)
-#define assert_says(part) \
-  do { if (!strstr(core_error_message(), part)) fail_msg("'%s' does not say '%s'", core_error_message(), part); } while (0)
+#define assert_says(part)                                                       \
+  do {                                                                          \
+    if (!strstr(core_error_message(), part))                                    \
+      fail_msg("'%s' does not say '%s'", core_error_message(), part);           \
+  } while (0)
 
 static inline void write_text(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
@@ -85,7 +88,8 @@ static inline void write_rows(const char *id, int attempt, int64_t first, int64_
   assert_ok(store_runlog_close(&log));
 }
 
-static inline void write_evaluation(const char *id, int attempt, int64_t iteration, const char *level_set, double rate) {
+static inline void write_evaluation(const char *id, int attempt, int64_t iteration, const char *level_set,
+                                    double rate) {
   StoreRunlog *log;
   StoreEvaluation row = store_evaluation_unmeasured(iteration, level_set);
   row.transitions = 1000.0 * (double)iteration;

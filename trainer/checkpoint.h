@@ -49,11 +49,11 @@ int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration);
 /* Removes every checkpoint of the folder (`--force`). */
 int checkpoint_remove_all(const Checkpoint *checkpoint);
 
-/* For tools that use a policy without going on with its run. The path of the folder's newest checkpoint; CORE_USAGE when
- * it has none. */
+/* For tools that use a policy without going on with its run. The path of the folder's newest checkpoint; CORE_USAGE
+ * when it has none. */
 int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]);
-/* One section of one file into data, checked like all others. CORE_FAIL: damaged; CORE_USAGE: of another run than run_id,
- * or without such a section of so many bytes. */
+/* One section of one file into data, checked like all others. CORE_FAIL: damaged; CORE_USAGE: of another run than
+ * run_id, or without such a section of so many bytes. */
 int checkpoint_read_section(const char *path, const char *run_id, const char *name, void *data, size_t bytes,
                             int64_t *iteration);
 

@@ -1,4 +1,4 @@
-/* From "loco512/17", "car+tree/3", "levels/m" or "x.json" to levels. Only decides what is meant: sim/ reads and draws. */
+/* From "loco512/17", "car+tree/3", "levels/m" or "x.json" to levels. Only decides what is meant: sim/ reads them. */
 #include "trainer/levels.h"
 
 #include <stdlib.h>

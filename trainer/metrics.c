@@ -10,7 +10,8 @@ enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, littl
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->worlds;
   *metrics = (Metrics){.states = (int)(states < total ? states : total)};
-  metrics->piece = metrics->states < PIECE ? metrics->states : PIECE;
+  const int piece = agent->max_rows < PIECE ? agent->max_rows : PIECE; /* the ops hold no more than the agent's rows */
+  metrics->piece = metrics->states < piece ? metrics->states : piece;
   size_t rows = (size_t)metrics->piece;
   CORE_ARENA(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
   CORE_ARENA(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");

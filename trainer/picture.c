@@ -67,4 +67,10 @@ void picture_destroy(Picture **picture) {
   *picture = NULL;
 }
 
+int picture_check_size(int64_t pixels) {
+  if (pixels >= SIM_DRAW_PIXELS_MIN && pixels <= SIM_DRAW_PIXELS_MAX) return CORE_OK;
+  return core_error(CORE_USAGE, "--size %lld: must be %d to %d pixels", (long long)pixels, SIM_DRAW_PIXELS_MIN,
+                    SIM_DRAW_PIXELS_MAX);
+}
+
 const char *picture_default_name(void) { return sim_draw_image_available() ? "level.png" : "level.svg"; }

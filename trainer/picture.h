@@ -2,6 +2,8 @@
  * .gif all of them. The file appears whole when it is finished, or not at all. */
 #ifndef TRAINER_PICTURE_H
 #define TRAINER_PICTURE_H
+#include <stdint.h>
+
 #include "sim/draw.h"
 
 typedef struct Picture Picture;
@@ -14,6 +16,9 @@ int picture_add(Picture *picture, const SimDrawSheet *sheet, bool last);
 /* Writes the file; at least one frame, the last one as such, must have been added. */
 int picture_write(Picture *picture);
 void picture_destroy(Picture **picture);
+
+/* CORE_USAGE names --size and its limits when a drawing can not have so many pixels a side. */
+int picture_check_size(int64_t pixels);
 
 /* Where a picture goes when no file is named: level.png, or level.svg without libgd. */
 const char *picture_default_name(void);

@@ -62,7 +62,8 @@ static int find_files(const PlayOptions *options, char checkpoint[CORE_PATH_MAX]
   TRY(store_root(options->root, root));
   TRY(store_path_run(root, options->checkpoint, "config.ini", config));
   if (!core_files_exists(config))
-    return core_error(CORE_USAGE, "%s: no run %s in this workspace (--root DIR names another)", root, options->checkpoint);
+    return core_error(CORE_USAGE, "%s: no run %s in this workspace (--root DIR names another)", root,
+                      options->checkpoint);
   TRY(store_path_run(root, options->checkpoint, "ckpt", folder));
   return checkpoint_newest_path(folder, checkpoint);
 }
@@ -146,11 +147,12 @@ static void act(Player *player, uint64_t seed, int step, Stage *stage) {
   for (int i = 0; i < env->observation_length; i++)
     player->observation[i] = stage->observation[env->features ? env->features[i] : i];
   agent_forward(agent, player->ops, &agent->actor, agent->actor.theta, player->observation, 1, player->logits);
-  player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0, (uint32_t)step,
-                             stage->action, &logp);
+  player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
+                             (uint32_t)step, stage->action, &logp);
 }
 
-static int add_frame(const PlayOptions *options, const Stage *stage, const Episode *episode, bool last, Picture *picture) {
+static int add_frame(const PlayOptions *options, const Stage *stage, const Episode *episode, bool last,
+                     Picture *picture) {
   SimDrawCell cell;
   SimLevel world;
   float thrust[SIM_THRUSTER_BINDINGS];
@@ -189,9 +191,7 @@ static int play_episode(const PlayOptions *options, Player *player, Stage *stage
 static int check_options(const PlayOptions *options) {
   if (!options->checkpoint)
     return core_error(CORE_USAGE, "whose policy? --checkpoint takes a run's id or runs/<id>/ckpt/iteration-*.ckpt");
-  if (options->size < SIM_DRAW_PIXELS_MIN || options->size > SIM_DRAW_PIXELS_MAX)
-    return core_error(CORE_USAGE, "--size %lld: must be %d to %d pixels", (long long)options->size, SIM_DRAW_PIXELS_MIN,
-                      SIM_DRAW_PIXELS_MAX);
+  TRY(picture_check_size(options->size));
   if (options->steps < -1) return core_error(CORE_USAGE, "--steps %lld: must be 0 or more", (long long)options->steps);
   if (options->seed < -1 || options->seed > UINT32_MAX)
     return core_error(CORE_USAGE, "--seed %lld: must be 0 to %u", (long long)options->seed, UINT32_MAX);
@@ -211,8 +211,8 @@ static int play(const PlayOptions *options) {
   TRY_GOTO(code, done, make_stage(options, &player, &stage));
   TRY_GOTO(code, done, play_episode(options, &player, &stage, picture, &episode));
   printf("%s: %s, %d steps, %s, return %.3f (run %s after iteration %" PRId64 ")\n", options->output, stage.level.name,
-         episode.steps, episode.solved ? "solved" : episode.done ? "not solved" : "cut off", episode.total, player.run_id,
-         player.iteration);
+         episode.steps, episode.solved ? "solved" : episode.done ? "not solved" : "cut off", episode.total,
+         player.run_id, player.iteration);
 done:
   picture_destroy(&picture);
   sim_batch_destroy(&stage.batch);
@@ -235,8 +235,10 @@ int trainer_play(int argc, char **argv) {
      "the number of one of the run's own levels (default 0), or any LEVEL as below"},
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",
      "where to draw: .gif (default play.gif), or .png and .svg for the last moment"},
-    {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR", "the workspace; default $SWEEP_ROOT, else the current folder"},
-    {"steps", 'n', CORE_OPTION_INT, &options.steps, "N", "stop after so many environment steps; default the run's limit"},
+    {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
+     "the workspace; default $SWEEP_ROOT, else the current folder"},
+    {"steps", 'n', CORE_OPTION_INT, &options.steps, "N",
+     "stop after so many environment steps; default the run's limit"},
     {"seed", 0, CORE_OPTION_INT, &options.seed, "N", "seed of the actions' sampling; default the run's"},
     {"size", 0, CORE_OPTION_INT, &options.size, "PIXELS", "side of the drawing (default 400)"},
     {0}};
@@ -244,8 +246,8 @@ int trainer_play(int argc, char **argv) {
   int code = CORE_OK;
   if (help)
     core_options_help("trainer play --checkpoint RUN|FILE [--level LEVEL] [-o FILE] [OPTIONS]",
-                      "Plays one episode of a trained policy and draws it, one frame an environment step.\n\n" LEVELS_HELP,
-                      table);
+                      "Plays one episode of a trained policy and draws it, one frame an environment step.\n\n"
+                      LEVELS_HELP, table);
   else if (count > 0)
     code = core_error(CORE_USAGE, "unexpected \"%.80s\"; the level goes as --level LEVEL", operands[0]);
   else

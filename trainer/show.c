@@ -5,7 +5,6 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/memory.h"
 #include "core/options.h"
@@ -79,9 +78,7 @@ static int choose_sheet(Show *show) {
 static int check_options(const ShowOptions *options) {
   if (options->steps < -1 || options->steps > STEPS_MAX)
     return core_error(CORE_USAGE, "--steps %lld: must be 0 to %d", (long long)options->steps, STEPS_MAX);
-  if (options->size != -1 && (options->size < SIM_DRAW_PIXELS_MIN || options->size > SIM_DRAW_PIXELS_MAX))
-    return core_error(CORE_USAGE, "--size %lld: must be %d to %d pixels", (long long)options->size, SIM_DRAW_PIXELS_MIN,
-                      SIM_DRAW_PIXELS_MAX);
+  if (options->size != -1) TRY(picture_check_size(options->size));
   if (options->from < 0) return core_error(CORE_USAGE, "--from %lld: must be 0 or more", (long long)options->from);
   if (options->seed < 0 || options->seed > UINT32_MAX)
     return core_error(CORE_USAGE, "--seed %lld: must be 0 to %u", (long long)options->seed, UINT32_MAX);
@@ -164,7 +161,8 @@ static int show_levels(const ShowOptions *options) {
   omp_set_num_threads(1); /* the worlds are few */
   int code = make_picture(&show);
   if (code == CORE_OK) {
-    printf("%s: %d x %d pixels", options->output, sim_draw_sheet_width(&show.sheet), sim_draw_sheet_height(&show.sheet));
+    printf("%s: %d x %d pixels", options->output, sim_draw_sheet_width(&show.sheet),
+           sim_draw_sheet_height(&show.sheet));
     if (show.set.count > 1) printf(", %d of %d levels", show.sheet.count, show.set.count);
     if (picture_moves(show.picture)) printf(", %d frames", show.steps + 1);
     printf("\n");
@@ -187,7 +185,8 @@ int trainer_show(int argc, char **argv) {
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",
      "where to draw: .png, .gif (moving) or .svg; default level.png"},
-    {"sheet", 0, CORE_OPTION_TEXT, &options.sheet, "CxR", "columns and rows of a sheet; default as many as needed, to 8x8"},
+    {"sheet", 0, CORE_OPTION_TEXT, &options.sheet, "CxR",
+     "columns and rows of a sheet; default as many as needed, to 8x8"},
     {"from", 0, CORE_OPTION_INT, &options.from, "N", "the first level on a sheet (default 0)"},
     {"steps", 'n', CORE_OPTION_INT, &options.steps, "N",
      "environment steps of 1/30 s before the picture (default 0), or of the .gif (default 90)"},

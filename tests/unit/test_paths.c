@@ -41,7 +41,8 @@ static void test_paths(void **state) {
 
 static void test_hostile_names(void **state) {
   (void)state;
-  static const char *const names[] = {"", ".", "..", "../x", "a/b", "/etc", "a\nb", "a b", "'; DROP TABLE run; --", "-rf"};
+  static const char *const names[] = {"", ".", "..", "../x", "a/b", "/etc", "a\nb", "a b", "-rf",
+                                      "'; DROP TABLE run; --"};
   static const char *const ids[] = {"", "0123456789abcde", "0123456789abcdef0", "0123456789ABCDEF", "../../etc/passwd",
                                     "0123456789abcde/", "0123456789abcde\n"};
   char path[CORE_PATH_MAX];

@@ -5,7 +5,9 @@
 #include "core/terminal.h"
 #include "store_workspace.h"
 
-static void path_of(const char *id, const char *file, char path[CORE_PATH_MAX]) { assert_ok(store_path_run(root, id, file, path)); }
+static void path_of(const char *id, const char *file, char path[CORE_PATH_MAX]) {
+  assert_ok(store_path_run(root, id, file, path));
+}
 
 /* ---- config.ini ------------------------------------------------------------------------------------------------- */
 
@@ -155,7 +157,8 @@ static pid_t start_holder(const char *id) {
   pid_t child = fork();
   if (child == 0) {
     StoreLease *lease;
-    StoreState running = {.status = STORE_RUNNING, .attempt = 1, .pid = getpid(), .heartbeat_unix_s = core_clock_unix_s()};
+    StoreState running = {.status = STORE_RUNNING, .attempt = 1, .pid = getpid(),
+                          .heartbeat_unix_s = core_clock_unix_s()};
     gethostname(running.host, sizeof running.host - 1);
     bool good = store_run_acquire(root, id, &lease) == CORE_OK && store_run_state_write(root, id, &running) == CORE_OK;
     if (write(ready[1], good ? "y" : "n", 1) == 1)
@@ -254,8 +257,9 @@ static void test_lease_without_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_prepare), WORKSPACE_TEST(test_prepare_refuses_another_run), WORKSPACE_TEST(test_state_round_trip),
-    WORKSPACE_TEST(test_missing_folder_is_pending), WORKSPACE_TEST(test_hostile_states),
+    WORKSPACE_TEST(test_prepare), WORKSPACE_TEST(test_prepare_refuses_another_run),
+    WORKSPACE_TEST(test_state_round_trip), WORKSPACE_TEST(test_missing_folder_is_pending),
+    WORKSPACE_TEST(test_hostile_states),
     WORKSPACE_TEST(test_random_states_never_crash), cmocka_unit_test(test_status_names),
     WORKSPACE_TEST(test_lease_of_another_process), WORKSPACE_TEST(test_lease_of_this_process),
     WORKSPACE_TEST(test_other_hosts), WORKSPACE_TEST(test_lease_without_folder),

@@ -38,7 +38,8 @@ static void check_number(const char *text) {
   double value;
   snprintf(line, sizeof line, "%s\trest        ", text);
   const char *end = store_number_read(line, &value);
-  if (!end || *end != '\t' || end != line + strlen(text) || value != strtod(text, NULL)) fail_msg("read wrongly: %s", text);
+  if (!end || *end != '\t' || end != line + strlen(text) || value != strtod(text, NULL))
+    fail_msg("read wrongly: %s", text);
 }
 
 static void test_numbers_are_exact(void **state) {
@@ -46,8 +47,9 @@ static void test_numbers_are_exact(void **state) {
   static const char *const texts[] = {
     "0", "1", "-1", "0.1", "-0.25", "1e22", "1e23", "1e-22", "1e-23", "9007199254740993", "123456789012345678",
     "1234567890123456789", "12345678901234567890", "0.000000000000000000000000001", "2.2250738585072014e-308",
-    "5e-324", "1.7976931348623157e308", "inf", "-inf", "3e0", "3e+05", "00012.500", ".5", "5.", "0.12345678", "0.123456789",
-    "1.1234567", "1.123456789012345678901234567890", "8.41e+21", "9.5367431640625e-07", "179769313486231570000"};
+    "5e-324", "1.7976931348623157e308", "inf", "-inf", "3e0", "3e+05", "00012.500", ".5", "5.", "0.12345678",
+    "0.123456789", "1.1234567", "1.123456789012345678901234567890", "8.41e+21", "9.5367431640625e-07",
+    "179769313486231570000"};
   char text[64];
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_number(texts[i]);
   srand(3);
@@ -65,8 +67,8 @@ static void test_numbers_are_exact(void **state) {
 
 static void test_what_is_no_number(void **state) {
   (void)state;
-  static const char *const texts[] = {"nan", "x", "-", ".", "1e", "1e+", "1x", "1.2.3", "0x10", "1 ", " 1", "1e999", "--1",
-                                      "1e-999", "infinite"};
+  static const char *const texts[] = {"nan", "x", "-", ".", "1e", "1e+", "1x", "1.2.3", "0x10", "1 ", " 1", "1e999",
+                                      "--1", "1e-999", "infinite"};
   double value;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     char line[64];
@@ -400,10 +402,11 @@ static void test_failing_writes_are_repeated(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_crc32), cmocka_unit_test(test_numbers_are_exact), cmocka_unit_test(test_what_is_no_number),
-    cmocka_unit_test(test_numbers_written), RUN_TEST(test_format), RUN_TEST(test_round_trip), RUN_TEST(test_evaluations),
-    RUN_TEST(test_refusals), RUN_TEST(test_cut_anywhere), RUN_TEST(test_flip_anywhere),
+    cmocka_unit_test(test_numbers_written), RUN_TEST(test_format), RUN_TEST(test_round_trip),
+    RUN_TEST(test_evaluations), RUN_TEST(test_refusals), RUN_TEST(test_cut_anywhere), RUN_TEST(test_flip_anywhere),
     RUN_TEST(test_damage_is_numbered_from_the_file_start), RUN_TEST(test_endless_line),
-    RUN_TEST(test_nonsense_with_good_checksums), RUN_TEST(test_other_columns), RUN_TEST(test_failing_writes_are_repeated),
+    RUN_TEST(test_nonsense_with_good_checksums), RUN_TEST(test_other_columns),
+    RUN_TEST(test_failing_writes_are_repeated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

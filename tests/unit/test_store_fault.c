@@ -1,4 +1,5 @@
-/* The store under kill -9 and on a full disk: nothing is lost, nothing is there twice, and the next try ends the work. */
+/* The store under kill -9 and on a full disk: nothing is lost, nothing is there twice, and the next try ends the
+ * work. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mount.h>

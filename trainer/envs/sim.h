@@ -1,4 +1,5 @@
-/* What a configuration means for the simulator, for tools that look at its worlds themselves; learners need env.h only. */
+/* What a configuration means for the simulator, for tools that look at its worlds themselves; learners need env.h
+ * only. */
 #ifndef TRAINER_ENVS_SIM_H
 #define TRAINER_ENVS_SIM_H
 #include "sim/batch.h"

@@ -165,6 +165,7 @@ void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b
   Layer layer = {state, x, w, b, y, dy, dx, dw, db, rows, in, out, activation};
   int parts = kernel_parts(rows, in, out), slices = (in + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS;
   size_t size = (size_t)in * out, chunk = 8192;
+  CORE_CHECK(rows <= state->max_rows && in <= state->max_width && out <= state->max_width);
   int threads_before = omp_get_max_threads();
   omp_set_num_threads(state->threads);
 #pragma omp parallel

@@ -140,6 +140,7 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
                    double *kl_reverse) {
   CpuState *state = cpu_state(ops);
   check_head(head);
+  CORE_CHECK(rows <= state->max_rows);
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     double forward = 0, reverse = 0;
@@ -265,6 +266,7 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const u
                      double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   CpuState *state = cpu_state(ops);
   check_head(head);
+  CORE_CHECK(rows <= state->max_rows);
   _Static_assert(sizeof(OpsPolicySums) <= CPU_SUMS * sizeof(double), "a block's sums fit its slot");
   Loss loss = {.head = head, .logits = logits, .behaviour = logp_behaviour, .proximal = logp_proximal,
                .advantage = advantage, .actions = actions, .dlogits = dlogits, .rows = rows,
@@ -308,6 +310,7 @@ void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const 
                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums) {
   CpuState *state = cpu_state(ops);
   float bound = clip ? (float)epsilon : INFINITY, scale = (float)(value_coef / rows);
+  CORE_CHECK(rows <= state->max_rows);
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     float error[CPU_ROWS];
