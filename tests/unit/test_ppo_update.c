@@ -17,7 +17,7 @@ static CoreConfig small_config(void) {
   static const char *const pairs[] = {
     "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
     "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.episodes=8", "eval.count=0",
-    "train.total_steps=1024", "train.threads=1", "metrics.states=100"};
+    "train.total_steps=1024", "train.threads=1", "metrics.states=256"};
   CoreConfig config = core_config_default();
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
   return config;
