@@ -17,8 +17,8 @@ COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)$(shell
 ARCH := $(shell uname -m)
 BASELINE := $(if $(filter x86_64,$(ARCH)),-march=x86-64-v2)
 HAS_DNNL := $(shell printf '\#include <oneapi/dnnl/dnnl.h>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1 || echo 0)
-HAS_OPENBLAS := $(shell $(PKG) --exists openblas && echo 1 || echo 0)
-HAS_GD := $(shell $(PKG) --exists gdlib && echo 1 || echo 0)
+HAS_OPENBLAS := $(shell $(PKG) --exists openblas 2>/dev/null && echo 1 || echo 0)
+HAS_GD := $(shell $(PKG) --exists gdlib 2>/dev/null && echo 1 || echo 0)
 NVCC := $(shell command -v nvcc 2>/dev/null)
 OPTIMISE ?= -O3
 SANITIZE ?=
