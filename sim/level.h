@@ -32,7 +32,7 @@ typedef struct SimShape {        /* a polygon or a circle; both kinds have every
 } SimShape;
 
 typedef struct SimJoint {
-  int a, b;                      /* global shape indices, a < b */
+  int a, b;                      /* global shape indices; a < b in the published files */
   float a_x, a_y, b_x, b_y;      /* anchors in the bodies' frames */
   float global_x, global_y;      /* cache */
   float motor_speed, motor_power, min_rotation, max_rotation, rotation;

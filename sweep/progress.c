@@ -17,6 +17,12 @@ static double run_fraction(const StoreState *state) {
   return state->transitions_total > 0 ? (double)state->transitions / (double)state->transitions_total : 0;
 }
 
+/* Transitions a second with evaluations and checkpoints, which the trainer's own figure leaves out. */
+static double run_rate(const StoreState *state) {
+  return state->train_seconds > 1 && state->transitions > 0 ? (double)state->transitions / state->train_seconds
+                                                            : state->steps_per_second;
+}
+
 /* Work left over what is being done now; runs that have not started are taken to be as long as the known ones. */
 static void estimate(SweepProgress *progress) {
   double known_total = 0, left = 0, fraction = 0, rate = 0;
@@ -31,7 +37,7 @@ static void estimate(SweepProgress *progress) {
     } else {
       unknown += run_fraction(state) < 1;
     }
-    if (state->status == STORE_RUNNING && isfinite(state->steps_per_second)) rate += state->steps_per_second;
+    if (state->status == STORE_RUNNING && isfinite(run_rate(state))) rate += run_rate(state);
   }
   if (known > 0) left += known_total / (double)known * (double)unknown;
   progress->done = progress->runs > 0 ? fraction / (double)progress->runs : 1;
@@ -113,12 +119,11 @@ static void draw_running(const SweepRunState *run, CoreText *text) {
   const double fraction = run_fraction(state);
   core_text_appendf(text, "  %s %s", run->id, core_terminal_bar(fraction, 20, bar));
   if (isfinite(state->solve_rate)) core_text_appendf(text, "  solve rate %.2f", state->solve_rate);
-  if (isfinite(state->steps_per_second)) {
+  if (run_rate(state) > 0) {
     char left[32];
-    core_text_appendf(text, "  %s steps/s", core_text_count(state->steps_per_second, rate));
-    if (state->steps_per_second > 0)
-      core_text_appendf(text, "  ETA %s", core_text_duration((double)(state->transitions_total - state->transitions) /
-                                                                 state->steps_per_second, left));
+    const double seconds = (double)(state->transitions_total - state->transitions) / run_rate(state);
+    core_text_appendf(text, "  %s steps/s  ETA %s", core_text_count(run_rate(state), rate),
+                      core_text_duration(seconds, left));
   }
   core_text_append(text, "\n");
 }
