@@ -64,8 +64,23 @@ static int count_missing(const char *root, const SweepGrid *grid, bool force, Mi
   return CORE_OK;
 }
 
-/* Draws the sweep's progress until the executor has taken it off the queue. 1 when a run of it failed. */
-static int wait_for(const char *root, const char *name) {
+/* How the submitted runs ended; earlier runs of the sweep that this file no longer names do not count. */
+static int judge(const char *root, const SweepGrid *grid) {
+  size_t bad = 0, left = 0;
+  for (size_t i = 0; i < grid->runs; i++) {
+    StoreState state;
+    TRY(store_run_state_read(root, grid->ids[i], true, &state));
+    if (state.status == STORE_FAILED || state.status == STORE_DIVERGED) bad++;
+    else left += state.status != STORE_FINISHED;
+  }
+  if (bad > 0) return core_error(CORE_FAIL, "%zu runs failed; sweep status %s says why", bad, grid->spec->name);
+  if (left > 0) return core_error(CORE_REQUEUE, "stopped with %zu runs left; sweep submit goes on", left);
+  return CORE_OK;
+}
+
+/* Draws the sweep's progress until the executor has taken it off the queue. 1 when a submitted run failed. */
+static int wait_for(const char *root, const SweepGrid *grid) {
+  const char *name = grid->spec->name;
   CoreLive live = {.stream = stdout, .plain_every_s = 15};
   bool queued = true;
   SweepProgress progress;
@@ -79,18 +94,14 @@ static int wait_for(const char *root, const char *name) {
     sweep_progress_draw(&progress, !queued, &text);
     core_live_draw(&live, core_text_string(&text), !queued);
     core_text_free(&text);
-    const size_t bad = progress.count[STORE_FAILED] + progress.count[STORE_DIVERGED];
-    const size_t left = progress.runs - progress.count[STORE_FINISHED] - bad;
     sweep_progress_free(&progress);
-    if (!queued && bad > 0) return core_error(CORE_FAIL, "%zu runs failed; sweep status %s says why", bad, name);
-    if (!queued && left > 0) return core_error(CORE_REQUEUE, "stopped with %zu runs left; sweep submit goes on", left);
     if (queued) usleep(500 * 1000);
   }
-  return CORE_OK;
+  return judge(root, grid);
 }
 
-static int start(const SubmitOptions *options, const char *name, const Missing *missing) {
-  const char *root = options->common.root;
+static int start(const SubmitOptions *options, const SweepGrid *grid, const Missing *missing) {
+  const char *root = options->common.root, *name = grid->spec->name;
   if (missing->todo + missing->running == 0) {
     printf("nothing to start: %zu runs are finished", missing->finished);
     if (missing->diverged) printf(", %zu diverged (--force runs them again)", missing->diverged);
@@ -108,7 +119,7 @@ static int start(const SubmitOptions *options, const char *name, const Missing *
     printf("it goes on when this shell closes;  sweep status %s  shows progress,  sweep stop %s  ends it\n", name, name);
     return CORE_OK;
   }
-  return wait_for(root, name);
+  return wait_for(root, grid);
 }
 
 static int submit(const SubmitOptions *options, const SweepSpec *spec) {
@@ -127,7 +138,7 @@ static int submit(const SubmitOptions *options, const SweepSpec *spec) {
   fflush(stdout);
   if (options->no_start) goto done;
   TRY_GOTO(code, done, count_missing(root, &grid, options->force, &missing));
-  code = start(options, spec->name, &missing);
+  code = start(options, &grid, &missing);
 done:
   sweep_manifest_free(&manifest);
   sweep_grid_free(&grid);

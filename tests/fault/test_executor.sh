@@ -88,7 +88,8 @@ experiment broken 4
 tap_run "a trainer that is not there fails the runs with the reason" 1 "can not start" \
   env SWEEP_TRAINER=/nonexistent/trainer sweep submit "$tap_dir/broken.ini" --wait
 tap_run "--failed lists them" 0 "failed" sweep status broken --failed
-tap_run "the next submit tries them again" 0 "4 finished" sweep submit "$tap_dir/broken.ini" --set ppo.gamma=0.97 --wait
+tap_run "a file with other runs is judged by those alone" 0 "4 failed" sweep submit "$tap_dir/broken.ini" --set ppo.gamma=0.97 --wait
+tap_run "the next submit tries the failed ones again" 0 "8 finished" sweep submit "$tap_dir/broken.ini" --wait
 
 id=$(sed -n '3s/.*\t//p' "$SWEEP_ROOT/sweeps/whole/manifest.tsv")
 tap_run "logs prints a run's messages" 0 "iteration" sweep logs "$id"
