@@ -178,6 +178,28 @@ int64_t training_transitions(const Training *training) {
   return training->position.iteration * training->plan.transitions_per_iteration;
 }
 
+static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
+#define FILL(network) \
+  row->grad_norm_##network = update->network.norm_mean; \
+  row->grad_norm_##network##_max = update->network.norm_max; \
+  row->grad_clipped_##network = update->network.clipped_fraction; \
+  row->grad_kurtosis_##network = update->network.kurtosis.all; \
+  row->grad_kurtosis_nonzero_##network = update->network.kurtosis.nonzero; \
+  row->grad_zero_##network = update->network.kurtosis.zero_fraction; \
+  row->update_norm_##network = change->update_norm_##network; \
+  row->weight_norm_##network = change->network.weight_norm; \
+  row->feature_rank_##network = change->network.rank.pca; \
+  row->feature_srank_##network = change->network.rank.srank; \
+  row->feature_rank_lyle_##network = change->network.rank.lyle; \
+  row->feature_rank_effective_##network = change->network.rank.effective; \
+  row->dormant_##network = change->network.units.dormant; \
+  row->inactive_##network = change->network.units.inactive; \
+  row->dead_##network = change->network.units.dead
+  FILL(actor);
+  FILL(critic);
+#undef FILL
+}
+
 static void fill_row(const Training *training, const RolloutEpisodes *episodes, const PpoUpdate *update,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
@@ -185,17 +207,14 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->kl = change->kl;
   row->kl_reverse = change->kl_reverse;
   row->kl_k1 = change->k1;
+  row->kl_k2 = change->k2;
   row->kl_k3 = change->k3;
   row->ddr = estimators_ddr(transitions, change->kl);
-  row->grad_norm_actor = update->actor.norm_mean;
-  row->grad_norm_critic = update->critic.norm_mean;
-  row->grad_norm_actor_max = update->actor.norm_max;
-  row->grad_norm_critic_max = update->critic.norm_max;
-  row->grad_clipped_actor = update->actor.clipped_fraction;
-  row->grad_clipped_critic = update->critic.clipped_fraction;
-  row->update_norm_actor = change->update_norm_actor;
-  row->update_norm_critic = change->update_norm_critic;
+  row->ess_percent = change->ess_percent;
+  row->policy_variance = change->policy_variance;
+  fill_networks(update, change, row);
   row->clip_fraction = update->clip_fraction;
+  row->clip_fraction_silent = update->silent_fraction;
   row->entropy = update->entropy;
   row->explained_variance = update->explained_variance;
   row->policy_loss = update->policy_loss;
@@ -219,12 +238,15 @@ int training_iterate(Training *training, StoreIteration *row) {
   double start = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
+  metrics_choose(&training->metrics, &training->config, iteration);
   metrics_begin(&training->metrics, &training->agent);
+  training->ppo.measure = training->metrics.depth >= METRICS_REPRESENTATION;
   int code = ppo_update(&training->ppo, training->ops, &training->rollout, iteration, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         &change);
+  double measured = core_clock_s();
 
   training->position.iteration = iteration;
   *row = store_iteration_unmeasured(iteration);
@@ -235,6 +257,8 @@ int training_iterate(Training *training, StoreIteration *row) {
   row->seconds_rollout = collected - start;
   row->seconds_update = updated - collected;
   row->seconds_other = end - updated;
+  row->seconds_environment = episodes.environment_s;
+  row->seconds_metrics = measured - updated;
   row->steps_per_second = (double)training->plan.transitions_per_iteration / (end - start);
   return CORE_OK;
 }

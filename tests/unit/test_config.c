@@ -33,7 +33,7 @@ static const char *const pinned_defaults[][2] = {
   {"ppo.adam_beta1", "0.9"}, {"ppo.adam_beta2", "0.999"}, {"ppo.adam_epsilon", "1e-5"},
   {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
   {"eval.count", "20"}, {"eval.episodes", "512"},
-  {"metrics.every", "1"}, {"metrics.states", "65536"},
+  {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.states", "65536"},
   {"checkpoint.every", "60"}, {"checkpoint.keep", "2"},
 };
 

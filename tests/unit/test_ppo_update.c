@@ -103,6 +103,34 @@ static void test_evaluation_leaves_training_alone(void **state) {
   training_destroy(&evaluated);
 }
 
+/* What is measured rarely is measured when it is due, and changes nothing that is learned. */
+static void test_measuring_changes_nothing(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "algo.name=ppo_ewma");
+  set(&config, "ppo.epsilon=0.01");
+  set(&config, "metrics.representation_every=2");
+  Training *often = make(&config);
+  set(&config, "metrics.every=1000");
+  Training *rarely = make(&config);
+  for (int i = 1; i <= 3; i++) {
+    StoreIteration row = iterate(often, 1), other = iterate(rarely, 1);
+    bool deep = i != 2;
+    assert_true(isnan(row.grad_kurtosis_actor) == !deep && isnan(row.feature_rank_critic) == !deep);
+    assert_true(isnan(row.clip_fraction_silent) == !deep && isnan(row.dormant_actor) == !deep);
+    assert_true(isfinite(row.ess_percent) && isfinite(row.weight_norm_actor) && isfinite(row.policy_variance));
+    assert_true(isnan(other.ess_percent) == (i > 1) && isnan(other.grad_zero_critic) == (i > 1));
+    assert_true(isfinite(other.kl) && isfinite(other.ddr));
+    assert_true(row.seconds_environment > 0 && row.seconds_environment < row.seconds_rollout);
+    if (!deep) continue;
+    assert_true(row.clip_fraction_silent > 0 && row.clip_fraction_silent < row.clip_fraction);
+    assert_true(row.feature_rank_actor >= 1 && row.feature_rank_actor <= row.feature_srank_actor);
+    assert_true(row.grad_kurtosis_critic >= 1 && row.dormant_critic <= 1);
+  }
+  assert_same_weights(often, rarely);
+  training_destroy(&often);
+  training_destroy(&rarely);
+}
+
 /* Four iterations at once, and two + checkpoint + fresh memory + two, with everything that carries state. */
 static void test_resumes_bit_for_bit(void **state) {
   CoreConfig config = small_config();
@@ -248,7 +276,8 @@ static void test_impossible_settings(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
-    cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_resumes_bit_for_bit),
+    cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_measuring_changes_nothing),
+    cmocka_unit_test(test_resumes_bit_for_bit),
     cmocka_unit_test(test_centre_of_mass), cmocka_unit_test(test_settings_reach_the_update),
     cmocka_unit_test(test_learning_rate), cmocka_unit_test(test_not_a_number_is_named),
     cmocka_unit_test(test_impossible_settings),

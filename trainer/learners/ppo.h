@@ -5,11 +5,15 @@
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "trainer/advantage.h"
+#include "trainer/kurtosis.h"
 #include "trainer/minibatch.h"
 #include "trainer/optimizer.h"
 
-/* Gradient norms before clipping, over an iteration's minibatches. */
-typedef struct PpoGradients { double norm_mean, norm_max, clipped_fraction; } PpoGradients;
+/* Gradients before clipping, over an iteration's minibatches. */
+typedef struct PpoGradients {
+  double norm_mean, norm_max, clipped_fraction;
+  Kurtosis kurtosis;               /* mean; NaN unless ppo->measure */
+} PpoGradients;
 
 /* What one update measured on the way; means are over its minibatches. */
 typedef struct PpoUpdate {
@@ -17,6 +21,7 @@ typedef struct PpoUpdate {
   PpoGradients actor, critic;
   double policy_loss, value_loss;  /* without the entropy term; without ppo.value_coef */
   double entropy, clip_fraction;
+  double silent_fraction;          /* samples that the clip leaves without a policy gradient; NaN unless ppo->measure */
   double advantage_mean, advantage_sd; /* before standardisation */
   double explained_variance;       /* of the targets by the rollout's values */
 } PpoUpdate;
@@ -25,6 +30,7 @@ typedef struct Ppo {
   const CoreConfig *config;        /* the caller's; must outlive this */
   Agent *agent;                    /* whose weights are learnt */
   bool ewma;                       /* PPO-EWMA rather than PPO */
+  bool measure;                    /* in the next update, what costs time: kurtosis, silent_fraction */
   Minibatch minibatch;
   Optimizer actor_optimizer, critic_optimizer;
   Proximal proximal;               /* of the actor; theta NULL for PPO */
@@ -32,6 +38,7 @@ typedef struct Ppo {
   float *actor_gradient, *critic_gradient;
   float *doutput;                  /* [rows][logits]: gradient at a network's output */
   float *scratch;                  /* network_backward's */
+  float *logp;                     /* [rows] of the present policy, when measured */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
 } Ppo;
 
