@@ -30,7 +30,7 @@ static void test_brought_forward(void **state) {
                " WHERE run_id = '" RUN "' ORDER BY iteration",
                "1|64.0|3.74680855e-05|0.0885516|NULL|NULL\n2|128.0|1.82069111e-05|0.089440037|NULL|NULL\n"
                "3|192.0|1.43256494e-05|0.090604038|NULL|NULL\n");
-  assert_query("SELECT iterations FROM run_ddr", "3\n");
+  assert_query("SELECT count(*), status FROM run_summary", "1|finished\n");
   assert_int_equal(query_int("SELECT count(*) FROM evaluation"), 2);
 }
 
