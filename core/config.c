@@ -340,19 +340,19 @@ static int check_minibatches(const CoreConfig *config) {
   return code;
 }
 
+/* Of the configuration as it is run. */
+static int check_sizes(const CoreConfig *config) {
+  CoreConfig resolved;
+  TRY(core_config_resolve(config, &resolved));
+  int code = check_minibatches(&resolved);
+  if (code == CORE_OK || !core_config_is_scaled(config)) return code;
+  return core_error_context(code, "scale.scheme = %s, scale.factor = %g", config->scale.scheme, config->scale.factor);
+}
+
 int core_config_check(const CoreConfig *config) {
-  TRY(check_minibatches(config));
+  TRY(check_sizes(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
                       "joined by '+'");
   return CORE_OK;
-}
-
-int64_t core_config_transitions_per_iteration(const CoreConfig *config) {
-  return config->env.num * config->ppo.num_steps;
-}
-
-int64_t core_config_iterations(const CoreConfig *config) {
-  int64_t each = core_config_transitions_per_iteration(config);
-  return (config->train.total_steps + each - 1) / each;
 }

@@ -246,12 +246,19 @@ static void end_state(Run *run, int code) {
     snprintf(state->message, sizeof state->message, "%s", core_error_message());
 }
 
+static void note_scaling(const CoreConfig *config) {
+  CoreText text = {0};
+  if (core_config_is_scaled(config)) core_info("scaling: %s", progress_scaling(config, &text));
+  core_text_free(&text);
+}
+
 /* The attempt between its first and its last state. */
 static int attempt_with_state(Run *run) {
   begin_state(run);
   TRY(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat));
   core_info("attempt %d, version %s commit %s, %s, %d threads", run->state.attempt, core_version(), core_commit(),
             run->state.device, run->training->plan.threads);
+  note_scaling(run->config);
   if (strcmp(run->config->train.device, "auto") == 0)
     progress_note(&run->progress, "train.device = auto: computing on the CPU (built without CUDA)");
   int code = attempt(run);

@@ -75,9 +75,9 @@ static int fill_plan(Training *training) {
 
 int training_plan(const CoreConfig *config, Training **training) {
   Training *made = core_memory_zero_allocate(1, sizeof *made);
-  made->config = *config;
   made->arena = core_arena_create("training");
-  int code = fill_plan(made);
+  int code = core_config_resolve(config, &made->config);
+  if (code == CORE_OK) code = fill_plan(made);
   if (code != CORE_OK) training_destroy(&made);
   *training = made;
   return code;

@@ -28,7 +28,7 @@ typedef struct TrainingPosition {
 } TrainingPosition;
 
 typedef struct Training {
-  CoreConfig config;
+  CoreConfig config;           /* resolved: what is run */
   TrainingPlan plan;
   CoreArena *arena;
   Env *levels;                 /* a small batch that knows the levels and makes the others */

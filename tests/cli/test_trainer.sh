@@ -48,6 +48,10 @@ expect "more memory than there is, with numbers and settings" 1 'env\.num' \
 expect "a checkpoint that is none" 1 'damaged, or no checkpoint' trainer checkpoint defaults.ini
 
 expect "--dry-run tells sizes and memory" 0 'memory +about' trainer "${small[@]}" --dry-run
+expect "--dry-run tells what a scaling scheme comes to" 0 'scaling +hybrid, factor 4: env.num 8192, ppo.num_minibatches 64 of 32768' \
+  trainer --dry-run --set scale.scheme=hybrid --set scale.factor=4
+expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 times 0.3 is no whole number' \
+  trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
 check "--dry-run writes nothing" "$(ls | grep runs)"
 
 expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"

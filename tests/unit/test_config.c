@@ -31,6 +31,7 @@ static const char *const pinned_defaults[][2] = {
   {"ppo.gae_lambda", "0.9"}, {"ppo.entropy_coef", "0.01"}, {"ppo.value_coef", "0.5"}, {"ppo.clip_value", "yes"},
   {"ppo.max_grad_norm", "0.5"}, {"ppo.normalize_advantage", "batch"}, {"ppo.minibatch_by", "transitions"},
   {"ppo.adam_beta1", "0.9"}, {"ppo.adam_beta2", "0.999"}, {"ppo.adam_epsilon", "1e-5"},
+  {"scale.scheme", "none"}, {"scale.factor", "1"},
   {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
   {"eval.count", "20"}, {"eval.episodes", "512"},
   {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.states", "65536"},

@@ -103,6 +103,24 @@ static void test_evaluation_leaves_training_alone(void **state) {
   training_destroy(&evaluated);
 }
 
+/* A scaled reference is the run that it comes to. */
+static void test_scaled_is_what_it_comes_to(void **state) {
+  CoreConfig config = small_config(), reference = small_config();
+  set(&reference, "env.num=4");
+  set(&reference, "ppo.num_minibatches=2");
+  set(&reference, "scale.scheme=hybrid");
+  set(&reference, "scale.factor=4");
+  set(&reference, "ppo.learning_rate=4e-4");
+  config.ppo.learning_rate = sqrt(2) * 4e-4;
+  Training *plain = make(&config), *scaled = make(&reference);
+  assert_int_equal(scaled->plan.minibatch_rows, plain->plan.minibatch_rows);
+  StoreIteration a = iterate(plain, 2), b = iterate(scaled, 2);
+  assert_same_weights(plain, scaled);
+  assert_true(a.transitions == b.transitions && a.learning_rate == b.learning_rate && a.kl == b.kl);
+  training_destroy(&plain);
+  training_destroy(&scaled);
+}
+
 /* What is measured rarely is measured when it is due, and changes nothing that is learned. */
 static void test_measuring_changes_nothing(void **state) {
   CoreConfig config = small_config();
@@ -277,6 +295,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
     cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_measuring_changes_nothing),
+    cmocka_unit_test(test_scaled_is_what_it_comes_to),
     cmocka_unit_test(test_resumes_bit_for_bit),
     cmocka_unit_test(test_centre_of_mass), cmocka_unit_test(test_settings_reach_the_update),
     cmocka_unit_test(test_learning_rate), cmocka_unit_test(test_not_a_number_is_named),
