@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/config_internal.h"
+#include "core/schedule.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
@@ -349,7 +350,16 @@ static int check_sizes(const CoreConfig *config) {
   return core_error_context(code, "scale.scheme = %s, scale.factor = %g", config->scale.scheme, config->scale.factor);
 }
 
+static int check_without_worlds(const CoreConfig *config) {
+  CoreSchedule schedule;
+  if (core_config_is_scaled(config))
+    return core_error(CORE_USAGE, "algo.name = %s has no environments that scale.scheme = %s could scale",
+                      config->algo.name, config->scale.scheme);
+  return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
+}
+
 int core_config_check(const CoreConfig *config) {
+  if (core_config_has_no_worlds(config)) return check_without_worlds(config);
   TRY(check_sizes(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "

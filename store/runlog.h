@@ -81,7 +81,8 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
   X(dead_actor, "", "units that do not move (tanh, elu: sd < 1e-3; relu, silu: always 0)") \
   X(dead_critic, "", "the same of the critic") \
   X(seconds_environment, "s", "of seconds_rollout: the simulator") \
-  X(seconds_metrics, "s", "of seconds_other: measuring")
+  X(seconds_metrics, "s", "of seconds_other: measuring") \
+  X(distance, "", "noisy_sgd: length of x after the step, its distance from the minimum")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

@@ -66,6 +66,16 @@ const char *progress_scaling(const CoreConfig *config, CoreText *text) {
   return core_text_string(text);
 }
 
+/* Of a run with worlds and networks. */
+static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
+  printf("; updates        %" PRId64 " an iteration, %d transitions each\n", plan->updates_per_iteration,
+         plan->minibatch_rows);
+  printf("; levels         %d, observations of %d numbers\n", plan->levels, plan->observation_length);
+  printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
+  printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,
+         plan->attempts);
+}
+
 void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   char id[CORE_RUN_ID], a[32], b[32], c[32], d[32];
   CoreText ini = {0}, scaling = {0};
@@ -77,12 +87,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   if (core_config_is_scaled(config)) printf("; scaling        %s\n", progress_scaling(config, &scaling));
   printf("; iterations     %" PRId64 " of %" PRId64 " transitions, %s in all\n", plan->iterations,
          plan->transitions_per_iteration, core_text_count(transitions, a));
-  printf("; updates        %" PRId64 " an iteration, %d transitions each\n", plan->updates_per_iteration,
-         plan->minibatch_rows);
-  printf("; levels         %d, observations of %d numbers\n", plan->levels, plan->observation_length);
-  printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
-  printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,
-         plan->attempts);
+  if (!core_config_has_no_worlds(config)) print_learning(config, plan);
   printf("; threads        %d\n", plan->threads);
   printf("; memory         about %sB (buffers %sB, worlds %sB); this process may use %sB\n",
          core_text_count(plan->buffer_bytes + plan->environment_bytes, a), core_text_count(plan->buffer_bytes, b),

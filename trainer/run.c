@@ -128,7 +128,7 @@ static void evaluate_if_due(Run *run) {
 /* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
 static void warn_of_nonfinite_worlds(Run *run) {
   const Env *env = run->training->env;
-  if (run->worlds_warned || env->nonfinite(env) == 0) return;
+  if (run->worlds_warned || env == NULL || env->nonfinite(env) == 0) return;
   run->worlds_warned = true;
   progress_note(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
                 PRId64 "; their episodes were ended", env->nonfinite(env), run->training->position.iteration);

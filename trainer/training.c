@@ -51,10 +51,22 @@ static int estimate_memory(Training *training) {
   return CORE_OK;
 }
 
+static int fill_plan_of_sgd(Training *training) {
+  const CoreConfig *config = &training->config;
+  training->sgd = core_memory_zero_allocate(1, sizeof *training->sgd);
+  TRY(noisy_sgd_register(training->sgd, config, training->arena));
+  training->plan = (TrainingPlan){.iterations = core_config_iterations(config), .transitions_per_iteration = 1,
+                                  .updates_per_iteration = 1, .threads = 1,
+                                  .buffer_bytes = (double)core_arena_bytes(training->arena),
+                                  .machine_bytes = machine_memory_bytes()};
+  return CORE_OK;
+}
+
 static int fill_plan(Training *training) {
   const CoreConfig *config = &training->config;
   TRY(core_config_check(config));
   TRY(check_device(config));
+  if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   register_buffers(training, activation_rows(config));
   TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
@@ -92,6 +104,7 @@ void training_destroy(Training **training) {
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
   free(owned->env_state);
+  free(owned->sgd);
   free(owned);
   *training = NULL;
 }
@@ -114,6 +127,7 @@ int training_allocate(Training *training) {
   const CoreConfig *config = &training->config;
   uint64_t seed = (uint64_t)config->train.seed;
   TRY(core_arena_commit(training->arena));
+  if (training->sgd) return CORE_OK;
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);
   TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
@@ -126,10 +140,14 @@ int training_allocate(Training *training) {
 }
 
 void training_start(Training *training) {
+  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
+  if (training->sgd) {
+    noisy_sgd_start(training->sgd);
+    return;
+  }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   ppo_start(&training->ppo);
   rollout_start(&training->rollout, training->env);
-  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
@@ -141,6 +159,10 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   size_t actor = agent->actor.n * sizeof(float), critic = agent->critic.n * sizeof(float);
   size_t worlds = (size_t)rollout->worlds;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
+  if (training->sgd) {
+    checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
+    return;
+  }
   checkpoint_add(checkpoint, "actor", agent->actor.theta, actor);
   checkpoint_add(checkpoint, "actor m", ppo->actor_optimizer.m, actor);
   checkpoint_add(checkpoint, "actor v", ppo->actor_optimizer.v, actor);
@@ -155,6 +177,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
 }
 
 void training_before_save(Training *training) {
+  if (training->sgd) return;
   training->position.actor_updates = training->ppo.actor_optimizer.t;
   training->position.critic_updates = training->ppo.critic_optimizer.t;
   training->position.proximal_weight = training->ppo.proximal.weight;
@@ -162,6 +185,7 @@ void training_before_save(Training *training) {
 }
 
 int training_after_load(Training *training) {
+  if (training->sgd) return CORE_OK;
   training->ppo.actor_optimizer.t = training->position.actor_updates;
   training->ppo.critic_optimizer.t = training->position.critic_updates;
   training->ppo.proximal.weight = training->position.proximal_weight;
@@ -228,7 +252,18 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->episode_length = episodes->length_mean;
 }
 
+static int iterate_sgd(Training *training, StoreIteration *row) {
+  int64_t iteration = training->position.iteration + 1;
+  double start = core_clock_s();
+  int code = noisy_sgd_step(training->sgd, iteration, row);
+  if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
+  training->position.iteration = iteration;
+  row->seconds_update = core_clock_s() - start;
+  return CORE_OK;
+}
+
 int training_iterate(Training *training, StoreIteration *row) {
+  if (training->sgd) return iterate_sgd(training, row);
   uint64_t seed = (uint64_t)training->config.train.seed;
   int64_t iteration = training->position.iteration + 1;
   RolloutEpisodes episodes;
@@ -273,7 +308,7 @@ static int64_t evaluations_until(const Training *training, int64_t iteration) {
 
 bool training_evaluation_due(const Training *training) {
   int64_t iteration = training->position.iteration;
-  if (training->config.eval.count == 0) return false;
+  if (training->config.eval.count == 0 || training->sgd) return false;
   return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
 }
 

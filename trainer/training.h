@@ -7,6 +7,7 @@
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
 #include "trainer/evaluate.h"
+#include "trainer/learners/noisy_sgd.h"
 #include "trainer/learners/ppo.h"
 #include "trainer/metrics.h"
 
@@ -38,6 +39,7 @@ typedef struct Training {
   Rollout rollout;
   Ppo ppo;
   Metrics metrics;
+  NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;
   void *env_state;             /* the environment's bytes for a checkpoint */

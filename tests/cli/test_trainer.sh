@@ -54,6 +54,16 @@ expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 tim
   trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
 check "--dry-run writes nothing" "$(ls | grep runs)"
 
+sgd=(--set algo.name=noisy_sgd --set train.total_steps=300)
+expect "noisy_sgd runs to its end" 0 'finished, 300 of 300 iterations' trainer "${sgd[@]}" --set sgd.learning_rate=0:0.1+100:0.01
+log=$(echo runs/*/stats.1.tsv)
+check "its log holds distance and rate" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
+  NR == 103 && ($c["learning_rate"] != 0.01 || $c["distance"] > 2 || $c["kl[nat]"] != "") { print } END { if (NR != 302) print NR }' "$log")"
+expect "noisy_sgd that diverges says so" 1 'converges below 1' trainer "${sgd[@]}" --set sgd.learning_rate=20
+expect "a schedule that is none" 2 "sgd.learning_rate: 'x' is no number" trainer "${sgd[@]}" --set sgd.learning_rate=0:x
+expect "noisy_sgd can not be scaled" 2 'no environments' trainer "${sgd[@]}" --set scale.scheme=hybrid --set scale.factor=2
+rm -r runs
+
 expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"
 run=$(echo runs/*)
 check "its folder holds config, state, logs and a checkpoint" "$(for f in config.ini state stats.1.tsv eval.1.tsv log.txt \
