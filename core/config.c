@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/config_internal.h"
+#include "core/origin.h"
 #include "core/schedule.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
@@ -355,12 +356,16 @@ static int check_without_worlds(const CoreConfig *config) {
   if (core_config_is_scaled(config))
     return core_error(CORE_USAGE, "algo.name = %s has no environments that scale.scheme = %s could scale",
                       config->algo.name, config->scale.scheme);
+  if (*config->init.from)
+    return core_error(CORE_USAGE, "algo.name = %s has no networks to take from init.from", config->algo.name);
   return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
 }
 
 int core_config_check(const CoreConfig *config) {
+  CoreOrigin origin;
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);
   TRY(check_sizes(config));
+  TRY(core_origin_parse(config->init.from, &origin));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
                       "joined by '+'");

@@ -15,6 +15,7 @@
 #include "store/paths.h"
 #include "store/run.h"
 #include "trainer/heartbeat.h"
+#include "trainer/inherit.h"
 #include "trainer/progress.h"
 
 static const double FLUSH_EVERY_S = 2;
@@ -166,6 +167,14 @@ static int train(Run *run) {
 
 /* ---- one attempt ----------------------------------------------------------------------------------------------- */
 
+static int inherit(Run *run) {
+  TRY(inherit_restore(run->training, &run->checkpoint, run->root, run->state.parent));
+  progress_note(&run->progress, "starting from %s (init.restore = %s), at iteration %" PRId64 " of %" PRId64,
+                run->state.parent, run->config->init.restore, run->training->position.iteration,
+                run->training->plan.iterations);
+  return CORE_OK;
+}
+
 static int restore_or_start(Run *run) {
   Training *training = run->training;
   run->saved_iteration = -1;
@@ -180,8 +189,9 @@ static int restore_or_start(Run *run) {
     return CORE_OK;
   }
   run->clock = (RunClock){0};
+  run->state.parent[0] = '\0';
   training_start(training);
-  return CORE_OK;
+  return *run->config->init.from ? inherit(run) : CORE_OK;
 }
 
 static int open_logs(Run *run) {

@@ -64,6 +64,24 @@ expect "a schedule that is none" 2 "sgd.learning_rate: 'x' is no number" trainer
 expect "noisy_sgd can not be scaled" 2 'no environments' trainer "${sgd[@]}" --set scale.scheme=hybrid --set scale.factor=2
 rm -r runs
 
+# ---- going on from another run
+long=("${small[@]}" --set algo.name=ppo_ewma --set train.total_steps=512)
+expect "a parent" 0 'finished, 2 of 2' trainer "${long[@]}" --set train.total_steps=256
+parent=$(basename runs/*)
+expect "init.from goes on with another COM" 0 "starting from $parent@2 .init.restore = all., at iteration 2 of 4" \
+  trainer "${long[@]}" --set ppo.com=8 --set "init.from=run:$parent"
+child=$(ls runs | grep -v "$parent")
+check "its state and log.txt name the parent, its log begins behind it" "$(grep -qx "parent=$parent@2" "runs/$child/state" ||
+  echo "no parent in state"; grep -q "starting from $parent@2" "runs/$child/log.txt" || echo "not in log.txt"
+  awk 'NR == 3 && $1 != 3 { print } END { if (NR != 4) print NR " lines" }' "runs/$child/stats.1.tsv")"
+expect "by path, only the weights" 0 'starting from .*init.restore = weights., at iteration 0 of 2' trainer "${small[@]}" \
+  --set "init.from=runs/$parent/ckpt/iteration-000000000002.ckpt" --set init.restore=weights
+expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
+expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
+expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
+expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:1234 --dry-run
+rm -r runs
+
 expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"
 run=$(echo runs/*)
 check "its folder holds config, state, logs and a checkpoint" "$(for f in config.ini state stats.1.tsv eval.1.tsv log.txt \

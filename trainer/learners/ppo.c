@@ -45,9 +45,13 @@ static void restart_optimizer(Optimizer *optimizer, size_t n) {
 }
 
 void ppo_start(Ppo *ppo) {
-  const AgentNetwork *actor = &ppo->agent->actor;
-  restart_optimizer(&ppo->actor_optimizer, actor->n);
+  restart_optimizer(&ppo->actor_optimizer, ppo->agent->actor.n);
   restart_optimizer(&ppo->critic_optimizer, ppo->agent->critic.n);
+  ppo_start_proximal(ppo);
+}
+
+void ppo_start_proximal(Ppo *ppo) {
+  const AgentNetwork *actor = &ppo->agent->actor;
   ppo->proximal.weight = 1;
   if (ppo->ewma) memcpy(ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
 }

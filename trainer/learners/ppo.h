@@ -46,6 +46,8 @@ typedef struct Ppo {
 int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena);
 /* Before the first update, after the weights are initialised: Adam's moments 0, proximal weights = weights. */
 void ppo_start(Ppo *ppo);
+/* Its second half: proximal weights = weights. */
+void ppo_start_proximal(Ppo *ppo);
 
 /* One iteration's update (E epochs of M minibatches); `iteration` counts from 1. CORE_FAIL when something is NaN or
  * infinite: the message names tensor and element, the weights are then undefined. */
