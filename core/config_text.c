@@ -118,7 +118,8 @@ static void append_resolved(const CoreConfig *config, CoreText *text) {
   CoreConfig resolved;
   if (!core_config_is_scaled(config) || core_config_resolve(config, &resolved) != CORE_OK) return;
   core_text_appendf(text, ",\"resolved\":{\"env_num\":%lld,\"ppo_num_minibatches\":%lld,\"minibatch\":%lld,"
-                    "\"ppo_learning_rate\":%.17g}", (long long)resolved.env.num, (long long)resolved.ppo.num_minibatches,
+                    "\"ppo_learning_rate\":%.17g}", (long long)resolved.env.num,
+                    (long long)resolved.ppo.num_minibatches,
                     (long long)(core_config_transitions_per_iteration(&resolved) / resolved.ppo.num_minibatches),
                     resolved.ppo.learning_rate);
 }

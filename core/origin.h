@@ -1,4 +1,5 @@
-/* Where a run's first weights come from (init.from): "run:<id>", "run:<id>@<iteration>", or the path of a checkpoint. */
+/* Where a run's first weights come from (init.from): "run:<id>", "run:<id>@<iteration>", or the path of a
+ * checkpoint. */
 #ifndef CORE_ORIGIN_H
 #define CORE_ORIGIN_H
 #include "core/config.h"

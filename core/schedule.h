@@ -1,5 +1,5 @@
-/* A value that is switched at given steps, as text: "0.1", or "0:0.1+700:0.003+1400:0.1" (0.1 for the steps 0 to 699, ...).
- * '+' because a comma separates the values of a sweep. */
+/* A value that is switched at given steps, as text: "0.1", or "0:0.1+700:0.003+1400:0.1" (0.1 for the steps 0 to 699,
+ * ...). '+' because a comma separates the values of a sweep. */
 #ifndef CORE_SCHEDULE_H
 #define CORE_SCHEDULE_H
 #include <stddef.h>

@@ -48,13 +48,14 @@ static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || 
 
 static int read_section(const Parent *parent, const CheckpointSection *section) {
   int64_t iteration;
-  int code = checkpoint_read_section(parent->checkpoint, NULL, section->name, section->data, section->bytes, &iteration);
+  int code =
+    checkpoint_read_section(parent->checkpoint, NULL, section->name, section->data, section->bytes, &iteration);
   if (code != CORE_USAGE) return code;
   if (is_network(section->name))
     return core_error_context(code, "net.width, net.depth and what is observed (env.task, env.levels ...) must be the "
                               "parent's");
-  return core_error_context(code, "env.num and the levels must be the parent's; init.restore = weights takes its networks "
-                            "only");
+  return core_error_context(code, "env.num and the levels must be the parent's; init.restore = weights takes its "
+                            "networks only");
 }
 
 /* PPO has no proximal weights: PPO-EWMA then starts them at the weights. */
@@ -120,8 +121,8 @@ static int check_features(const Training *training, const CoreConfig *theirs) {
   bool same = same_features(env, training->levels);
   env_destroy(&env);
   return same ? CORE_OK
-              : core_error(CORE_USAGE, "its levels have other features than these, so its networks see other inputs; take "
-                           "levels of the same kind");
+              : core_error(CORE_USAGE, "its levels have other features than these, so its networks see other inputs; "
+                           "take levels of the same kind");
 }
 
 static int check_settings(const Training *training, const Parent *parent, bool all) {
@@ -131,9 +132,11 @@ static int check_settings(const Training *training, const Parent *parent, bool a
     theirs = core_config_default();
     TRY(core_config_read(parent->config, &theirs));
   }
-  if (core_config_has_no_worlds(&theirs)) return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
+  if (core_config_has_no_worlds(&theirs))
+    return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
   if (strcmp(theirs.net.activation, ours->net.activation) != 0)
-    return core_error(CORE_USAGE, "its net.activation is %s, here it is %s", theirs.net.activation, ours->net.activation);
+    return core_error(CORE_USAGE, "its net.activation is %s, here it is %s", theirs.net.activation,
+                      ours->net.activation);
   TRY(check_features(training, &theirs));
   return all ? check_count(training, &theirs, parent) : CORE_OK;
 }

@@ -86,7 +86,8 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   }
 }
 
-static MetricsNetwork describe(Metrics *metrics, Ops *ops, const AgentNetwork *network, Representation *representation) {
+static MetricsNetwork describe(const Metrics *metrics, Ops *ops, const AgentNetwork *network,
+                               Representation *representation) {
   MetricsNetwork result = {NAN, {NAN, NAN, NAN, NAN}, {NAN, NAN, NAN}};
   if (metrics->depth >= METRICS_POLICY) result.weight_norm = sqrt(ops->norm_squared(ops, network->theta, network->n));
   if (metrics->depth < METRICS_REPRESENTATION) return result;

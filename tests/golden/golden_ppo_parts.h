@@ -260,7 +260,8 @@ static void layout_convex(Check *check) {
   double *x = check_input(check, "convex/in/x0", &n), *noise = check_input(check, "convex/in/noise", &all);
   double rate = check_real(check, "convex/hp/lr");
   size_t steps = n ? all / n : 0;
-  double *distance = check_memory(check, steps * sizeof(double)), *gradient = check_memory(check, steps * sizeof(double));
+  double *distance = check_memory(check, steps * sizeof(double));
+  double *gradient = check_memory(check, steps * sizeof(double));
   for (size_t step = 0; step < steps; step++) {
     double squares = 0;
     gradient[step] = sqrt(noisy_sgd_descend(x, noise + step * n, (int)n, rate));

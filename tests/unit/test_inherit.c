@@ -189,8 +189,8 @@ static void test_damaged(void **state) {
 
 static void test_names(void **state) {
   (void)state;
-  static const char *const bad[] = {"run:", "run:123", "run:0123456789abcdeg", "run:0123456789abcdef0", "run:../../etc/passwd",
-                                    "run:0123456789abcdef@", "run:0123456789abcdef@-1", "run:0123456789abcdef@x",
+  static const char *const bad[] = {"run:", "run:123", "run:0123456789abcdeg", "run:0123456789abcdef0",
+                                    "run:../../etc/passwd", "run:0123456789abcdef@", "run:0123456789abcdef@-1", "run:0123456789abcdef@x",
                                     "run:0123456789abcdef/x", "run:0123456789ABCDEF"};
   CoreOrigin origin;
   CoreConfig config = core_config_default();

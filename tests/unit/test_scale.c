@@ -65,10 +65,11 @@ static void test_refusals(void **state) {
   refuse("none", "4", NULL, "scale.factor = 4 needs a scale.scheme");
   refuse("more_minibatches", "0.0001", NULL, "env.num = 2048 times 0.0001 is no whole number");
   refuse("more_minibatches", "0.015625", NULL, "ppo.num_minibatches = 32 times 0.015625 is no whole number");
-  refuse("larger_minibatches", "0.0078125", "ppo.minibatch_by=environments", "scale.factor = 0.0078125: env.num = 16 can "
-         "not be divided into ppo.num_minibatches = 32");
+  refuse("larger_minibatches", "0.0078125", "ppo.minibatch_by=environments",
+         "scale.factor = 0.0078125: env.num = 16 can not be divided into ppo.num_minibatches = 32");
   refuse("larger_minibatches", "1e6", NULL, "env.num comes to");
-  refuse("larger_minibatches_sqrt", "1024", "ppo.learning_rate=1", "ppo.learning_rate comes to 32, possible is 0 to 10");
+  refuse("larger_minibatches_sqrt", "1024", "ppo.learning_rate=1",
+         "ppo.learning_rate comes to 32, possible is 0 to 10");
   refuse("hybrid", "3", NULL, "needs a power of two");
   refuse("hybrid", "3", NULL, "scale.scheme = hybrid, scale.factor = 3: ");
   assert_int_equal(core_config_set(&config, "scale.scheme", "more_minibatch"), CORE_USAGE);

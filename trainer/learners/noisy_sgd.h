@@ -23,8 +23,8 @@ typedef struct NoisySgd {
 int noisy_sgd_register(NoisySgd *sgd, const CoreConfig *config, CoreArena *arena);
 /* x on the sphere of radius `start`, in a direction that is the same for all seeds. */
 void noisy_sgd_start(NoisySgd *sgd);
-/* Step `iteration` (from 1) and its row: transitions, learning_rate, grad_norm_actor (of 2x + noise), update_norm_actor,
- * distance and policy_loss (f) after the step. CORE_FAIL when x is no longer finite. */
+/* Step `iteration` (from 1) and its row: transitions, learning_rate, grad_norm_actor (of 2x + noise),
+ * update_norm_actor, distance and policy_loss (f) after the step. CORE_FAIL when x is no longer finite. */
 int noisy_sgd_step(NoisySgd *sgd, int64_t iteration, StoreIteration *row);
 
 /* x -= rate (2x + noise); returns the squared norm of 2x + noise. */
