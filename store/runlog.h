@@ -82,7 +82,9 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
   X(dead_critic, "", "the same of the critic") \
   X(seconds_environment, "s", "of seconds_rollout: the simulator") \
   X(seconds_metrics, "s", "of seconds_other: measuring") \
-  X(distance, "", "noisy_sgd: length of x after the step, its distance from the minimum")
+  X(distance, "", "noisy_sgd: length of x after the step, its distance from the minimum") \
+  X(kl_monotone, "", "share of minibatches after which KL(last policy || policy) did not rise") \
+  X(kl_slope, "1/minibatch", "slope of log KL(last policy || policy) within the iteration")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

@@ -135,6 +135,25 @@ static void warn_of_nonfinite_worlds(Run *run) {
                 PRId64 "; their episodes were ended", env->nonfinite(env), run->training->position.iteration);
 }
 
+/* A curve of some hundred points is too long for the run log's line: a file of its own, the same whenever it is written
+ * again. Training goes on without it when it can not be written. */
+static void write_profile(Run *run) {
+  const Profile *profile = run->training->ppo.profile;
+  char path[CORE_PATH_MAX], name[64];
+  CoreText text = {0};
+  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\n");
+  for (int i = 0; i < profile->taken; i++) {
+    core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
+    if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
+    core_text_appendf(&text, "\t%.9g\n", profile->reference[i]);
+  }
+  snprintf(name, sizeof name, "profile.%" PRId64 ".tsv", run->row.iteration);
+  int code = store_path_run(run->root, run->id, name, path);
+  if (code == CORE_OK) code = core_files_write_atomic(path, text.data, text.length);
+  if (code != CORE_OK) progress_note(&run->progress, "warning: no profile: %s", core_error_message());
+  core_text_free(&text);
+}
+
 static int iterate(Run *run) {
   const double save_every_s = run->config->checkpoint.every;
   while (!training_finished(run->training) && stop_signal == 0) {
@@ -143,6 +162,7 @@ static int iterate(Run *run) {
     if (code != CORE_OK) return code;
     run->row.wall_seconds = train_seconds(run);
     store_runlog_iteration(run->stats, &run->row);
+    if (run->training->ppo.profile) write_profile(run);
     evaluate_if_due(run);
     warn_of_nonfinite_worlds(run);
     if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);

@@ -70,6 +70,9 @@ static int fill_plan(Training *training) {
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   register_buffers(training, activation_rows(config));
   TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
+  if (config->metrics.profile_every > 0)
+    profile_register(&training->profile, &training->agent, &training->rollout,
+                     config->ppo.epochs * config->ppo.num_minibatches, training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
@@ -262,6 +265,24 @@ static int iterate_sgd(Training *training, StoreIteration *row) {
   return CORE_OK;
 }
 
+/* What is to be measured in this iteration, before its update. */
+static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
+  const int64_t every = training->config.metrics.profile_every;
+  metrics_choose(&training->metrics, &training->config, iteration);
+  metrics_begin(&training->metrics, &training->agent);
+  training->ppo.measure = training->metrics.depth >= METRICS_REPRESENTATION;
+  training->ppo.profile = every > 0 && (iteration - 1) % every == 0 ? &training->profile : NULL;
+  if (training->ppo.profile)
+    profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
+}
+
+static void finish_profile(Training *training, StoreIteration *row) {
+  if (training->ppo.profile == NULL) return;
+  const ProfileSummary summary = profile_finish(&training->profile, training->ops);
+  row->kl_monotone = summary.monotone;
+  row->kl_slope = summary.slope;
+}
+
 int training_iterate(Training *training, StoreIteration *row) {
   if (training->sgd) return iterate_sgd(training, row);
   uint64_t seed = (uint64_t)training->config.train.seed;
@@ -273,18 +294,17 @@ int training_iterate(Training *training, StoreIteration *row) {
   double start = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
-  metrics_choose(&training->metrics, &training->config, iteration);
-  metrics_begin(&training->metrics, &training->agent);
-  training->ppo.measure = training->metrics.depth >= METRICS_REPRESENTATION;
+  begin_metrics(training, seed, iteration);
   int code = ppo_update(&training->ppo, training->ops, &training->rollout, iteration, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
+  *row = store_iteration_unmeasured(iteration);
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         &change);
+  finish_profile(training, row);
   double measured = core_clock_s();
 
   training->position.iteration = iteration;
-  *row = store_iteration_unmeasured(iteration);
   fill_row(training, &episodes, &update, &change, row);
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;

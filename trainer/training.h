@@ -39,6 +39,7 @@ typedef struct Training {
   Rollout rollout;
   Ppo ppo;
   Metrics metrics;
+  Profile profile;
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;

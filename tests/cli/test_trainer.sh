@@ -64,6 +64,11 @@ expect "a schedule that is none" 2 "sgd.learning_rate: 'x' is no number" trainer
 expect "noisy_sgd can not be scaled" 2 'no environments' trainer "${sgd[@]}" --set scale.scheme=hybrid --set scale.factor=2
 rm -r runs
 
+expect "KL profiles are written" 0 'finished, 2 of 2' trainer "${small[@]}" --set metrics.profile_every=2
+check "one file, a line a minibatch, ending at no KL" "$(cd runs/*; ls profile.*.tsv | grep -vx profile.1.tsv
+  awk -F'\t' 'NF != 4 { print NR ": " NF " fields" } END { if (NR != 4 || $2 != 100 || $4 != 0) print }' profile.1.tsv)"
+rm -r runs
+
 # ---- going on from another run
 long=("${small[@]}" --set algo.name=ppo_ewma --set train.total_steps=512)
 expect "a parent" 0 'finished, 2 of 2' trainer "${long[@]}" --set train.total_steps=256

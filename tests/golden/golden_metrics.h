@@ -5,6 +5,7 @@
 #include "tests/golden/golden_check.h"
 #include "trainer/estimators.h"
 #include "trainer/kurtosis.h"
+#include "trainer/profile.h"
 #include "trainer/representation.h"
 
 /* -------- representation ------------------------------------------------------------------------------------- */
@@ -109,6 +110,42 @@ static void case_representation(Check *check) {
   representation_policy(check);
   representation_weights(check);
   check->left_out = "ranks of centred features";
+}
+
+/* -------- KL within an iteration ----------------------------------------------------------------------------- */
+
+/* Mean KL(i || j) of diagonal Gaussians: the file's policies are continuous, which the trainer's are not yet. */
+static double profile_gaussian(const double *mu, const double *log_std, size_t states, size_t actions, size_t i,
+                               size_t j) {
+  double sum = 0;
+  for (size_t s = 0; s < states; s++)
+    for (size_t a = 0; a < actions; a++) {
+      double p = log_std[i * actions + a], q = log_std[j * actions + a];
+      double off = (mu[(i * states + s) * actions + a] - mu[(j * states + s) * actions + a]) * exp(-q);
+      sum += q - p + 0.5 * exp(2 * (p - q)) + 0.5 * off * off - 0.5;
+    }
+  return sum / (double)states;
+}
+
+static void case_kl_profile(Check *check) {
+  const GoldEntry *shape = check_entry(check, "in/mu");
+  size_t n = 0, points = (size_t)shape->dimension[0], states = (size_t)shape->dimension[1],
+         actions = (size_t)shape->dimension[2], scales = points * actions;
+  const double *mu = check_input(check, "in/mu", &n), *log_std = check_input(check, "in/log_std", &scales);
+  if (points < 3 || n != points * states * actions) check_give_up(check, "in/mu is not of three dimensions");
+  double *sequential = check_memory(check, points * sizeof(double)),
+         *reference = check_memory(check, points * sizeof(double));
+  int *update = check_memory(check, points * sizeof(int));
+  for (size_t i = 0; i < points; i++) {
+    update[i] = (int)i;
+    reference[i] = profile_gaussian(mu, log_std, states, actions, points - 1, i);
+    if (i > 0) sequential[i - 1] = profile_gaussian(mu, log_std, states, actions, i, i - 1);
+  }
+  check_doubles(check, "", "seq_kl", CHECK_DOUBLE, sequential, points - 1);
+  check_doubles(check, "", "ref_kl", CHECK_DOUBLE, reference, points);
+  ProfileSummary summary = profile_summarise(reference, update, (int)points);
+  check_scalar(check, "", "monotone_fraction", CHECK_DOUBLE, summary.monotone);
+  check_scalar(check, "", "log_ref_slope", CHECK_DOUBLE, summary.slope);
 }
 
 /* -------- parts of the moments file -------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ static const char *const pinned_defaults[][2] = {
   {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
   {"init.from", ""}, {"init.restore", "all"},
   {"eval.count", "20"}, {"eval.episodes", "512"},
-  {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.states", "65536"},
+  {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"},
   {"checkpoint.every", "60"}, {"checkpoint.keep", "2"},
 };
 

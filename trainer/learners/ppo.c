@@ -248,6 +248,7 @@ int ppo_update(Ppo *ppo, Ops *ops, const Rollout *rollout, int64_t iteration, Pp
     for (int m = 0; m < parts; m++) {
       int code = minibatch_step(ppo, ops, rollout, m, update);
       if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
+      if (ppo->profile) profile_take(ppo->profile, ops, ppo->agent);
     }
   }
   average(update, (double)epochs * parts, ppo->measure);

@@ -8,6 +8,7 @@
 #include "trainer/kurtosis.h"
 #include "trainer/minibatch.h"
 #include "trainer/optimizer.h"
+#include "trainer/profile.h"
 
 /* Gradients before clipping, over an iteration's minibatches. */
 typedef struct PpoGradients {
@@ -31,6 +32,7 @@ typedef struct Ppo {
   Agent *agent;                    /* whose weights are learnt */
   bool ewma;                       /* PPO-EWMA rather than PPO */
   bool measure;                    /* in the next update, what costs time: kurtosis, silent_fraction */
+  Profile *profile;                /* the caller's, begun: gets a snapshot after each minibatch; NULL: none */
   Minibatch minibatch;
   Optimizer actor_optimizer, critic_optimizer;
   Proximal proximal;               /* of the actor; theta NULL for PPO */
