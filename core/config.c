@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "core/config_internal.h"
+#include "core/origin.h"
+#include "core/schedule.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
@@ -340,19 +342,32 @@ static int check_minibatches(const CoreConfig *config) {
   return code;
 }
 
+/* Of the configuration as it is run. */
+static int check_sizes(const CoreConfig *config) {
+  CoreConfig resolved;
+  TRY(core_config_resolve(config, &resolved));
+  int code = check_minibatches(&resolved);
+  if (code == CORE_OK || !core_config_is_scaled(config)) return code;
+  return core_error_context(code, "scale.scheme = %s, scale.factor = %g", config->scale.scheme, config->scale.factor);
+}
+
+static int check_without_worlds(const CoreConfig *config) {
+  CoreSchedule schedule;
+  if (core_config_is_scaled(config))
+    return core_error(CORE_USAGE, "algo.name = %s has no environments that scale.scheme = %s could scale",
+                      config->algo.name, config->scale.scheme);
+  if (*config->init.from)
+    return core_error(CORE_USAGE, "algo.name = %s has no networks to take from init.from", config->algo.name);
+  return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
+}
+
 int core_config_check(const CoreConfig *config) {
-  TRY(check_minibatches(config));
+  CoreOrigin origin;
+  if (core_config_has_no_worlds(config)) return check_without_worlds(config);
+  TRY(check_sizes(config));
+  TRY(core_origin_parse(config->init.from, &origin));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
                       "joined by '+'");
   return CORE_OK;
-}
-
-int64_t core_config_transitions_per_iteration(const CoreConfig *config) {
-  return config->env.num * config->ppo.num_steps;
-}
-
-int64_t core_config_iterations(const CoreConfig *config) {
-  int64_t each = core_config_transitions_per_iteration(config);
-  return (config->train.total_steps + each - 1) / each;
 }

@@ -59,11 +59,19 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
 
 /* Reads a run's config file (only known sections and keys, each once) over `config`; all of it or nothing. */
 int core_config_read(const char *path, CoreConfig *config);
+/* The configuration that is run: [scale] applied to env.num, ppo.num_minibatches and ppo.learning_rate, and taken out.
+ * Once resolved it resolves to itself. The id is that of the configuration as written. CORE_USAGE names scheme, factor
+ * and what does not come out whole or leaves its range. */
+int core_config_resolve(const CoreConfig *config, CoreConfig *resolved);
+bool core_config_has_no_worlds(const CoreConfig *config); /* noisy_sgd: [env], [ppo], [net], [eval] mean nothing */
+bool core_config_is_scaled(const CoreConfig *config); /* is a scale.scheme given? */
+
 /* Checks between keys (N*K divisible by M, levels given for task levels ...). CORE_USAGE names both keys. */
 int core_config_check(const CoreConfig *config);
 
 /* Appends all values, as an INI file that core_config_read takes, or as JSON {"env":{"num":2048,...},...} with numbers
- * as numbers (infinity, which JSON lacks, as "inf"). */
+ * as numbers (infinity, which JSON lacks, as "inf"). With a scale.scheme the JSON also holds what it comes to:
+ * "resolved":{"env_num":..,"ppo_num_minibatches":..,"minibatch":..,"ppo_learning_rate":..}. */
 void core_config_to_ini(const CoreConfig *config, CoreText *text);
 void core_config_to_json(const CoreConfig *config, CoreText *text);
 
@@ -71,7 +79,7 @@ void core_config_to_json(const CoreConfig *config, CoreText *text);
  * that differs from its default, in the table's order: 16 hex digits. */
 void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 
-/* What follows from a config. */
+/* What follows from a config, resolved or not. */
 int64_t core_config_transitions_per_iteration(const CoreConfig *config); /* N*K */
 int64_t core_config_iterations(const CoreConfig *config);                /* ceil(total_steps / (N*K)) */
 

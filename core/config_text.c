@@ -113,6 +113,17 @@ static void append_json_value(CoreText *text, const CoreConfigRow *row, const ch
   }
 }
 
+/* What a scaling scheme comes to, so that queries need not know the schemes. */
+static void append_resolved(const CoreConfig *config, CoreText *text) {
+  CoreConfig resolved;
+  if (!core_config_is_scaled(config) || core_config_resolve(config, &resolved) != CORE_OK) return;
+  core_text_appendf(text, ",\"resolved\":{\"env_num\":%lld,\"ppo_num_minibatches\":%lld,\"minibatch\":%lld,"
+                    "\"ppo_learning_rate\":%.17g}", (long long)resolved.env.num,
+                    (long long)resolved.ppo.num_minibatches,
+                    (long long)(core_config_transitions_per_iteration(&resolved) / resolved.ppo.num_minibatches),
+                    resolved.ppo.learning_rate);
+}
+
 void core_config_to_json(const CoreConfig *config, CoreText *text) {
   size_t row_count, section_count;
   const CoreConfigRow *rows = core_config_rows(&row_count);
@@ -127,6 +138,7 @@ void core_config_to_json(const CoreConfig *config, CoreText *text) {
     }
     core_text_append(text, "}");
   }
+  append_resolved(config, text);
   core_text_append(text, "}");
   core_text_free(&value);
 }

@@ -21,6 +21,7 @@ enum {
   CORE_RANDOM_EVALUATE = 6,   /* actions during evaluation: (world, step) */
   CORE_RANDOM_BOOTSTRAP = 7,  /* resampling in statistics: (replicate, task) */
   CORE_RANDOM_STATES = 8,     /* which states a metric looks at: (iteration) */
+  CORE_RANDOM_NOISE = 9,      /* the noisy convex example: (step) */
   CORE_RANDOM_TEST = 15,
 };
 

@@ -127,28 +127,34 @@ static int add_columns(StoreDatabase *database, int table) {
 
 static int create_schema(StoreDatabase *database) {
   CoreText sql = {0};
-  char *program = sqlite3_mprintf("%s %s", core_version(), core_commit());
-  char *version = sqlite3_mprintf("INSERT INTO schema_version VALUES(%d, %Q, %.3f)", STORE_SCHEMA_VERSION,
-                                  program ? program : "", core_clock_unix_s());
   core_text_append(&sql, store_schema_tables);
-  core_text_appendf(&sql, "CREATE TABLE main.iteration_row%s%s%s;", store_schema_iteration_row, store_schema_views,
-                    version ? version : "");
-  core_text_appendf(&sql, "PRAGMA application_id = %d; PRAGMA user_version = %d;", STORE_SCHEMA_APPLICATION,
-                    STORE_SCHEMA_VERSION);
+  core_text_appendf(&sql, "CREATE TABLE main.iteration_row%s%s;PRAGMA application_id = %d;", store_schema_iteration_row,
+                    store_schema_views, STORE_SCHEMA_APPLICATION);
   int code = store_database_execute(database, sql.data);
-  sqlite3_free(program);
-  sqlite3_free(version);
   core_text_free(&sql);
   return code;
 }
 
-/* Version 1 is the first; a later one adds its steps here, each from the version before. */
+/* The file is of this version from now on. */
+static int put_version(StoreDatabase *database) {
+  char *program = sqlite3_mprintf("%s %s", core_version(), core_commit());
+  char *sql = sqlite3_mprintf("INSERT OR REPLACE INTO schema_version VALUES(%d, %Q, %.3f); PRAGMA user_version = %d",
+                              STORE_SCHEMA_VERSION, program ? program : "", core_clock_unix_s(), STORE_SCHEMA_VERSION);
+  int code = sql ? store_database_execute(database, sql) : core_error(CORE_FAIL, "out of memory");
+  sqlite3_free(program);
+  sqlite3_free(sql);
+  return code;
+}
+
+/* Forwards only. From 1 to 2 columns came to iteration_row, which add_columns adds; a later version puts its other
+ * steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));
   int code = identify(database, &version); /* again: another process may have done it meanwhile */
   if (code == CORE_OK && version == 0) code = create_schema(database);
   for (int table = 0; table < 2 && code == CORE_OK; table++) code = add_columns(database, table);
+  if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
   if (code != CORE_OK) store_database_rollback(database);
   return code;

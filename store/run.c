@@ -96,7 +96,7 @@ static const Field fields[] = {
   FIELD(transitions_total, FIELD_LONG), FIELD(steps_per_second, FIELD_REAL),
   FIELD(solve_rate, FIELD_REAL),        FIELD(train_seconds, FIELD_REAL),
   FIELD(device, FIELD_TEXT),            FIELD(commit, FIELD_TEXT),
-  FIELD(message, FIELD_TEXT),
+  FIELD(parent, FIELD_TEXT),            FIELD(message, FIELD_TEXT),
 };
 #undef FIELD
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };

@@ -35,6 +35,7 @@ typedef struct StoreState {
   double steps_per_second, solve_rate; /* latest; NaN when unknown */
   double train_seconds;          /* of all attempts */
   char device[64], commit[48];
+  char parent[48];               /* "<id>@<iteration>" that it started from (init.from); empty: none */
   char message[512];             /* the last error, one line */
 } StoreState;
 

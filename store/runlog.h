@@ -53,7 +53,38 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
   X(seconds_rollout, "s", "policy and simulator") \
   X(seconds_update, "s", "minibatches") \
   X(seconds_other, "s", "metrics, advantages, bookkeeping") \
-  X(wall_seconds, "s", "training time since the run's start, all attempts")
+  X(wall_seconds, "s", "training time since the run's start, all attempts") \
+  X(kl_k2, "nat", "estimator k2 = (log ratio)^2 / 2") \
+  X(ess_percent, "%", "effective sample size of the ratios, of the states") \
+  X(policy_variance, "", "variance of an action's probability over the states, mean over actions") \
+  X(clip_fraction_silent, "", "samples that the clip leaves without a policy gradient") \
+  X(weight_norm_actor, "", "L2 norm of all weights and biases") \
+  X(weight_norm_critic, "", "the same of the critic") \
+  X(grad_kurtosis_actor, "", "kurtosis of log(|gradient entry| + 1e-8), mean over minibatches") \
+  X(grad_kurtosis_critic, "", "the same of the critic") \
+  X(grad_kurtosis_nonzero_actor, "", "the same of the entries that are not 0") \
+  X(grad_kurtosis_nonzero_critic, "", "the same of the critic") \
+  X(grad_zero_actor, "", "share of gradient entries that are exactly 0") \
+  X(grad_zero_critic, "", "the same of the critic") \
+  X(feature_rank_actor, "", "of the last hidden layer: directions that hold 99 % of the squares") \
+  X(feature_rank_critic, "", "the same of the critic") \
+  X(feature_srank_actor, "", "singular values that make up 99 % of their sum") \
+  X(feature_srank_critic, "", "the same of the critic") \
+  X(feature_rank_lyle_actor, "", "singular values / sqrt(states) above 0.01") \
+  X(feature_rank_lyle_critic, "", "the same of the critic") \
+  X(feature_rank_effective_actor, "", "exp(entropy of the singular values)") \
+  X(feature_rank_effective_critic, "", "the same of the critic") \
+  X(dormant_actor, "", "units with mean |activation| at most 0.025 of their layer's") \
+  X(dormant_critic, "", "the same of the critic") \
+  X(inactive_actor, "", "units with mean |activation| below 1e-5") \
+  X(inactive_critic, "", "the same of the critic") \
+  X(dead_actor, "", "units that do not move (tanh, elu: sd < 1e-3; relu, silu: always 0)") \
+  X(dead_critic, "", "the same of the critic") \
+  X(seconds_environment, "s", "of seconds_rollout: the simulator") \
+  X(seconds_metrics, "s", "of seconds_other: measuring") \
+  X(distance, "", "noisy_sgd: length of x after the step, its distance from the minimum") \
+  X(kl_monotone, "", "share of minibatches after which KL(last policy || policy) did not rise") \
+  X(kl_slope, "1/minibatch", "slope of log KL(last policy || policy) within the iteration")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

@@ -190,7 +190,8 @@ static bool check_first_line(const Reader *reader, StoreLogKind kind, int attemp
   copy[line->length] = '\0';
   if (sscanf(copy, "#runlog %9d %7s %39s %9d%n", &version, word, id, &number, &end) != 4) return false;
   *has_crc = copy[end] != '\0';
-  sscanf(copy + end, " %8x", &crc); /* an unreadable one is a wrong one */
+  /* An unreadable one is a wrong one; so are capitals, which nobody writes. */
+  if (strlen(copy + end) == 9 && strspn(copy + end + 1, "0123456789abcdef") == 8) sscanf(copy + end, " %8x", &crc);
   *names_crc = crc;
   if (version != STORE_RUNLOG_VERSION || strcmp(word, store_runlog_kind_name(kind)) != 0 || number != attempt)
     return false;

@@ -344,8 +344,10 @@ static int find_section(FILE *file, const char *path, const FileFront *front, co
     if (strncmp(front->table[i].name, name, CHECKPOINT_NAME) == 0) *row = &front->table[i];
     else before += front->table[i].bytes;
   }
-  if (*row == NULL || (*row)->bytes != bytes)
-    return core_error(CORE_USAGE, "%s: no section \"%s\" of %zu bytes: written by another version", path, name, bytes);
+  if (*row == NULL) return core_error(CORE_USAGE, "%s: no section \"%s\": written by another version", path, name);
+  if ((*row)->bytes != bytes)
+    return core_error(CORE_USAGE, "%s: \"%s\" has %" PRIu64 " bytes where %zu are expected: made with other settings",
+                      path, name, (*row)->bytes, bytes);
   if (fseeko(file, (off_t)before, SEEK_CUR) != 0) return core_error_errno(CORE_FAIL, "%s: can not be read", path);
   return CORE_OK;
 }
@@ -355,7 +357,7 @@ static int read_one(FILE *file, const char *path, const char *run_id, const char
   FileFront front;
   const FileSection *row;
   TRY(read_front(file, path, &front));
-  TRY(check_run(run_id, &front, path, ""));
+  if (run_id) TRY(check_run(run_id, &front, path, ""));
   TRY(find_section(file, path, &front, name, bytes, &row));
   *iteration = front.header.iteration;
   return read_section(file, path, row, data);
@@ -369,6 +371,39 @@ int checkpoint_read_section(const char *path, const char *run_id, const char *na
   int code = read_one(file, path, run_id, name, data, bytes, iteration);
   fclose(file);
   return code;
+}
+
+int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_MAX]) {
+  Checkpoint checkpoint = {0};
+  TRY(core_files_path(checkpoint.folder, "%s", folder));
+  return path_of(&checkpoint, iteration, path);
+}
+
+/* Everything before the data. */
+static int read_front_of(const char *path, FileFront *front) {
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  FILE *file = fopen(path, "rbe");
+  if (file == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  int code = read_front(file, path, front);
+  fclose(file);
+  return code;
+}
+
+int checkpoint_identify(const char *path, char run_id[CORE_RUN_ID], int64_t *iteration) {
+  FileFront front;
+  TRY(read_front_of(path, &front));
+  snprintf(run_id, CORE_RUN_ID, "%.*s", (int)CORE_RUN_ID - 1, front.header.run_id);
+  *iteration = front.header.iteration;
+  return CORE_OK;
+}
+
+int checkpoint_has_section(const char *path, const char *name, bool *there) {
+  FileFront front;
+  *there = false;
+  TRY(read_front_of(path, &front));
+  for (uint32_t i = 0; i < front.header.sections; i++)
+    *there = *there || strncmp(front.table[i].name, name, CHECKPOINT_NAME) == 0;
+  return CORE_OK;
 }
 
 static int describe(FILE *file, const char *path, CoreText *text) {

@@ -52,8 +52,13 @@ int checkpoint_remove_all(const Checkpoint *checkpoint);
 /* For tools that use a policy without going on with its run. The path of the folder's newest checkpoint; CORE_USAGE
  * when it has none. */
 int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]);
+/* The path of the folder's file of an iteration, whether or not it is there. */
+int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_MAX]);
+/* Whose file it is, and of which iteration. CORE_FAIL when it is damaged before its data. */
+int checkpoint_identify(const char *path, char run_id[CORE_RUN_ID], int64_t *iteration);
+int checkpoint_has_section(const char *path, const char *name, bool *there);
 /* One section of one file into data, checked like all others. CORE_FAIL: damaged; CORE_USAGE: of another run than
- * run_id, or without such a section of so many bytes. */
+ * run_id (NULL: of any), or without such a section of so many bytes. */
 int checkpoint_read_section(const char *path, const char *run_id, const char *name, void *data, size_t bytes,
                             int64_t *iteration);
 

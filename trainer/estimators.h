@@ -2,6 +2,8 @@
  * are always formed from merged sums, never averaged from local ratios. */
 #ifndef TRAINER_ESTIMATORS_H
 #define TRAINER_ESTIMATORS_H
+#include <stdbool.h>
+
 #include "trainer/moments.h"
 
 /* 1 - Var(T - V)/Var(T) from the moments of the targets and of targets minus values; NaN if Var(T) = 0 (3). */
@@ -14,5 +16,11 @@ double estimators_ddr(double transitions, double kl);
 
 /* Effective sample size of ratios r = e^l from the log-sums of l and of 2l: (sum r)^2 / sum r^2, in 1..n (4.3). */
 double estimators_ess(const LogSum *l, const LogSum *twice_l);
+
+/* Does the clip leave a sample without a policy gradient? l: log of the ratio that is clipped (2.6). */
+static inline bool estimators_no_gradient(double l, double advantage, double epsilon) {
+  double ratio = exp(l);
+  return (advantage > 0 && ratio > 1 + epsilon) || (advantage < 0 && ratio < 1 - epsilon);
+}
 
 #endif

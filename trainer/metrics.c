@@ -1,17 +1,20 @@
-/* KL, its estimators, and distances of weights, in float64. */
+/* KL, its estimators, distances of weights, and the sums that representation.c takes its closed forms from, in float64,
+ * in one pass over the states. */
 #include "trainer/metrics.h"
 
 #include <math.h>
 
 #include "core/random.h"
+#include "trainer/estimators.h"
 
 enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, little memory */
 
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->worlds;
   *metrics = (Metrics){.states = (int)(states < total ? states : total)};
-  const int piece = agent->max_rows < PIECE ? agent->max_rows : PIECE; /* the ops hold no more than the agent's rows */
-  metrics->piece = metrics->states < piece ? metrics->states : piece;
+  /* A piece is one forward pass, whose hidden layers then stand in the activations; the ops hold no more rows. */
+  int most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
+  metrics->piece = metrics->states < most ? metrics->states : most;
   size_t rows = (size_t)metrics->piece;
   CORE_ARENA(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
   CORE_ARENA(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
@@ -22,6 +25,18 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA(arena, metrics->behaviour_logp, rows, "metrics behaviour log-probabilities [rows]");
   CORE_ARENA(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
   CORE_ARENA(arena, metrics->actions, rows * (size_t)rollout->head.factors, "metrics actions [rows][factors]");
+  CORE_ARENA(arena, metrics->values, rows, "metrics values [rows]");
+  CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
+  representation_register(&metrics->actor, &agent->actor.shape, arena);
+  representation_register(&metrics->critic, &agent->critic.shape, arena);
+}
+
+void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteration) {
+  int64_t every = config->metrics.every, deep = config->metrics.representation_every;
+  if (deep < every) deep = every;
+  metrics->depth = (iteration - 1) % deep == 0    ? METRICS_REPRESENTATION
+                   : (iteration - 1) % every == 0 ? METRICS_POLICY
+                                                  : METRICS_KL;
 }
 
 void metrics_begin(Metrics *metrics, const Agent *agent) {
@@ -35,9 +50,20 @@ uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t stat
   return (uint32_t)low + core_random_below(word, (uint32_t)(high - low));
 }
 
+/* What is summed over the states. */
+typedef struct Sums { double kl, kl_reverse, k1, k2, k3; LogSum ratio, ratio_squared; } Sums;
+
+/* Hidden layers and probabilities of the piece that has just gone through the actor. */
+static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, const OpsHead *head, int rows) {
+  if (metrics->depth >= METRICS_POLICY) representation_add_policy(head, metrics->updated, rows, metrics->per_logit);
+  if (metrics->depth < METRICS_REPRESENTATION) return;
+  representation_add(&metrics->actor, &agent->actor.activations, rows);
+  agent_forward(agent, ops, &agent->critic, agent->critic.theta, metrics->observations, rows, metrics->values);
+  representation_add(&metrics->critic, &agent->critic.activations, rows);
+}
+
 /* Adds the sums over the `rows` states that metrics->index names. */
-static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows,
-                      MetricsPolicyChange *sums) {
+static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
   const OpsHead *head = &rollout->head;
   double kl, kl_reverse;
   ops->gather_rows(ops, rollout->observations, metrics->index, metrics->observations, rows, rollout->features);
@@ -45,6 +71,7 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   ops->gather_rows(ops, rollout->logp, metrics->index, metrics->behaviour_logp, rows, 1);
   rollout_gather_actions(rollout, metrics->index, rows, metrics->actions);
   agent_forward(agent, ops, &agent->actor, agent->actor.theta, metrics->observations, rows, metrics->updated);
+  add_representation(metrics, ops, agent, head, rows);
   ops->policy_logp(ops, head, metrics->updated, metrics->actions, metrics->updated_logp, rows);
   ops->policy_kl(ops, head, metrics->behaviour, metrics->updated, rows, &kl, &kl_reverse);
   sums->kl += kl;
@@ -52,26 +79,46 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   for (int i = 0; i < rows; i++) {
     double l = (double)metrics->updated_logp[i] - (double)metrics->behaviour_logp[i];
     sums->k1 -= l;
+    sums->k2 += l * l / 2;
     sums->k3 += expm1(l) - l;
+    log_sum_add(&sums->ratio, l);
+    log_sum_add(&sums->ratio_squared, 2 * l);
   }
+}
+
+static MetricsNetwork describe(const Metrics *metrics, Ops *ops, const AgentNetwork *network,
+                               Representation *representation) {
+  MetricsNetwork result = {NAN, {NAN, NAN, NAN, NAN}, {NAN, NAN, NAN}};
+  if (metrics->depth >= METRICS_POLICY) result.weight_norm = sqrt(ops->norm_squared(ops, network->theta, network->n));
+  if (metrics->depth < METRICS_REPRESENTATION) return result;
+  result.rank = representation_rank(representation);
+  result.units = representation_units(representation, REPRESENTATION_TAU);
+  return result;
 }
 
 void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                            int64_t iteration, MetricsPolicyChange *change) {
   int64_t total = (int64_t)rollout->steps * rollout->worlds;
-  *change = (MetricsPolicyChange){0};
+  Sums sums = {.ratio = log_sum_empty(), .ratio_squared = log_sum_empty()};
+  memset(metrics->per_logit, 0, (size_t)rollout->head.logits * sizeof *metrics->per_logit);
+  representation_begin(&metrics->actor);
+  representation_begin(&metrics->critic);
   for (int first = 0; first < metrics->states; first += metrics->piece) {
     int rows = metrics->states - first < metrics->piece ? metrics->states - first : metrics->piece;
     for (int i = 0; i < rows; i++)
       metrics->index[i] = metrics_state(seed, iteration, first + i, metrics->states, total);
-    add_piece(metrics, ops, agent, rollout, rows, change);
+    add_piece(metrics, ops, agent, rollout, rows, &sums);
   }
-  change->kl /= metrics->states;
-  change->kl_reverse /= metrics->states;
-  change->k1 /= metrics->states;
-  change->k3 /= metrics->states;
-  change->update_norm_actor =
-    sqrt(ops->distance_squared(ops, agent->actor.theta, metrics->actor_before, agent->actor.n));
-  change->update_norm_critic =
-    sqrt(ops->distance_squared(ops, agent->critic.theta, metrics->critic_before, agent->critic.n));
+  const double n = metrics->states;
+  bool policy = metrics->depth >= METRICS_POLICY;
+  *change = (MetricsPolicyChange){
+    .kl = sums.kl / n, .kl_reverse = sums.kl_reverse / n, .k1 = sums.k1 / n, .k2 = sums.k2 / n, .k3 = sums.k3 / n,
+    .update_norm_actor = sqrt(ops->distance_squared(ops, agent->actor.theta, metrics->actor_before, agent->actor.n)),
+    .update_norm_critic =
+      sqrt(ops->distance_squared(ops, agent->critic.theta, metrics->critic_before, agent->critic.n)),
+    .ess_percent = policy ? 100 * estimators_ess(&sums.ratio, &sums.ratio_squared) / n : NAN,
+    .policy_variance = policy ? representation_policy_variance(&rollout->head, metrics->per_logit) : NAN,
+    .actor = describe(metrics, ops, &agent->actor, &metrics->actor),
+    .critic = describe(metrics, ops, &agent->critic, &metrics->critic),
+  };
 }

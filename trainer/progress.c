@@ -55,25 +55,43 @@ void progress_note(Progress *progress, const char *format, ...) {
   fprintf(stderr, "%s\n", message);
 }
 
-void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
-  char id[CORE_RUN_ID], a[32], b[32], c[32], d[32];
-  CoreText ini = {0};
-  core_config_id(config, id);
-  core_config_to_ini(config, &ini);
-  double transitions = (double)plan->iterations * (double)plan->transitions_per_iteration;
-  printf("%s\n", core_text_string(&ini));
-  printf("; run            %s\n", id);
-  printf("; iterations     %" PRId64 " of %" PRId64 " transitions, %s in all\n", plan->iterations,
-         plan->transitions_per_iteration, core_text_count(transitions, a));
+const char *progress_scaling(const CoreConfig *config, CoreText *text) {
+  CoreConfig run;
+  if (core_config_resolve(config, &run) != CORE_OK) return "";
+  core_text_appendf(text, "%s, factor %g: env.num %" PRId64 ", ppo.num_minibatches %" PRId64 " of %" PRId64
+                    " transitions, ppo.learning_rate %g, ppo.com %g", config->scale.scheme, config->scale.factor,
+                    run.env.num, run.ppo.num_minibatches,
+                    core_config_transitions_per_iteration(&run) / run.ppo.num_minibatches, run.ppo.learning_rate,
+                    run.ppo.com);
+  return core_text_string(text);
+}
+
+/* Of a run with worlds and networks. */
+static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   printf("; updates        %" PRId64 " an iteration, %d transitions each\n", plan->updates_per_iteration,
          plan->minibatch_rows);
   printf("; levels         %d, observations of %d numbers\n", plan->levels, plan->observation_length);
   printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
   printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,
          plan->attempts);
+}
+
+void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
+  char id[CORE_RUN_ID], a[32], b[32], c[32], d[32];
+  CoreText ini = {0}, scaling = {0};
+  core_config_id(config, id);
+  core_config_to_ini(config, &ini);
+  double transitions = (double)plan->iterations * (double)plan->transitions_per_iteration;
+  printf("%s\n", core_text_string(&ini));
+  printf("; run            %s\n", id);
+  if (core_config_is_scaled(config)) printf("; scaling        %s\n", progress_scaling(config, &scaling));
+  printf("; iterations     %" PRId64 " of %" PRId64 " transitions, %s in all\n", plan->iterations,
+         plan->transitions_per_iteration, core_text_count(transitions, a));
+  if (!core_config_has_no_worlds(config)) print_learning(config, plan);
   printf("; threads        %d\n", plan->threads);
   printf("; memory         about %sB (buffers %sB, worlds %sB); this process may use %sB\n",
          core_text_count(plan->buffer_bytes + plan->environment_bytes, a), core_text_count(plan->buffer_bytes, b),
          core_text_count(plan->environment_bytes, c), core_text_count(plan->machine_bytes, d));
   core_text_free(&ini);
+  core_text_free(&scaling);
 }

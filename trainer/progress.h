@@ -17,6 +17,9 @@ void progress_draw(Progress *progress, const Training *training, const StoreIter
 /* A sentence of its own, to stderr and the log. */
 void progress_note(Progress *progress, const char *format, ...) CORE_PRINTF(2, 3);
 
+/* What a scale.scheme comes to: "more_minibatches, factor 4: env.num 8192, ...", into an empty text. */
+const char *progress_scaling(const CoreConfig *config, CoreText *text);
+
 /* The sizes that a configuration comes to (`--dry-run`), to stdout. */
 void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/random.h"
+#include "core/terminal.h"
 
 void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, CoreArena *arena) {
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = env->observation_length, .levels = env->levels,
@@ -92,7 +93,9 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,
                          .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                          .episode_steps = rollout->episode_steps};
+    double stepped = core_clock_s();
     env->step(env, actions, &out);
+    episodes->environment_s += core_clock_s() - stepped;
     count_episodes(rollout, t, episodes);
   }
   agent_forward(agent, ops, &agent->critic, agent->critic.theta, rollout_last_observations(rollout), worlds,

@@ -11,6 +11,7 @@ typedef struct RolloutEpisodes {
   int64_t count;
   double return_mean, length_mean;  /* NaN without episodes */
   double solve_rate;                /* mean over levels with an episode of solved / finished; NaN without */
+  double environment_s;             /* time that the environment took, of the rollout's */
 } RolloutEpisodes;
 
 typedef struct Rollout {

@@ -15,6 +15,7 @@
 #include "store/paths.h"
 #include "store/run.h"
 #include "trainer/heartbeat.h"
+#include "trainer/inherit.h"
 #include "trainer/progress.h"
 
 static const double FLUSH_EVERY_S = 2;
@@ -128,10 +129,29 @@ static void evaluate_if_due(Run *run) {
 /* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
 static void warn_of_nonfinite_worlds(Run *run) {
   const Env *env = run->training->env;
-  if (run->worlds_warned || env->nonfinite(env) == 0) return;
+  if (run->worlds_warned || env == NULL || env->nonfinite(env) == 0) return;
   run->worlds_warned = true;
   progress_note(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
                 PRId64 "; their episodes were ended", env->nonfinite(env), run->training->position.iteration);
+}
+
+/* A curve of some hundred points is too long for the run log's line: a file of its own, the same whenever it is written
+ * again. Training goes on without it when it can not be written. */
+static void write_profile(Run *run) {
+  const Profile *profile = run->training->ppo.profile;
+  char path[CORE_PATH_MAX], name[64];
+  CoreText text = {0};
+  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\n");
+  for (int i = 0; i < profile->taken; i++) {
+    core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
+    if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
+    core_text_appendf(&text, "\t%.9g\n", profile->reference[i]);
+  }
+  snprintf(name, sizeof name, "profile.%" PRId64 ".tsv", run->row.iteration);
+  int code = store_path_run(run->root, run->id, name, path);
+  if (code == CORE_OK) code = core_files_write_atomic(path, text.data, text.length);
+  if (code != CORE_OK) progress_note(&run->progress, "warning: no profile: %s", core_error_message());
+  core_text_free(&text);
 }
 
 static int iterate(Run *run) {
@@ -142,6 +162,7 @@ static int iterate(Run *run) {
     if (code != CORE_OK) return code;
     run->row.wall_seconds = train_seconds(run);
     store_runlog_iteration(run->stats, &run->row);
+    if (run->training->ppo.profile) write_profile(run);
     evaluate_if_due(run);
     warn_of_nonfinite_worlds(run);
     if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
@@ -166,6 +187,14 @@ static int train(Run *run) {
 
 /* ---- one attempt ----------------------------------------------------------------------------------------------- */
 
+static int inherit(Run *run) {
+  TRY(inherit_restore(run->training, &run->checkpoint, run->root, run->state.parent));
+  progress_note(&run->progress, "starting from %s (init.restore = %s), at iteration %" PRId64 " of %" PRId64,
+                run->state.parent, run->config->init.restore, run->training->position.iteration,
+                run->training->plan.iterations);
+  return CORE_OK;
+}
+
 static int restore_or_start(Run *run) {
   Training *training = run->training;
   run->saved_iteration = -1;
@@ -180,8 +209,9 @@ static int restore_or_start(Run *run) {
     return CORE_OK;
   }
   run->clock = (RunClock){0};
+  run->state.parent[0] = '\0';
   training_start(training);
-  return CORE_OK;
+  return *run->config->init.from ? inherit(run) : CORE_OK;
 }
 
 static int open_logs(Run *run) {
@@ -246,12 +276,19 @@ static void end_state(Run *run, int code) {
     snprintf(state->message, sizeof state->message, "%s", core_error_message());
 }
 
+static void note_scaling(const CoreConfig *config) {
+  CoreText text = {0};
+  if (core_config_is_scaled(config)) core_info("scaling: %s", progress_scaling(config, &text));
+  core_text_free(&text);
+}
+
 /* The attempt between its first and its last state. */
 static int attempt_with_state(Run *run) {
   begin_state(run);
   TRY(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat));
   core_info("attempt %d, version %s commit %s, %s, %d threads", run->state.attempt, core_version(), core_commit(),
             run->state.device, run->training->plan.threads);
+  note_scaling(run->config);
   if (strcmp(run->config->train.device, "auto") == 0)
     progress_note(&run->progress, "train.device = auto: computing on the CPU (built without CUDA)");
   int code = attempt(run);

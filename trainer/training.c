@@ -51,13 +51,28 @@ static int estimate_memory(Training *training) {
   return CORE_OK;
 }
 
+static int fill_plan_of_sgd(Training *training) {
+  const CoreConfig *config = &training->config;
+  training->sgd = core_memory_zero_allocate(1, sizeof *training->sgd);
+  TRY(noisy_sgd_register(training->sgd, config, training->arena));
+  training->plan = (TrainingPlan){.iterations = core_config_iterations(config), .transitions_per_iteration = 1,
+                                  .updates_per_iteration = 1, .threads = 1,
+                                  .buffer_bytes = (double)core_arena_bytes(training->arena),
+                                  .machine_bytes = machine_memory_bytes()};
+  return CORE_OK;
+}
+
 static int fill_plan(Training *training) {
   const CoreConfig *config = &training->config;
   TRY(core_config_check(config));
   TRY(check_device(config));
+  if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   register_buffers(training, activation_rows(config));
   TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
+  if (config->metrics.profile_every > 0)
+    profile_register(&training->profile, &training->agent, &training->rollout,
+                     config->ppo.epochs * config->ppo.num_minibatches, training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
@@ -75,9 +90,9 @@ static int fill_plan(Training *training) {
 
 int training_plan(const CoreConfig *config, Training **training) {
   Training *made = core_memory_zero_allocate(1, sizeof *made);
-  made->config = *config;
   made->arena = core_arena_create("training");
-  int code = fill_plan(made);
+  int code = core_config_resolve(config, &made->config);
+  if (code == CORE_OK) code = fill_plan(made);
   if (code != CORE_OK) training_destroy(&made);
   *training = made;
   return code;
@@ -92,6 +107,7 @@ void training_destroy(Training **training) {
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
   free(owned->env_state);
+  free(owned->sgd);
   free(owned);
   *training = NULL;
 }
@@ -114,6 +130,7 @@ int training_allocate(Training *training) {
   const CoreConfig *config = &training->config;
   uint64_t seed = (uint64_t)config->train.seed;
   TRY(core_arena_commit(training->arena));
+  if (training->sgd) return CORE_OK;
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);
   TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
@@ -126,10 +143,14 @@ int training_allocate(Training *training) {
 }
 
 void training_start(Training *training) {
+  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
+  if (training->sgd) {
+    noisy_sgd_start(training->sgd);
+    return;
+  }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   ppo_start(&training->ppo);
   rollout_start(&training->rollout, training->env);
-  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
@@ -141,6 +162,10 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   size_t actor = agent->actor.n * sizeof(float), critic = agent->critic.n * sizeof(float);
   size_t worlds = (size_t)rollout->worlds;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
+  if (training->sgd) {
+    checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
+    return;
+  }
   checkpoint_add(checkpoint, "actor", agent->actor.theta, actor);
   checkpoint_add(checkpoint, "actor m", ppo->actor_optimizer.m, actor);
   checkpoint_add(checkpoint, "actor v", ppo->actor_optimizer.v, actor);
@@ -155,6 +180,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
 }
 
 void training_before_save(Training *training) {
+  if (training->sgd) return;
   training->position.actor_updates = training->ppo.actor_optimizer.t;
   training->position.critic_updates = training->ppo.critic_optimizer.t;
   training->position.proximal_weight = training->ppo.proximal.weight;
@@ -162,6 +188,7 @@ void training_before_save(Training *training) {
 }
 
 int training_after_load(Training *training) {
+  if (training->sgd) return CORE_OK;
   training->ppo.actor_optimizer.t = training->position.actor_updates;
   training->ppo.critic_optimizer.t = training->position.critic_updates;
   training->ppo.proximal.weight = training->position.proximal_weight;
@@ -178,6 +205,28 @@ int64_t training_transitions(const Training *training) {
   return training->position.iteration * training->plan.transitions_per_iteration;
 }
 
+static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
+#define FILL(network) \
+  row->grad_norm_##network = update->network.norm_mean; \
+  row->grad_norm_##network##_max = update->network.norm_max; \
+  row->grad_clipped_##network = update->network.clipped_fraction; \
+  row->grad_kurtosis_##network = update->network.kurtosis.all; \
+  row->grad_kurtosis_nonzero_##network = update->network.kurtosis.nonzero; \
+  row->grad_zero_##network = update->network.kurtosis.zero_fraction; \
+  row->update_norm_##network = change->update_norm_##network; \
+  row->weight_norm_##network = change->network.weight_norm; \
+  row->feature_rank_##network = change->network.rank.pca; \
+  row->feature_srank_##network = change->network.rank.srank; \
+  row->feature_rank_lyle_##network = change->network.rank.lyle; \
+  row->feature_rank_effective_##network = change->network.rank.effective; \
+  row->dormant_##network = change->network.units.dormant; \
+  row->inactive_##network = change->network.units.inactive; \
+  row->dead_##network = change->network.units.dead
+  FILL(actor);
+  FILL(critic);
+#undef FILL
+}
+
 static void fill_row(const Training *training, const RolloutEpisodes *episodes, const PpoUpdate *update,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
@@ -185,17 +234,14 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->kl = change->kl;
   row->kl_reverse = change->kl_reverse;
   row->kl_k1 = change->k1;
+  row->kl_k2 = change->k2;
   row->kl_k3 = change->k3;
   row->ddr = estimators_ddr(transitions, change->kl);
-  row->grad_norm_actor = update->actor.norm_mean;
-  row->grad_norm_critic = update->critic.norm_mean;
-  row->grad_norm_actor_max = update->actor.norm_max;
-  row->grad_norm_critic_max = update->critic.norm_max;
-  row->grad_clipped_actor = update->actor.clipped_fraction;
-  row->grad_clipped_critic = update->critic.clipped_fraction;
-  row->update_norm_actor = change->update_norm_actor;
-  row->update_norm_critic = change->update_norm_critic;
+  row->ess_percent = change->ess_percent;
+  row->policy_variance = change->policy_variance;
+  fill_networks(update, change, row);
   row->clip_fraction = update->clip_fraction;
+  row->clip_fraction_silent = update->silent_fraction;
   row->entropy = update->entropy;
   row->explained_variance = update->explained_variance;
   row->policy_loss = update->policy_loss;
@@ -209,7 +255,36 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->episode_length = episodes->length_mean;
 }
 
+static int iterate_sgd(Training *training, StoreIteration *row) {
+  int64_t iteration = training->position.iteration + 1;
+  double start = core_clock_s();
+  int code = noisy_sgd_step(training->sgd, iteration, row);
+  if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
+  training->position.iteration = iteration;
+  row->seconds_update = core_clock_s() - start;
+  return CORE_OK;
+}
+
+/* What is to be measured in this iteration, before its update. */
+static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
+  const int64_t every = training->config.metrics.profile_every;
+  metrics_choose(&training->metrics, &training->config, iteration);
+  metrics_begin(&training->metrics, &training->agent);
+  training->ppo.measure = training->metrics.depth >= METRICS_REPRESENTATION;
+  training->ppo.profile = every > 0 && (iteration - 1) % every == 0 ? &training->profile : NULL;
+  if (training->ppo.profile)
+    profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
+}
+
+static void finish_profile(Training *training, StoreIteration *row) {
+  if (training->ppo.profile == NULL) return;
+  const ProfileSummary summary = profile_finish(&training->profile, training->ops);
+  row->kl_monotone = summary.monotone;
+  row->kl_slope = summary.slope;
+}
+
 int training_iterate(Training *training, StoreIteration *row) {
+  if (training->sgd) return iterate_sgd(training, row);
   uint64_t seed = (uint64_t)training->config.train.seed;
   int64_t iteration = training->position.iteration + 1;
   RolloutEpisodes episodes;
@@ -219,15 +294,17 @@ int training_iterate(Training *training, StoreIteration *row) {
   double start = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
-  metrics_begin(&training->metrics, &training->agent);
+  begin_metrics(training, seed, iteration);
   int code = ppo_update(&training->ppo, training->ops, &training->rollout, iteration, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
+  *row = store_iteration_unmeasured(iteration);
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         &change);
+  finish_profile(training, row);
+  double measured = core_clock_s();
 
   training->position.iteration = iteration;
-  *row = store_iteration_unmeasured(iteration);
   fill_row(training, &episodes, &update, &change, row);
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;
@@ -235,6 +312,8 @@ int training_iterate(Training *training, StoreIteration *row) {
   row->seconds_rollout = collected - start;
   row->seconds_update = updated - collected;
   row->seconds_other = end - updated;
+  row->seconds_environment = episodes.environment_s;
+  row->seconds_metrics = measured - updated;
   row->steps_per_second = (double)training->plan.transitions_per_iteration / (end - start);
   return CORE_OK;
 }
@@ -249,7 +328,7 @@ static int64_t evaluations_until(const Training *training, int64_t iteration) {
 
 bool training_evaluation_due(const Training *training) {
   int64_t iteration = training->position.iteration;
-  if (training->config.eval.count == 0) return false;
+  if (training->config.eval.count == 0 || training->sgd) return false;
   return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
 }
 

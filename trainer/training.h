@@ -7,6 +7,7 @@
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
 #include "trainer/evaluate.h"
+#include "trainer/learners/noisy_sgd.h"
 #include "trainer/learners/ppo.h"
 #include "trainer/metrics.h"
 
@@ -28,7 +29,7 @@ typedef struct TrainingPosition {
 } TrainingPosition;
 
 typedef struct Training {
-  CoreConfig config;
+  CoreConfig config;           /* resolved: what is run */
   TrainingPlan plan;
   CoreArena *arena;
   Env *levels;                 /* a small batch that knows the levels and makes the others */
@@ -38,6 +39,8 @@ typedef struct Training {
   Rollout rollout;
   Ppo ppo;
   Metrics metrics;
+  Profile profile;
+  NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;
   void *env_state;             /* the environment's bytes for a checkpoint */

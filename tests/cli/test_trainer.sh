@@ -48,7 +48,44 @@ expect "more memory than there is, with numbers and settings" 1 'env\.num' \
 expect "a checkpoint that is none" 1 'damaged, or no checkpoint' trainer checkpoint defaults.ini
 
 expect "--dry-run tells sizes and memory" 0 'memory +about' trainer "${small[@]}" --dry-run
+expect "--dry-run tells what a scaling scheme comes to" 0 'scaling +hybrid, factor 4: env.num 8192, ppo.num_minibatches 64 of 32768' \
+  trainer --dry-run --set scale.scheme=hybrid --set scale.factor=4
+expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 times 0.3 is no whole number' \
+  trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
 check "--dry-run writes nothing" "$(ls | grep runs)"
+
+sgd=(--set algo.name=noisy_sgd --set train.total_steps=300)
+expect "noisy_sgd runs to its end" 0 'finished, 300 of 300 iterations' trainer "${sgd[@]}" --set sgd.learning_rate=0:0.1+100:0.01
+log=$(echo runs/*/stats.1.tsv)
+check "its log holds distance and rate" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
+  NR == 103 && ($c["learning_rate"] != 0.01 || $c["distance"] > 2 || $c["kl[nat]"] != "") { print } END { if (NR != 302) print NR }' "$log")"
+expect "noisy_sgd that diverges says so" 1 'converges below 1' trainer "${sgd[@]}" --set sgd.learning_rate=20
+expect "a schedule that is none" 2 "sgd.learning_rate: 'x' is no number" trainer "${sgd[@]}" --set sgd.learning_rate=0:x
+expect "noisy_sgd can not be scaled" 2 'no environments' trainer "${sgd[@]}" --set scale.scheme=hybrid --set scale.factor=2
+rm -r runs
+
+expect "KL profiles are written" 0 'finished, 2 of 2' trainer "${small[@]}" --set metrics.profile_every=2
+check "one file, a line a minibatch, ending at no KL" "$(cd runs/*; ls profile.*.tsv | grep -vx profile.1.tsv
+  awk -F'\t' 'NF != 4 { print NR ": " NF " fields" } END { if (NR != 4 || $2 != 100 || $4 != 0) print }' profile.1.tsv)"
+rm -r runs
+
+# ---- going on from another run
+long=("${small[@]}" --set algo.name=ppo_ewma --set train.total_steps=512)
+expect "a parent" 0 'finished, 2 of 2' trainer "${long[@]}" --set train.total_steps=256
+parent=$(basename runs/*)
+expect "init.from goes on with another COM" 0 "starting from $parent@2 .init.restore = all., at iteration 2 of 4" \
+  trainer "${long[@]}" --set ppo.com=8 --set "init.from=run:$parent"
+child=$(ls runs | grep -v "$parent")
+check "its state and log.txt name the parent, its log begins behind it" "$(grep -qx "parent=$parent@2" "runs/$child/state" ||
+  echo "no parent in state"; grep -q "starting from $parent@2" "runs/$child/log.txt" || echo "not in log.txt"
+  awk 'NR == 3 && $1 != 3 { print } END { if (NR != 4) print NR " lines" }' "runs/$child/stats.1.tsv")"
+expect "by path, only the weights" 0 'starting from .*init.restore = weights., at iteration 0 of 2' trainer "${small[@]}" \
+  --set "init.from=runs/$parent/ckpt/iteration-000000000002.ckpt" --set init.restore=weights
+expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
+expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
+expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
+expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:1234 --dry-run
+rm -r runs
 
 expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"
 run=$(echo runs/*)

@@ -103,6 +103,92 @@ static void test_evaluation_leaves_training_alone(void **state) {
   training_destroy(&evaluated);
 }
 
+/* KL within an iteration: a file-sized curve that ends at 0, and training as without it. */
+static void test_profile(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "metrics.states=256"); /* all of them */
+  Training *plain = make(&config);
+  set(&config, "metrics.profile_every=2");
+  Training *profiled = make(&config);
+  StoreIteration row = iterate(profiled, 1);
+  const Profile *profile = profiled->ppo.profile;
+  assert_int_equal(profile->taken, 9); /* 2 epochs of 4 minibatches, and before the first */
+  assert_int_equal(profile->update[8], 8);
+  assert_true(profile->reference[8] == 0 && row.kl_monotone > 0 && row.kl_monotone <= 1 && row.kl_slope < 0);
+  for (int i = 0; i < 8; i++) assert_true(profile->sequential[i] > 0 && profile->reference[i] > 0);
+  /* The first snapshot is the rollout's policy, in all states since they are few. */
+  assert_true(fabs(profile->reference[0] - row.kl_reverse) < 1e-4 * row.kl_reverse);
+  assert_true(fabs(profile->reference[7] - profile->sequential[7]) < 1e-12);
+  row = iterate(profiled, 1);
+  assert_true(profiled->ppo.profile == NULL && isnan(row.kl_slope));
+  iterate(plain, 2);
+  assert_same_weights(plain, profiled);
+  training_destroy(&plain);
+  training_destroy(&profiled);
+}
+
+/* Of many minibatches every q-th is kept, and the last. */
+static void test_profile_thins(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "ppo.epochs=65");
+  set(&config, "ppo.num_minibatches=8");
+  set(&config, "metrics.profile_every=1");
+  Training *training = make(&config);
+  iterate(training, 1);
+  const Profile *profile = &training->profile; /* 520 minibatches: every third */
+  assert_int_equal(profile->every, 3);
+  assert_int_equal(profile->taken, profile->most);
+  assert_int_equal(profile->update[1], 3);
+  assert_int_equal(profile->update[profile->taken - 1], 520);
+  training_destroy(&training);
+}
+
+/* A scaled reference is the run that it comes to. */
+static void test_scaled_is_what_it_comes_to(void **state) {
+  CoreConfig config = small_config(), reference = small_config();
+  set(&reference, "env.num=4");
+  set(&reference, "ppo.num_minibatches=2");
+  set(&reference, "scale.scheme=hybrid");
+  set(&reference, "scale.factor=4");
+  set(&reference, "ppo.learning_rate=4e-4");
+  config.ppo.learning_rate = sqrt(2) * 4e-4;
+  Training *plain = make(&config), *scaled = make(&reference);
+  assert_int_equal(scaled->plan.minibatch_rows, plain->plan.minibatch_rows);
+  StoreIteration a = iterate(plain, 2), b = iterate(scaled, 2);
+  assert_same_weights(plain, scaled);
+  assert_true(a.transitions == b.transitions && a.learning_rate == b.learning_rate && a.kl == b.kl);
+  training_destroy(&plain);
+  training_destroy(&scaled);
+}
+
+/* What is measured rarely is measured when it is due, and changes nothing that is learned. */
+static void test_measuring_changes_nothing(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "algo.name=ppo_ewma");
+  set(&config, "ppo.epsilon=0.01");
+  set(&config, "metrics.representation_every=2");
+  Training *often = make(&config);
+  set(&config, "metrics.every=1000");
+  Training *rarely = make(&config);
+  for (int i = 1; i <= 3; i++) {
+    StoreIteration row = iterate(often, 1), other = iterate(rarely, 1);
+    bool deep = i != 2;
+    assert_true(isnan(row.grad_kurtosis_actor) == !deep && isnan(row.feature_rank_critic) == !deep);
+    assert_true(isnan(row.clip_fraction_silent) == !deep && isnan(row.dormant_actor) == !deep);
+    assert_true(isfinite(row.ess_percent) && isfinite(row.weight_norm_actor) && isfinite(row.policy_variance));
+    assert_true(isnan(other.ess_percent) == (i > 1) && isnan(other.grad_zero_critic) == (i > 1));
+    assert_true(isfinite(other.kl) && isfinite(other.ddr));
+    assert_true(row.seconds_environment > 0 && row.seconds_environment < row.seconds_rollout);
+    if (!deep) continue;
+    assert_true(row.clip_fraction_silent > 0 && row.clip_fraction_silent < row.clip_fraction);
+    assert_true(row.feature_rank_actor >= 1 && row.feature_rank_actor <= row.feature_srank_actor);
+    assert_true(row.grad_kurtosis_critic >= 1 && row.dormant_critic <= 1);
+  }
+  assert_same_weights(often, rarely);
+  training_destroy(&often);
+  training_destroy(&rarely);
+}
+
 /* Four iterations at once, and two + checkpoint + fresh memory + two, with everything that carries state. */
 static void test_resumes_bit_for_bit(void **state) {
   CoreConfig config = small_config();
@@ -248,7 +334,10 @@ static void test_impossible_settings(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
-    cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_resumes_bit_for_bit),
+    cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_measuring_changes_nothing),
+    cmocka_unit_test(test_profile), cmocka_unit_test(test_profile_thins),
+    cmocka_unit_test(test_scaled_is_what_it_comes_to),
+    cmocka_unit_test(test_resumes_bit_for_bit),
     cmocka_unit_test(test_centre_of_mass), cmocka_unit_test(test_settings_reach_the_update),
     cmocka_unit_test(test_learning_rate), cmocka_unit_test(test_not_a_number_is_named),
     cmocka_unit_test(test_impossible_settings),

@@ -26,6 +26,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA(arena, ppo->actor_optimizer.v, agent->actor.n, "actor second moments");
   CORE_ARENA(arena, ppo->critic_optimizer.m, agent->critic.n, "critic first moments");
   CORE_ARENA(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
+  CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   CORE_ARENA(arena, ppo->scratch, 2 * rows * (size_t)agent_max_width(agent), "backward scratch [2][rows][width]");
   if (!ppo->ewma) return CORE_OK;
@@ -44,9 +45,13 @@ static void restart_optimizer(Optimizer *optimizer, size_t n) {
 }
 
 void ppo_start(Ppo *ppo) {
-  const AgentNetwork *actor = &ppo->agent->actor;
-  restart_optimizer(&ppo->actor_optimizer, actor->n);
+  restart_optimizer(&ppo->actor_optimizer, ppo->agent->actor.n);
   restart_optimizer(&ppo->critic_optimizer, ppo->agent->critic.n);
+  ppo_start_proximal(ppo);
+}
+
+void ppo_start_proximal(Ppo *ppo) {
+  const AgentNetwork *actor = &ppo->agent->actor;
   ppo->proximal.weight = 1;
   if (ppo->ewma) memcpy(ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
 }
@@ -112,6 +117,25 @@ static void count_gradient(PpoGradients *gradients, double norm, int clipped) {
   gradients->clipped_fraction += clipped;
 }
 
+static void count_kurtosis(PpoGradients *gradients, const float *gradient, size_t n) {
+  const Kurtosis kurtosis = kurtosis_measure(gradient, n);
+  gradients->kurtosis.all += kurtosis.all;
+  gradients->kurtosis.nonzero += kurtosis.nonzero;
+  gradients->kurtosis.zero_fraction += kurtosis.zero_fraction;
+}
+
+/* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
+static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  const float *around = ppo->ewma ? ppo->proximal_logp : batch->logp;
+  int64_t silent = 0;
+  ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
+  for (int i = 0; i < batch->rows; i++)
+    silent += estimators_no_gradient((double)ppo->logp[i] - (double)around[i], (double)batch->advantages[i],
+                                     ppo->config->ppo.epsilon);
+  return (double)silent;
+}
+
 /* Backward from ppo->doutput, clip, Adam. The activations are still those of the minibatch. */
 static int descend(Ppo *ppo, Ops *ops, AgentNetwork *network, Optimizer *optimizer, float *gradient, double rate,
                    PpoGradients *gradients) {
@@ -125,6 +149,7 @@ static int descend(Ppo *ppo, Ops *ops, AgentNetwork *network, Optimizer *optimiz
     return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, norm);
   }
   count_gradient(gradients, norm, clipped);
+  if (ppo->measure) count_kurtosis(gradients, gradient, network->n);
   return CORE_OK;
 }
 
@@ -150,6 +175,7 @@ static int actor_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
   update->policy_loss += sums.loss / batch->rows;
   update->entropy += sums.entropy / batch->rows;
   update->clip_fraction += sums.clipped / batch->rows;
+  if (ppo->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->rows;
   return descend(ppo, ops, actor, &ppo->actor_optimizer, ppo->actor_gradient, update->learning_rate, &update->actor);
 }
 
@@ -199,12 +225,16 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, PpoU
   update->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
-/* Sums over `steps` minibatches to means. */
-static void average(PpoUpdate *update, double steps) {
+/* Sums over `steps` minibatches to means; what was not measured to NaN. */
+static void average(PpoUpdate *update, double steps, bool measured) {
   double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
                           &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
                           &update->critic.clipped_fraction};
+  double *const optional[] = {&update->silent_fraction, &update->actor.kurtosis.all, &update->actor.kurtosis.nonzero,
+                              &update->actor.kurtosis.zero_fraction, &update->critic.kurtosis.all,
+                              &update->critic.kurtosis.nonzero, &update->critic.kurtosis.zero_fraction};
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) *sums[i] /= steps;
+  for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
 }
 
 int ppo_update(Ppo *ppo, Ops *ops, const Rollout *rollout, int64_t iteration, PpoUpdate *update) {
@@ -218,9 +248,10 @@ int ppo_update(Ppo *ppo, Ops *ops, const Rollout *rollout, int64_t iteration, Pp
     for (int m = 0; m < parts; m++) {
       int code = minibatch_step(ppo, ops, rollout, m, update);
       if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
+      if (ppo->profile) profile_take(ppo->profile, ops, ppo->agent);
     }
   }
-  average(update, (double)epochs * parts);
+  average(update, (double)epochs * parts, ppo->measure);
   TRY(check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }

@@ -1,0 +1,51 @@
+/* Parsing and looking up step schedules (schedule.h). */
+#include "core/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
+/* "700:0.003", or "0.003" where it is the only part. */
+static int parse_part(const char *name, const char *part, bool alone, CoreSchedule *schedule) {
+  char step[32];
+  const char *colon = strchr(part, ':'), *value = colon ? colon + 1 : part;
+  int64_t from = 0;
+  size_t digits = colon ? (size_t)(colon - part) : 0;
+  if (!colon && !alone)
+    return core_error(CORE_USAGE, "%s: '%.40s' has no step; write STEP:VALUE, as in 0:0.1+700:0.003", name, part);
+  if (digits >= sizeof step) return core_error(CORE_USAGE, "%s: '%.40s' is no step", name, part);
+  memcpy(step, part, digits);
+  step[digits] = '\0';
+  if (colon && (!core_text_to_int(step, &from) || from < 0))
+    return core_error(CORE_USAGE, "%s: '%s' in '%.40s' is no step", name, step, part);
+  size_t i = schedule->count;
+  if (i == 0 ? from != 0 : from <= schedule->from[i - 1])
+    return core_error(CORE_USAGE, "%s: step %lld in '%.40s' must be %s", name, (long long)from, part,
+                      i == 0 ? "0, since it is the first" : "greater than the one before");
+  if (!core_text_to_real(value, &schedule->value[i]) || !isfinite(schedule->value[i]) || schedule->value[i] < 0)
+    return core_error(CORE_USAGE, "%s: '%.40s' is no number from 0 on", name, value);
+  schedule->from[i] = from;
+  schedule->count++;
+  return CORE_OK;
+}
+
+int core_schedule_parse(const char *name, const char *text, CoreSchedule *schedule) {
+  char copy[1024], *rest = copy;
+  *schedule = (CoreSchedule){0};
+  TRY(core_text_copy(copy, sizeof copy, text, name));
+  bool alone = strchr(copy, '+') == NULL;
+  for (char *part; (part = strsep(&rest, "+"));) {
+    if (schedule->count == CORE_SCHEDULE_MAX)
+      return core_error(CORE_USAGE, "%s: more than %d parts", name, CORE_SCHEDULE_MAX);
+    TRY(parse_part(name, part, alone, schedule));
+  }
+  return CORE_OK;
+}
+
+double core_schedule_at(const CoreSchedule *schedule, int64_t step) {
+  size_t i = schedule->count - 1;
+  while (i > 0 && schedule->from[i] > step) i--;
+  return schedule->value[i];
+}

@@ -1,0 +1,218 @@
+/* init.from: what is taken from a parent's checkpoint, what starts afresh, and what can not be taken. */
+#include <math.h>
+
+#include "core/origin.h"
+#include "store_workspace.h"
+#include "trainer/inherit.h"
+
+static void set(CoreConfig *config, const char *pair) {
+  if (core_config_set_pair(config, pair) != CORE_OK) fail_msg("%s", core_error_message());
+}
+
+static CoreConfig small_config(void) {
+  static const char *const pairs[] = {
+    "env.morphologies=car", "env.difficulty=0", "env.level_count=4", "env.num=8", "ppo.num_steps=16", "ppo.com=4",
+    "ppo.num_minibatches=2", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.count=0", "algo.name=ppo_ewma",
+    "train.total_steps=512", "train.threads=1", "metrics.states=100", "ppo.epsilon=0.001"};
+  CoreConfig config = core_config_default();
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+  return config;
+}
+
+static Training *make(const CoreConfig *config) {
+  Training *training = NULL;
+  if (training_plan(config, &training) != CORE_OK || training_allocate(training) != CORE_OK)
+    fail_msg("%s", core_error_message());
+  training_start(training);
+  return training;
+}
+
+static void iterate(Training *training, int iterations) {
+  StoreIteration row;
+  for (int i = 0; i < iterations; i++) assert_ok(training_iterate(training, &row));
+}
+
+/* A run of `config` with a checkpoint after 2 of its iterations. Its id goes to `id`; it goes on in memory. */
+static Training *make_parent(const CoreConfig *config, char id[CORE_RUN_ID]) {
+  char folder[CORE_PATH_MAX];
+  Checkpoint checkpoint;
+  assert_ok(store_run_prepare(root, config, id));
+  assert_ok(store_path_run(root, id, "ckpt", folder));
+  assert_ok(checkpoint_open(folder, id, 2, &checkpoint));
+  Training *parent = make(config);
+  training_add_sections(parent, &checkpoint);
+  iterate(parent, 2);
+  training_before_save(parent);
+  assert_ok(checkpoint_write(&checkpoint, 2));
+  return parent;
+}
+
+static int inherit(Training *training, char parent[INHERIT_PARENT]) {
+  Checkpoint sections = {0};
+  training_add_sections(training, &sections);
+  return inherit_restore(training, &sections, root, parent);
+}
+
+/* A child of `id` that has started from it. */
+static Training *make_child(CoreConfig config, const char *id) {
+  char from[64], parent[INHERIT_PARENT], expected[INHERIT_PARENT];
+  snprintf(from, sizeof from, "init.from=run:%s@2", id);
+  set(&config, from);
+  Training *child = make(&config);
+  assert_ok(inherit(child, parent));
+  snprintf(expected, sizeof expected, "%s@2", id);
+  assert_string_equal(parent, expected);
+  return child;
+}
+
+static bool same_weights(const Training *a, const Training *b) {
+  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
+         memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
+}
+
+static void assert_refused(CoreConfig config, const char *pair, int code, const char *part) {
+  char parent[INHERIT_PARENT];
+  set(&config, pair);
+  Training *child = make(&config);
+  assert_int_equal(inherit(child, parent), code);
+  assert_says("init.from = ");
+  assert_says(part);
+  training_destroy(&child);
+}
+
+/* ---- what is taken --------------------------------------------------------------------------------------------- */
+
+/* With unchanged settings the child is its parent, bit for bit; with another COM it parts from it, after the start. */
+static void test_all(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig config = small_config();
+  Training *parent = make_parent(&config, id), *same = make_child(config, id);
+  set(&config, "ppo.com=64");
+  Training *other = make_child(config, id);
+  assert_int_equal(same->position.iteration, 2);
+  assert_true(same_weights(same, parent) && same_weights(other, parent));
+  assert_memory_equal(other->ppo.proximal.theta, parent->ppo.proximal.theta, parent->agent.actor.n * sizeof(float));
+  assert_int_equal(other->ppo.actor_optimizer.t, parent->ppo.actor_optimizer.t);
+  iterate(parent, 2);
+  iterate(same, 2);
+  iterate(other, 2);
+  assert_true(same_weights(same, parent) && training_finished(same));
+  assert_false(same_weights(other, parent));
+  training_destroy(&parent);
+  training_destroy(&same);
+  training_destroy(&other);
+}
+
+static void test_weights(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig config = small_config();
+  Training *parent = make_parent(&config, id);
+  set(&config, "init.restore=weights");
+  set(&config, "env.num=4"); /* worlds and rollouts may be others */
+  set(&config, "ppo.num_steps=8");
+  Training *child = make_child(config, id);
+  assert_true(same_weights(child, parent));
+  assert_int_equal(child->position.iteration, 0);
+  assert_int_equal(child->ppo.actor_optimizer.t, 0);
+  for (size_t i = 0; i < child->agent.actor.n; i++) {
+    assert_true(child->ppo.actor_optimizer.m[i] == 0 && child->ppo.actor_optimizer.v[i] == 0);
+    assert_true(child->ppo.proximal.theta[i] == child->agent.actor.theta[i]);
+  }
+  iterate(child, 1);
+  training_destroy(&parent);
+  training_destroy(&child);
+}
+
+/* PPO has no proximal weights: a PPO-EWMA child starts them at the weights; the other way round they are left out. */
+static void test_between_learners(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig ewma = small_config(), ppo = small_config();
+  set(&ppo, "algo.name=ppo");
+  Training *parent = make_parent(&ppo, id), *child = make_child(ewma, id);
+  assert_true(same_weights(child, parent) && child->ppo.proximal.weight == 1);
+  assert_memory_equal(child->ppo.proximal.theta, parent->agent.actor.theta, parent->agent.actor.n * sizeof(float));
+  iterate(child, 1);
+  training_destroy(&parent);
+  training_destroy(&child);
+  parent = make_parent(&ewma, id);
+  child = make_child(ppo, id);
+  assert_true(same_weights(child, parent) && child->position.iteration == 2);
+  iterate(child, 1);
+  training_destroy(&parent);
+  training_destroy(&child);
+}
+
+/* ---- what can not be taken ------------------------------------------------------------------------------------- */
+
+static void test_refusals(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID], from[64];
+  CoreConfig config = small_config(), weights;
+  Training *parent = make_parent(&config, id);
+  training_destroy(&parent);
+  snprintf(from, sizeof from, "init.from=run:%s", id); /* its newest */
+  set(&config, from);
+  weights = config;
+  set(&weights, "init.restore=weights");
+  assert_refused(config, "net.width=32", CORE_USAGE, "net.width, net.depth");
+  assert_refused(weights, "net.depth=3", CORE_USAGE, "net.width, net.depth");
+  assert_refused(weights, "net.activation=relu", CORE_USAGE, "its net.activation is tanh, here it is relu");
+  assert_refused(weights, "env.morphologies=chain", CORE_USAGE, "other features");
+  assert_refused(config, "env.num=16", CORE_USAGE, "256 here");
+  assert_refused(config, "ppo.num_steps=8", CORE_USAGE, "an iteration has 128 transitions there and 64 here");
+  assert_refused(config, "train.total_steps=256", CORE_USAGE, "train.total_steps allows 2");
+  assert_refused(config, "init.from=run:0123456789abcdef", CORE_USAGE, "no run 0123456789abcdef");
+  snprintf(from, sizeof from, "init.from=run:%s@3", id);
+  assert_refused(config, from, CORE_USAGE, "no checkpoint of iteration 3");
+  assert_refused(config, "init.from=/nowhere/x.ckpt", CORE_USAGE, "no such file");
+}
+
+static void test_damaged(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID], path[CORE_PATH_MAX], from[CORE_PATH_MAX + 16];
+  CoreConfig config = small_config();
+  Training *parent = make_parent(&config, id);
+  training_destroy(&parent);
+  assert_ok(store_path_run(root, id, "ckpt/iteration-000000000002.ckpt", path));
+  FILE *file = fopen(path, "r+");
+  fseek(file, -100, SEEK_END);
+  fputs("damage", file);
+  fclose(file);
+  snprintf(from, sizeof from, "init.from=%s", path);
+  assert_refused(config, from, CORE_FAIL, "damaged");
+  write_text(path, "no checkpoint");
+  assert_refused(config, from, CORE_FAIL, "damaged");
+}
+
+static void test_names(void **state) {
+  (void)state;
+  static const char *const bad[] = {"run:", "run:123", "run:0123456789abcdeg", "run:0123456789abcdef0",
+                                    "run:../../etc/passwd", "run:0123456789abcdef@", "run:0123456789abcdef@-1", "run:0123456789abcdef@x",
+                                    "run:0123456789abcdef/x", "run:0123456789ABCDEF"};
+  CoreOrigin origin;
+  CoreConfig config = core_config_default();
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(core_origin_parse(bad[i], &origin), CORE_USAGE);
+    assert_says("init.from = ");
+    assert_ok(core_config_set(&config, "init.from", bad[i]));
+    assert_int_equal(core_config_check(&config), CORE_USAGE); /* where a sweep is planned, too */
+  }
+  assert_ok(core_origin_parse("run:0123456789abcdef@12", &origin));
+  assert_true(origin.is_run && origin.iteration == 12);
+  assert_string_equal(origin.run, "0123456789abcdef");
+  assert_ok(core_origin_parse("run:0123456789abcdef", &origin));
+  assert_true(origin.is_run && origin.iteration == -1);
+  assert_ok(core_origin_parse("here/x.ckpt", &origin));
+  assert_false(origin.is_run);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    WORKSPACE_TEST(test_all), WORKSPACE_TEST(test_weights), WORKSPACE_TEST(test_between_learners),
+    WORKSPACE_TEST(test_refusals), WORKSPACE_TEST(test_damaged), cmocka_unit_test(test_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+/* results.db of an older schema: a file that version 1 made (schema_v1.sql) is brought forward, loses nothing and takes
+ * new rows. */
+#include <sqlite3.h>
+
+#include "store/schema.h"
+#include "store_workspace.h"
+
+#define RUN "d3b3d64313395237"
+
+/* The database as it was made then; its run folder is not there any more. */
+static void make_version_1(void) {
+  sqlite3 *handle;
+  char *sql = read_text("tests/unit/schema_v1.sql", NULL), *message = NULL;
+  assert_int_equal(sqlite3_open(database_path, &handle), SQLITE_OK);
+  if (sqlite3_exec(handle, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("schema_v1.sql: %s", message);
+  sqlite3_close(handle);
+  free(sql);
+}
+
+static void test_brought_forward(void **state) {
+  (void)state;
+  StoreDatabase *database;
+  make_version_1();
+  assert_int_equal(query_int("PRAGMA user_version"), 1);
+  assert_ok(store_database_open(database_path, false, &database));
+  store_database_close(&database);
+  assert_int_equal(query_int("PRAGMA user_version"), STORE_SCHEMA_VERSION);
+  assert_query("SELECT version FROM schema_version ORDER BY version", "1\n2\n");
+  assert_query("SELECT iteration, transitions, kl, wall_seconds, feature_rank_actor, kl_k2 FROM iteration"
+               " WHERE run_id = '" RUN "' ORDER BY iteration",
+               "1|64.0|3.74680855e-05|0.0885516|NULL|NULL\n2|128.0|1.82069111e-05|0.089440037|NULL|NULL\n"
+               "3|192.0|1.43256494e-05|0.090604038|NULL|NULL\n");
+  assert_query("SELECT count(*), status FROM run_summary", "1|finished\n");
+  assert_int_equal(query_int("SELECT count(*) FROM evaluation"), 2);
+}
+
+/* Opening again changes nothing: in particular no second line in schema_version. */
+static void test_once(void **state) {
+  (void)state;
+  StoreDatabase *database;
+  make_version_1();
+  for (int i = 0; i < 3; i++) {
+    assert_ok(store_database_open(database_path, false, &database));
+    store_database_close(&database);
+  }
+  assert_int_equal(query_int("SELECT count(*) FROM schema_version"), 2);
+}
+
+/* Rows go in by position, so old and new columns must be those of a database made today. */
+static void test_takes_new_rows(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  StoreRunlog *log;
+  StoreIteration row = make_row(1, 0);
+  make_version_1();
+  make_run(5, id);
+  row.kl_k2 = 7.5;
+  row.feature_rank_actor = 12;
+  row.seconds_metrics = 0.125;
+  assert_ok(store_runlog_open(root, id, 1, STORE_LOG_STATS, &log));
+  store_runlog_iteration(log, &row);
+  assert_ok(store_runlog_close(&log));
+  import_all();
+  assert_query("SELECT transitions, kl, kl_k2, feature_rank_actor, seconds_metrics FROM iteration WHERE kl_k2 > 0",
+               "1000.0|0.25|7.5|12.0|0.125\n");
+}
+
+/* `analyze` opens what it may not change. */
+static void test_read_only_stays_old(void **state) {
+  (void)state;
+  make_version_1();
+  assert_query("SELECT max(kl) FROM iteration", "3.74680855e-05\n");
+  assert_int_equal(query_int("PRAGMA user_version"), 1);
+}
+
+static void test_newer_is_refused(void **state) {
+  (void)state;
+  sqlite3 *handle;
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  assert_int_equal(sqlite3_open(database_path, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(handle, "PRAGMA user_version = 9999", NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(handle);
+  assert_int_equal(store_database_open(database_path, false, &database), CORE_USAGE);
+  assert_says("newer version");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    WORKSPACE_TEST(test_brought_forward), WORKSPACE_TEST(test_once), WORKSPACE_TEST(test_takes_new_rows),
+    WORKSPACE_TEST(test_read_only_stays_old), WORKSPACE_TEST(test_newer_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

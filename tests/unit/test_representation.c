@@ -1,0 +1,241 @@
+/* Ranks, silent units, policy variance and gradient kurtosis against closed forms (metrics.md 7) and slow
+ * definitions. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/random.h"
+#include "trainer/kurtosis.h"
+#include "trainer/representation.h"
+
+/* cmocka compares in float; this in double. */
+#define assert_near(value, expected, tolerance) \
+  do { \
+    double value_ = (value), expected_ = (expected); \
+    if (!(fabs(value_ - expected_) <= (tolerance))) fail_msg("%s is %.17g, not %.17g", #value, value_, expected_); \
+  } while (0)
+
+static double uniform(CoreRandomStream *stream) { return core_random_next(stream) / 4294967296.0; }
+
+/* ---- eigenvalues ----------------------------------------------------------------------------------------------- */
+
+static void eigenvalues_of(const double *matrix, int n, double *values) {
+  double copy[64 * 64], scratch[64];
+  memcpy(copy, matrix, sizeof(double) * (size_t)(n * n));
+  representation_eigenvalues(copy, n, values, scratch);
+}
+
+static void check_eigenvalues(const double *matrix, int n, const double *expected) {
+  double values[64];
+  eigenvalues_of(matrix, n, values);
+  for (int i = 0; i < n; i++) assert_near(values[i], expected[i], 1e-13 * fabs(expected[0]) + 1e-300);
+}
+
+static void test_known_eigenvalues(void **state) {
+  const double one[] = {5}, diagonal[] = {1, 0, 0, 0, 3, 0, 0, 0, 2}, zero[9] = {0};
+  const double two[] = {2, 1, 1, 2}, ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  check_eigenvalues(one, 1, (double[]){5});
+  check_eigenvalues(diagonal, 3, (double[]){3, 2, 1});
+  check_eigenvalues(zero, 3, (double[]){0, 0, 0});
+  check_eigenvalues(two, 2, (double[]){3, 1});
+  check_eigenvalues(ones, 3, (double[]){3, 0, 0});
+}
+
+/* The second difference matrix has the eigenvalues 2 - 2 cos(k pi / (n + 1)); here hidden by a similarity Q A Q^T with
+ * a Householder reflection, at scales from 1e-100 to 1e100. */
+static void test_hidden_eigenvalues(void **state) {
+  enum { N = 40 };
+  CoreRandomStream stream = core_random_stream(7, 1, 2, 3);
+  for (int scale = -100; scale <= 100; scale += 50) {
+    double a[N * N] = {0}, v[N], q[N * N], qa[N * N], expected[N], norm = 0;
+    for (int i = 0; i < N; i++) {
+      a[i * N + i] = 2 * pow(10, scale);
+      if (i > 0) a[i * N + i - 1] = a[(i - 1) * N + i] = -pow(10, scale);
+      expected[N - 1 - i] = pow(10, scale) * (2 - 2 * cos((i + 1) * acos(-1) / (N + 1)));
+      v[i] = uniform(&stream) - 0.5;
+      norm += v[i] * v[i];
+    }
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) q[i * N + j] = (i == j) - 2 * v[i] * v[j] / norm;
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        qa[i * N + j] = 0;
+        for (int k = 0; k < N; k++) qa[i * N + j] += q[i * N + k] * a[k * N + j];
+      }
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        a[i * N + j] = 0;
+        for (int k = 0; k < N; k++) a[i * N + j] += qa[i * N + k] * q[k * N + j];
+      }
+    check_eigenvalues(a, N, expected);
+  }
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------------------------- */
+
+static void test_known_ranks(void **state) {
+  RepresentationRank rank = representation_rank_of((double[]){100, 1, 0.01}, 3, 3);
+  assert_true(rank.pca == 1);
+  rank = representation_rank_of((double[]){100, 4, 0.01}, 3, 3);
+  assert_true(rank.pca == 2);
+  rank = representation_rank_of((double[]){1, 1, 1, 1}, 4, 100);
+  assert_true(rank.pca == 4 && rank.srank == 4 && rank.lyle == 4);
+  assert_near(rank.effective, 4, 1e-12);
+  rank = representation_rank_of((double[]){1, 0.9e-2, 1.1e-2, -1e-18}, 4, 100); /* 0.01^2 * 100 = 0.01 */
+  assert_true(rank.lyle == 2);
+  rank = representation_rank_of((double[]){0, 0}, 2, 10);
+  assert_true(rank.pca == 1 && rank.lyle == 0 && rank.effective == 1);
+}
+
+static void test_gram(void **state) {
+  enum { ROWS = 23, WIDTH = 19 };
+  float x[ROWS * WIDTH];
+  double gram[WIDTH * WIDTH] = {0};
+  CoreRandomStream stream = core_random_stream(1, 1, 1, 1);
+  for (int i = 0; i < ROWS * WIDTH; i++) x[i] = (float)uniform(&stream) - 0.4f;
+  representation_add_gram(x, 5, WIDTH, gram);
+  representation_add_gram(x + 5 * WIDTH, ROWS - 5, WIDTH, gram);
+  for (int i = 0; i < WIDTH; i++)
+    for (int j = 0; j <= i; j++) {
+      double sum = 0;
+      for (int r = 0; r < ROWS; r++) sum += (double)x[r * WIDTH + i] * (double)x[r * WIDTH + j];
+      assert_near(gram[i * WIDTH + j], sum, 1e-14);
+    }
+}
+
+/* ---- units ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Layers {
+  CoreArena *arena;
+  NetworkShape shape;
+  Representation representation;
+  NetworkActivations activations;
+  float first[4 * 3], second[4 * 2], output[4];
+} Layers;
+
+/* Hidden layers of 3 and 2 units, filled by the test, over 4 states. */
+static Layers *make_layers(OpsActivation activation) {
+  Layers *layers = calloc(1, sizeof *layers);
+  layers->shape = (NetworkShape){.layers = 3, .width = {5, 3, 2, 1}, .activation = activation};
+  layers->activations = (NetworkActivations){{layers->first, layers->second, layers->output}};
+  layers->arena = core_arena_create("test");
+  representation_register(&layers->representation, &layers->shape, layers->arena);
+  assert_int_equal(core_arena_commit(layers->arena), CORE_OK);
+  representation_begin(&layers->representation);
+  return layers;
+}
+
+static void destroy_layers(Layers *layers) {
+  core_arena_destroy(&layers->arena);
+  free(layers);
+}
+
+static void fill_unit(float *layer, int width, int unit, const float values[4]) {
+  for (int r = 0; r < 4; r++) layer[r * width + unit] = values[r];
+}
+
+static void test_units(void **state) {
+  static const float still[] = {0.5f, 0.5f, 0.5f, 0.5f}, alive[] = {1, -1, 1, -1}, faint[] = {0.01f, 0, 0, 0};
+  for (int relu = 0; relu < 2; relu++) {
+    Layers *layers = make_layers(relu ? OPS_RELU : OPS_TANH);
+    fill_unit(layers->first, 3, 0, still);
+    fill_unit(layers->first, 3, 1, alive);
+    fill_unit(layers->first, 3, 2, faint);  /* 0.0025 of a mean of 0.5: dormant, yet not dead: sd 0.0043 */
+    representation_add(&layers->representation, &layers->activations, 4);
+    RepresentationUnits units = representation_units(&layers->representation, 0.025);
+    /* The second layer is 0: all of it is dormant, inactive and dead. */
+    assert_near(units.dormant, 3 / 5., 1e-15);
+    assert_near(units.inactive, 2 / 5., 1e-15);
+    assert_near(units.dead, (relu ? 2 : 3) / 5., 1e-15); /* tanh: the unit that stands still, too */
+    assert_near(representation_units(&layers->representation, 0).dormant, 2 / 5., 1e-15);
+    destroy_layers(layers);
+  }
+}
+
+/* A unit at 1 - 1e-7 that hardly moves keeps its tiny spread; batches add up to the whole. */
+static void test_batches_add_up(void **state) {
+  Layers *layers = make_layers(OPS_TANH), *whole = make_layers(OPS_TANH);
+  CoreRandomStream stream = core_random_stream(4, 1, 1, 1);
+  for (int i = 0; i < 12; i++) layers->first[i] = whole->first[i] = (float)uniform(&stream);
+  for (int i = 0; i < 8; i++) layers->second[i] = whole->second[i] = 1 - (float)(1e-7 * uniform(&stream));
+  representation_add(&whole->representation, &whole->activations, 4);
+  for (int r = 0; r < 4; r++) {
+    const NetworkActivations row = {{layers->first + 3 * r, layers->second + 2 * r, layers->output + r}};
+    representation_add(&layers->representation, &row, 1);
+  }
+  for (int u = 0; u < 5; u++) {
+    double a = moments_variance(&layers->representation.unit[u]), b = moments_variance(&whole->representation.unit[u]);
+    assert_near(a, b, 1e-9 * b + 1e-30);
+  }
+  RepresentationRank a = representation_rank(&layers->representation), b = representation_rank(&whole->representation);
+  assert_true(a.pca == b.pca && a.srank == b.srank && a.lyle == b.lyle);
+  destroy_layers(layers);
+  destroy_layers(whole);
+}
+
+static void test_too_few_states(void **state) {
+  Layers *layers = make_layers(OPS_TANH);
+  representation_add(&layers->representation, &layers->activations, 1);
+  assert_true(isnan(representation_rank(&layers->representation).pca));
+  destroy_layers(layers);
+}
+
+/* ---- policy and gradient --------------------------------------------------------------------------------------- */
+
+static void test_policy_variance(void **state) {
+  const OpsHead head = {2, 3, {2, 1}};
+  const float logits[] = {0, 0, 7, logf(9), 0, -3, 1e4f, -1e4f, 0}; /* P(first) = 0.5, 0.9, 1; the factor of one: 1 */
+  Moments moments[3] = {{0}};
+  representation_add_policy(&head, logits, 1, moments);
+  assert_true(isnan(representation_policy_variance(&head, moments)));
+  representation_add_policy(&head, logits + 3, 2, moments);
+  double variance = (0.3 * 0.3 + 0.1 * 0.1 + 0.2 * 0.2) / 2; /* of 0.5, 0.9, 1 about 0.8 */
+  assert_near(representation_policy_variance(&head, moments), 2 * variance / 3, 1e-7);
+}
+
+static void test_kurtosis(void **state) {
+  float known[5], tiny = 1e-30f;
+  for (int i = 0; i < 5; i++) known[i] = (float)exp(i + 1) * (i % 2 ? -1 : 1);
+  Kurtosis kurtosis = kurtosis_measure(known, 5);
+  assert_near(kurtosis.all, 1.7, 1e-6);
+  assert_near(kurtosis.nonzero, 1.7, 1e-6);
+  assert_true(kurtosis.zero_fraction == 0);
+  known[0] = 0;
+  known[1] = -0.0f;
+  kurtosis = kurtosis_measure(known, 5);
+  assert_near(kurtosis.nonzero, 1.5, 1e-6); /* of 3, 4, 5 */
+  assert_true(kurtosis.zero_fraction == 0.4 && isfinite(kurtosis.all) && kurtosis.all != kurtosis.nonzero);
+  assert_true(isnan(kurtosis_measure(&tiny, 1).all));
+  assert_true(isnan(kurtosis_measure((float[]){0.1f, -0.1f, 0.1f}, 3).all));
+  kurtosis = kurtosis_measure((float[]){0, 0}, 2);
+  assert_true(isnan(kurtosis.all) && isnan(kurtosis.nonzero) && kurtosis.zero_fraction == 1);
+}
+
+/* Many parts against one moment record. */
+static void test_kurtosis_of_many(void **state) {
+  enum { N = 700001 };
+  float *gradient = malloc(N * sizeof *gradient);
+  CoreRandomStream stream = core_random_stream(9, 1, 1, 1);
+  Moments all = {0};
+  for (int i = 0; i < N; i++) {
+    gradient[i] = i % 7 == 0 ? 0 : (float)(tan(3 * (uniform(&stream) - 0.5)) * 1e-3);
+    moments_add(&all, log(fabs((double)gradient[i]) + 1e-8));
+  }
+  assert_near(kurtosis_measure(gradient, N).all, moments_kurtosis(&all), 1e-9);
+  free(gradient);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_known_eigenvalues), cmocka_unit_test(test_hidden_eigenvalues),
+    cmocka_unit_test(test_known_ranks), cmocka_unit_test(test_gram), cmocka_unit_test(test_units),
+    cmocka_unit_test(test_batches_add_up), cmocka_unit_test(test_too_few_states),
+    cmocka_unit_test(test_policy_variance), cmocka_unit_test(test_kurtosis), cmocka_unit_test(test_kurtosis_of_many),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

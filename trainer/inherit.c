@@ -1,0 +1,158 @@
+/* From init.from to a checkpoint file, and from its sections to a training that has started (inherit.h). */
+#include "trainer/inherit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/origin.h"
+#include "store/paths.h"
+
+typedef struct Parent {
+  char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX]; /* files */
+  char run[CORE_RUN_ID];
+  int64_t iteration;
+} Parent;
+
+/* ---- which file ------------------------------------------------------------------------------------------------ */
+
+static int find_run(const CoreOrigin *origin, const char *root, Parent *parent) {
+  char folder[CORE_PATH_MAX];
+  TRY(store_path_run(root, origin->run, "config.ini", parent->config));
+  if (!core_files_exists(parent->config)) return core_error(CORE_USAGE, "no run %s in %s", origin->run, root);
+  TRY(store_path_run(root, origin->run, "ckpt", folder));
+  if (origin->iteration < 0) return checkpoint_newest_path(folder, parent->checkpoint);
+  TRY(checkpoint_path(folder, origin->iteration, parent->checkpoint));
+  if (core_files_exists(parent->checkpoint)) return CORE_OK;
+  return core_error(CORE_USAGE, "run %s has kept no checkpoint of iteration %" PRId64 " (checkpoint.keep, "
+                    "checkpoint.every)", origin->run, origin->iteration);
+}
+
+static int find_path(const char *path, Parent *parent) {
+  const char *slash = strrchr(path, '/');
+  TRY(core_files_path(parent->checkpoint, "%s", path));
+  if (!core_files_exists(path)) return core_error(CORE_USAGE, "there is no such file");
+  return core_files_path(parent->config, "%.*s/../config.ini", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+static int find_parent(const CoreConfig *config, const char *root, Parent *parent) {
+  CoreOrigin origin;
+  TRY(core_origin_parse(config->init.from, &origin));
+  if (origin.is_run) TRY(find_run(&origin, root, parent));
+  else TRY(find_path(config->init.from, parent));
+  return checkpoint_identify(parent->checkpoint, parent->run, &parent->iteration);
+}
+
+/* ---- what of it ------------------------------------------------------------------------------------------------ */
+
+static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
+
+static int read_section(const Parent *parent, const CheckpointSection *section) {
+  int64_t iteration;
+  int code =
+    checkpoint_read_section(parent->checkpoint, NULL, section->name, section->data, section->bytes, &iteration);
+  if (code != CORE_USAGE) return code;
+  if (is_network(section->name))
+    return core_error_context(code, "net.width, net.depth and what is observed (env.task, env.levels ...) must be the "
+                              "parent's");
+  return core_error_context(code, "env.num and the levels must be the parent's; init.restore = weights takes its "
+                            "networks only");
+}
+
+/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. */
+static int read_proximal(Training *training, const Parent *parent, const CheckpointSection *section) {
+  bool there;
+  TRY(checkpoint_has_section(parent->checkpoint, section->name, &there));
+  if (there) return read_section(parent, section);
+  ppo_start_proximal(&training->ppo);
+  training->position.proximal_weight = training->ppo.proximal.weight;
+  return CORE_OK;
+}
+
+static int restore_all(Training *training, const Checkpoint *sections, const Parent *parent) {
+  const CheckpointSection *proximal = NULL;
+  for (int i = 0; i < sections->sections; i++) {
+    const CheckpointSection *section = &sections->section[i];
+    if (strcmp(section->name, "clock") == 0) continue; /* time is the run's own */
+    if (strcmp(section->name, "proximal actor") == 0) proximal = section;
+    else TRY(read_section(parent, section));
+  }
+  if (proximal) TRY(read_proximal(training, parent, proximal));
+  return training_after_load(training);
+}
+
+static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
+  for (int i = 0; i < sections->sections; i++)
+    if (is_network(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+  ppo_start(&training->ppo);
+  return CORE_OK;
+}
+
+/* ---- may it be ------------------------------------------------------------------------------------------------- */
+
+/* Iterations are counted on, so they must be as long as the parent's, and some must be left. */
+static int check_count(const Training *training, const CoreConfig *theirs, const Parent *parent) {
+  int64_t there = core_config_transitions_per_iteration(theirs), here = training->plan.transitions_per_iteration;
+  if (there != here)
+    return core_error(CORE_USAGE, "an iteration has %" PRId64 " transitions there and %" PRId64 " here; env.num and "
+                      "ppo.num_steps must be the parent's, or init.restore = weights", there, here);
+  if (parent->iteration < training->plan.iterations) return CORE_OK;
+  return core_error(CORE_USAGE, "it stands at iteration %" PRId64 " and train.total_steps allows %" PRId64 "; raise "
+                    "train.total_steps, which counts from the parent's start", parent->iteration,
+                    training->plan.iterations);
+}
+
+static bool same_levels(const CoreConfig *a, const CoreConfig *b) {
+  return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.morphologies, b->env.morphologies) == 0 &&
+         strcmp(a->env.difficulty, b->env.difficulty) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
+         a->env.level_count == b->env.level_count;
+}
+
+static bool same_features(const Env *a, const Env *b) {
+  if (a->observation_length != b->observation_length || a->whole_length != b->whole_length) return false;
+  if (!a->features || !b->features) return a->features == b->features;
+  return memcmp(a->features, b->features, (size_t)a->observation_length * sizeof *a->features) == 0;
+}
+
+/* Networks see only the features that some level has, so other levels may give the same number another meaning. */
+static int check_features(const Training *training, const CoreConfig *theirs) {
+  Env *env;
+  if (same_levels(theirs, &training->config)) return CORE_OK;
+  TRY(env_create(theirs, 1, 0, &env));
+  bool same = same_features(env, training->levels);
+  env_destroy(&env);
+  return same ? CORE_OK
+              : core_error(CORE_USAGE, "its levels have other features than these, so its networks see other inputs; "
+                           "take levels of the same kind");
+}
+
+static int check_settings(const Training *training, const Parent *parent, bool all) {
+  const CoreConfig *ours = &training->config;
+  CoreConfig theirs = *ours;
+  if (core_files_exists(parent->config)) {
+    theirs = core_config_default();
+    TRY(core_config_read(parent->config, &theirs));
+  }
+  if (core_config_has_no_worlds(&theirs))
+    return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
+  if (strcmp(theirs.net.activation, ours->net.activation) != 0)
+    return core_error(CORE_USAGE, "its net.activation is %s, here it is %s", theirs.net.activation,
+                      ours->net.activation);
+  TRY(check_features(training, &theirs));
+  return all ? check_count(training, &theirs, parent) : CORE_OK;
+}
+
+static int restore(Training *training, const Checkpoint *sections, const char *root, Parent *parent) {
+  const CoreConfig *config = &training->config;
+  bool all = strcmp(config->init.restore, "all") == 0;
+  TRY(find_parent(config, root, parent));
+  TRY(check_settings(training, parent, all));
+  return all ? restore_all(training, sections, parent) : restore_weights(training, sections, parent);
+}
+
+int inherit_restore(Training *training, const Checkpoint *sections, const char *root, char parent[INHERIT_PARENT]) {
+  Parent found = {0};
+  int code = restore(training, sections, root, &found);
+  if (code != CORE_OK) return core_error_context(code, "init.from = %s", training->config.init.from);
+  snprintf(parent, INHERIT_PARENT, "%s@%" PRId64, found.run, found.iteration);
+  return CORE_OK;
+}

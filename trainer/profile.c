@@ -1,0 +1,86 @@
+/* Snapshots of the policy's outputs between minibatches, and the KL between them (profile.h). */
+#include "trainer/profile.h"
+
+#include <math.h>
+
+#include "trainer/metrics.h"
+
+void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena) {
+  int64_t total = (int64_t)rollout->steps * rollout->worlds;
+  int every = (int)((updates + PROFILE_INTERVALS - 1) / PROFILE_INTERVALS);
+  *profile = (Profile){.states = (int)(total < PROFILE_STATES ? total : PROFILE_STATES), .updates = (int)updates,
+                       .every = every, .most = 1 + (int)((updates + every - 1) / every), .head = rollout->head};
+  profile->piece = profile->states < agent->max_rows ? profile->states : agent->max_rows;
+  size_t states = (size_t)profile->states, most = (size_t)profile->most;
+  CORE_ARENA(arena, profile->index, states, "profile rows [states]");
+  CORE_ARENA(arena, profile->observations, states * (size_t)rollout->features,
+             "profile observations [states][features]");
+  CORE_ARENA(arena, profile->logits, most * states * (size_t)rollout->head.logits,
+             "profile snapshots [minibatches][states][logits]");
+  CORE_ARENA(arena, profile->update, most, "profile minibatches");
+  CORE_ARENA(arena, profile->sequential, most, "profile sequential KL");
+  CORE_ARENA(arena, profile->reference, most, "profile reference KL");
+}
+
+static float *snapshot(const Profile *profile, int i) {
+  return profile->logits + (size_t)i * (size_t)profile->states * (size_t)profile->head.logits;
+}
+
+static void take(Profile *profile, Ops *ops, const Agent *agent) {
+  agent_forward(agent, ops, &agent->actor, agent->actor.theta, profile->observations, profile->states,
+                snapshot(profile, profile->taken));
+  profile->update[profile->taken++] = profile->seen;
+}
+
+void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
+                   int64_t iteration) {
+  int64_t total = (int64_t)rollout->steps * rollout->worlds;
+  for (int i = 0; i < profile->states; i++)
+    profile->index[i] = metrics_state(seed, iteration, i, profile->states, total);
+  ops->gather_rows(ops, rollout->observations, profile->index, profile->observations, profile->states,
+                   rollout->features);
+  profile->taken = profile->seen = 0;
+  take(profile, ops, agent);
+}
+
+void profile_take(Profile *profile, Ops *ops, const Agent *agent) {
+  profile->seen++;
+  if (profile->seen % profile->every == 0 || profile->seen == profile->updates) take(profile, ops, agent);
+}
+
+/* Mean KL(snapshot p || snapshot q), in passes that the ops can hold. */
+static double mean_kl(const Profile *profile, Ops *ops, int p, int q) {
+  double sum = 0, kl, reverse;
+  for (int row = 0; row < profile->states; row += profile->piece) {
+    int rows = profile->states - row < profile->piece ? profile->states - row : profile->piece;
+    size_t at = (size_t)row * (size_t)profile->head.logits;
+    ops->policy_kl(ops, &profile->head, snapshot(profile, p) + at, snapshot(profile, q) + at, rows, &kl, &reverse);
+    sum += kl;
+  }
+  return sum / profile->states;
+}
+
+ProfileSummary profile_finish(Profile *profile, Ops *ops) {
+  const int last = profile->taken - 1;
+  for (int i = 0; i < last; i++) profile->sequential[i] = mean_kl(profile, ops, i + 1, i);
+  for (int i = 0; i < last; i++) profile->reference[i] = mean_kl(profile, ops, last, i);
+  profile->reference[last] = 0;
+  return profile_summarise(profile->reference, profile->update, profile->taken);
+}
+
+ProfileSummary profile_summarise(const double *reference, const int *update, int n) {
+  double x_mean = 0, y_mean = 0, xx = 0, xy = 0, monotone = 0;
+  const int points = n - 1; /* the last is KL of a policy to itself */
+  if (points < 2) return (ProfileSummary){NAN, NAN};
+  for (int i = 0; i < points; i++) {
+    monotone += reference[i + 1] <= reference[i];
+    x_mean += (double)update[i] / points;
+    y_mean += log(fmax(reference[i], 1e-12)) / points;
+  }
+  for (int i = 0; i < points; i++) {
+    double x = update[i] - x_mean;
+    xx += x * x;
+    xy += x * (log(fmax(reference[i], 1e-12)) - y_mean);
+  }
+  return (ProfileSummary){monotone / points, xy / xx};
+}
