@@ -12,7 +12,8 @@
 
 /* Point, normal and bias stay as they are during a step; the bodies move under it. */
 typedef struct SimContact {
-  SimVec normal, point;
+  SIM_ALIGN_RECORD SimVec normal;
+  SimVec point;
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
   SimVec impulse;        /* accumulated: x along the normal, y along the tangent */
@@ -20,6 +21,7 @@ typedef struct SimContact {
   uint8_t forgets;       /* see SimPair */
   uint16_t slot;
 } SimContact;
+enum { SIM_CONTACT_REALS = 13 }; /* that it begins with */
 
 /* Coefficient of a pair from those of its shapes: root of the sum of squares, not a product. */
 SIM_FN real sim_contact_friction(real a, real b) {
@@ -66,9 +68,9 @@ SIM_FN SimPush sim_contact_resolve(SimContact *c, const SimBody *a, const SimBod
   SimVec a_velocity = sim_vec_add(a->velocity, sim_vec_spin(a->angular_velocity, r1));
   SimVec b_velocity = sim_vec_add(b->velocity, sim_vec_spin(b->angular_velocity, r2));
   real speed = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), normal);
-  real bias = -(SIM_CONTACT_BAUMGARTE / SIM_DT) * real_min(0.0f, -c->penetration + SIM_CONTACT_SLOP);
+  real bias = -(SIM_CONTACT_BAUMGARTE / SIM_DT) * real_min(real_of(0.0f), -c->penetration + SIM_CONTACT_SLOP);
   real wanted = (-speed + bias - c->restitution_target) / real_zero_to_one(sim_contact_compliance(c, r1, r2, normal));
-  real total = real_max(c->impulse.x + wanted, 0.0f);
+  real total = real_max(c->impulse.x + wanted, real_of(0.0f));
   SimPush push = sim_contact_push(c, r1, r2, sim_vec_scale(total - c->impulse.x, normal));
 
   a_velocity = sim_vec_add(sim_vec_add(a->velocity, push.a_velocity),

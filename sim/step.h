@@ -209,17 +209,26 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
   for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
     for (int i = 0; i < model->joint_count; i++) {
       const SimJointModel *j = &model->joint[i];
-      sim_joint_resolve(j, &s->joint[i], &world->body[j->a], &world->body[j->b]);
+      SimBody *a = &world->body[j->a], *b = &world->body[j->b];
+      SimJointPush push = sim_joint_resolve(j, &s->joint[i], a, b);
+      a->position = sim_vec_add(a->position, push.a_shift);
+      b->position = sim_vec_add(b->position, push.b_shift);
+      sim_step_push_a(a, &push.on);
+      sim_step_push_b(b, &push.on);
     }
     for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++])
       sim_step_apply_group(world, s, s->order + begin, s->group_end[g] - begin);
   }
 }
 
-/* Keeps the accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
-SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
+/* Keeps contacts' accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
+SIM_FN void sim_step_keep_contacts(const SimModel *model, SimWorld *world, const SimContact *contact, int count) {
   memset(world->contact_impulse, 0, (size_t)model->contacts * sizeof world->contact_impulse[0]);
-  for (int i = 0; i < s->contact_count; i++) world->contact_impulse[s->contact[i].slot] = s->contact[i].impulse;
+  for (int i = 0; i < count; i++) world->contact_impulse[contact[i].slot] = contact[i].impulse;
+}
+
+SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
+  sim_step_keep_contacts(model, world, s->contact, s->contact_count);
   for (int i = 0; i < model->joint_count; i++) {
     world->joint_impulse[model->joint[i].slot] = s->joint[i].impulse;
     world->joint_spin_impulse[model->joint[i].slot] = s->joint[i].spin_impulse;
@@ -240,8 +249,9 @@ SIM_FN SimBody sim_step_advance(SimBody body) {
   return body;
 }
 
-/* The whole step. Gives the reward bits (SIM_TOUCH, SIM_LAVA) of the pairs that overlapped at its beginning. */
-SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
+/* The first part of a step, up to the solver: gravity, contacts, actuators. Gives the reward bits (SIM_TOUCH, SIM_LAVA)
+ * of the pairs that overlap. */
+SIM_FN int sim_step_begin(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
     mask falls = model->mass[k].inverse_mass != 0.0f;
@@ -251,13 +261,24 @@ SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *co
   sim_step_place(model, world, s);
   int bits = sim_step_collide(model, world, s);
   sim_step_actuate(model, world, control);
-  sim_step_warm_start(model, world, s);
-  sim_step_solve(model, world, s);
-  sim_step_keep_impulses(model, world, s);
+  return bits;
+}
+
+/* The last part: everything moves. */
+SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
     world->body[k] = sim_step_advance(world->body[k]);
   }
+}
+
+/* The whole step of one world. Gives the reward bits of the pairs that overlapped at its beginning. */
+SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
+  int bits = sim_step_begin(model, world, control, s);
+  sim_step_warm_start(model, world, s);
+  sim_step_solve(model, world, s);
+  sim_step_keep_impulses(model, world, s);
+  sim_step_end(model, world);
   return bits;
 }
 

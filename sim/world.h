@@ -46,7 +46,8 @@ SIM_FN SimVec sim_vec_unrotate(real sine, real cosine, SimVec v) {
 
 /* A body in motion. Sine and cosine always belong to `rotation`. */
 typedef struct SimBody {
-  SimVec position, velocity;
+  SIM_ALIGN_RECORD SimVec position;
+  SimVec velocity;
   real angular_velocity, rotation, sine, cosine;
 } SimBody;
 
