@@ -64,7 +64,7 @@ SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const uint8_t action[
 
 void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch) {
   SimWorld *world = &batch->worlds[w];
-  sim_step_begin_level(&batch->models[world->level], scratch);
+  sim_step_begin_level(&batch->models[world->level], &scratch->places);
   sim_step(&batch->models[world->level], world, control, scratch);
 }
 

@@ -15,6 +15,9 @@ _Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float) &&
 _Static_assert(offsetof(SimJointModel, a) == SIM_JOINT_REALS * sizeof(float) &&
                offsetof(SimJointModel, b) == offsetof(SimJointModel, a) + 1 &&
                offsetof(SimJointModel, slot) == offsetof(SimJointModel, a) + 2, "bytes after a joint's reals");
+_Static_assert(sizeof(SimOutline) == SIM_LANES_OUTLINE * sizeof(float) &&
+               offsetof(SimOutline, triangle) == 32 * sizeof(float), "outlines");
+_Static_assert(offsetof(SimManifold, active) == (SIM_LANES_MANIFOLD - 1) * sizeof(float), "manifolds");
 _Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS, "sizes");
 
 /* ---- which kernels ----------------------------------------------------------------------------------------------- */
@@ -39,6 +42,90 @@ const SimLanesKernels *sim_block_kernels(void) {
   return NULL;
 }
 
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
+
+static void run_pending(SimBlockPending *pending) {
+  pending->kernel(pending->pair, pending->count);
+  pending->count = 0;
+}
+
+/* Lets a kernel find out about pair i of world w, in its time; two circles, which are rare, are tested at once. */
+static void test_pair(SimBlock *block, int w, int kind, int i, float *manifold) {
+  const SimModel *model = block->model[w];
+  const SimPair *pair = &model->pair[i];
+  const SimBody *a = &block->world[w]->body[pair->a], *b = &block->world[w]->body[pair->b];
+  if (kind == SIM_CC) {
+    SimManifold m = sim_collide_circles(*a, model->radius[pair->a], *b, model->radius[pair->b]);
+    int32_t points = m.active[0];
+    memcpy(manifold, &m, (SIM_LANES_MANIFOLD - 1) * sizeof *manifold);
+    memcpy(manifold + SIM_LANES_MANIFOLD - 1, &points, sizeof points);
+    return;
+  }
+  SimBlockPending *pending = kind == SIM_CR ? &block->circles : pair->resolved ? &block->polygons : &block->overlaps;
+  SimLanesPair *next = &pending->pair[pending->count++];
+  next->a_body = (const float *)a;
+  next->b_body = (const float *)b;
+  next->a_outline = (const float *)&model->outline[kind == SIM_CR ? 0 : pair->a];
+  next->b_outline = (const float *)&model->outline[pair->b];
+  next->a_corner = (const float *)block->places[w].corner[kind == SIM_CR ? 0 : pair->a];
+  next->b_corner = (const float *)block->places[w].corner[pair->b];
+  next->radius = model->radius[pair->a];
+  next->manifold = manifold;
+  if (pending->count == SIM_BLOCK_PENDING) run_pending(pending);
+}
+
+/* Tests the pairs of world w whose boxes meet. */
+static void find_pairs(SimBlock *block, int w, int first) {
+  const SimModel *model = block->model[w];
+  const SimBox *box = block->places[w].box;
+  int found = first, i = 0;
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
+    for (; i < model->pair_end[kind]; i++) {
+      const SimPair *pair = &model->pair[i];
+      if (!sim_collide_boxes(box[pair->a], box[pair->b])) continue;
+      block->pair[found] = (uint8_t)i;
+      test_pair(block, w, kind, i, block->manifold[found++]);
+    }
+  }
+  block->pair_end[w] = found;
+}
+
+static void test_pending(SimBlock *block) {
+  run_pending(&block->polygons);
+  run_pending(&block->overlaps);
+  run_pending(&block->circles);
+}
+
+static SimManifold manifold_of(const float *record) {
+  SimManifold m;
+  int32_t points;
+  memcpy(&m, record, (SIM_LANES_MANIFOLD - 1) * sizeof *record);
+  memcpy(&points, record + SIM_LANES_MANIFOLD - 1, sizeof points);
+  m.active[0] = points > 0;
+  m.active[1] = points > 1;
+  return m;
+}
+
+/* World w's contacts, as sim_step_collide makes them, in the block's scratch. Gives the reward bits. */
+static int make_contacts(SimBlock *block, int w, int first) {
+  const SimModel *model = block->model[w];
+  SimScratch *s = &block->scratch;
+  int bits = 0;
+  sim_step_clear(s, block->contact + block->contact_count);
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
+    int first_touching = s->touching_count;
+    for (; first < block->pair_end[w] && block->pair[first] < model->pair_end[kind]; first++) {
+      SimManifold m = manifold_of(block->manifold[first]);
+      if (!m.active[0]) continue;
+      bits |= model->pair[block->pair[first]].reward;
+      sim_step_touch(model, block->world[w], block->pair[first], &m, s);
+    }
+    sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first_touching, s);
+  }
+  block->contact_count += s->contact_count;
+  return bits;
+}
+
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
 enum { COUNTED_CONTACTS = 16, LIKENESSES = (SIM_MAX_JOINTS + 1) * (SIM_LANES_GROUPS + 1) * COUNTED_CONTACTS };
@@ -57,15 +144,12 @@ static uint64_t sort_key(const SimLanesWorld *lane) {
   return (uint64_t)likeness(lane) << 48 | sizes;
 }
 
-/* World w as the solver wants it, its contacts copied to the block. */
+/* World w as the solver wants it. */
 static void add_to_solver(SimBlock *block, int w) {
   const SimScratch *s = &block->scratch;
   SimLanesWorld *lane = &block->lane[w];
-  SimContact *contact = block->contact + block->contact_count;
-  block->contact_count += s->contact_count;
-  memcpy(contact, s->contact, (size_t)s->contact_count * sizeof *contact);
   lane->body = (float *)block->world[w]->body;
-  lane->contact = (float *)contact;
+  lane->contact = (float *)s->contact;
   lane->joint = (const float *)block->model[w]->joint;
   lane->joint_impulse = (float *)block->world[w]->joint_impulse;
   lane->joint_spin_impulse = block->world[w]->joint_spin_impulse;
@@ -97,14 +181,20 @@ static void solve(SimBlock *block, int first, int end) {
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-/* A physics step of worlds first.. as far as there is room for their contacts. Gives where it stopped. */
+/* A physics step of worlds first.. as far as there is room for their pairs. Gives where it stopped. */
 static int physics_step(SimBlock *block, int first, int count) {
-  int end = first;
+  int end = first, pairs = 0;
+  for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_MAX_PAIRS; end++) {
+    sim_step_begin(block->model[end], block->world[end], &block->places[end]);
+    find_pairs(block, end, pairs);
+    pairs = block->pair_end[end];
+  }
+  test_pending(block);
   block->contact_count = 0;
-  for (; end < count && block->contact_count <= SIM_BLOCK_CONTACTS - SIM_MAX_CONTACTS; end++) {
-    sim_step_begin_level(block->model[end], &block->scratch);
-    block->bits[end] = sim_step_begin(block->model[end], block->world[end], &block->control[end], &block->scratch);
-    add_to_solver(block, end);
+  for (int w = first; w < end; w++) {
+    block->bits[w] = make_contacts(block, w, w > first ? block->pair_end[w - 1] : 0);
+    sim_step_actuate(block->model[w], block->world[w], &block->control[w]);
+    add_to_solver(block, w);
   }
   solve(block, first, end);
   for (int w = first; w < end; w++) {
@@ -117,6 +207,11 @@ static int physics_step(SimBlock *block, int first, int count) {
 
 void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
   memset(block->result, 0, (size_t)count * sizeof block->result[0]);
+  block->polygons.kernel = block->kernels->collide_polygons;
+  block->overlaps.kernel = block->kernels->overlap_polygons;
+  block->circles.kernel = block->kernels->collide_circles;
+  block->polygons.count = block->overlaps.count = block->circles.count = 0;
+  for (int w = 0; w < count; w++) sim_step_begin_level(block->model[w], &block->places[w]);
   for (int k = 0; k < rules->frame_skip; k++) {
     for (int w = 0; w < count;) w = physics_step(block, w, count);
     for (int w = 0; w < count; w++)

@@ -6,7 +6,19 @@
 #include "sim/lanes.h"
 #include "sim/task.h"
 
-enum { SIM_BLOCK_WORLDS = 128, SIM_BLOCK_CONTACTS = 2048 };
+enum {
+  SIM_BLOCK_WORLDS = 128,
+  SIM_BLOCK_PAIRS = 2048,   /* whose boxes meet, in one physics step */
+  SIM_BLOCK_PENDING = 16,   /* pairs that are tested together */
+};
+
+/* Pairs of a kind that wait until there are enough of them for a kernel. */
+typedef struct SimBlockPending {
+  void (*kernel)(const SimLanesPair *pair, int count);
+  SimLanesPair pair[SIM_BLOCK_PENDING];
+  int count;
+} SimBlockPending;
+
 
 /* A thread's working memory. */
 typedef struct SimBlock {
@@ -16,8 +28,13 @@ typedef struct SimBlock {
   SimControl control[SIM_BLOCK_WORLDS];
   SimTaskResult result[SIM_BLOCK_WORLDS]; /* what the caller is after */
   int bits[SIM_BLOCK_WORLDS];
+  SimPlaces places[SIM_BLOCK_WORLDS];
+  int pair_end[SIM_BLOCK_WORLDS];         /* where each world's pairs end in `pair` */
+  uint8_t pair[SIM_BLOCK_PAIRS];          /* those whose boxes meet, as indices of their model's pairs ... */
+  SIM_ALIGN_RECORD float manifold[SIM_BLOCK_PAIRS][SIM_LANES_MANIFOLD]; /* ... and what came of them */
+  SimBlockPending polygons, overlaps, circles;
   SimLanesWorld lane[SIM_BLOCK_WORLDS];
-  SimContact contact[SIM_BLOCK_CONTACTS];
+  SimContact contact[2 * SIM_BLOCK_PAIRS];
   int contact_count;
   SimScratch scratch;
 } SimBlock;

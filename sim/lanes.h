@@ -16,6 +16,8 @@ enum {
   SIM_LANES_BODY = 8,          /* floats from one body to the next */
   SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */
   SIM_LANES_JOINT = 24,        /* floats from one joint to the next */
+  SIM_LANES_OUTLINE = 40,      /* floats of an outline */
+  SIM_LANES_MANIFOLD = 8,      /* normal, two points, penetration, and as an int how many of the points count */
 };
 
 /* A world's part in the solver. */
@@ -29,8 +31,22 @@ typedef struct SimLanesWorld {
   uint8_t order[SIM_LANES_CONTACTS], group_end[SIM_LANES_GROUPS]; /* as in SimScratch */
 } SimLanesWorld;
 
+/* Two shapes to be tested against each other. */
+typedef struct SimLanesPair {
+  const float *a_body, *b_body;       /* SimBody records */
+  const float *a_outline, *b_outline; /* SimOutline records; a's is not read where it is a circle */
+  const float *a_corner, *b_corner;   /* their four corners in the world; likewise */
+  float radius;                       /* of a, a circle */
+  float *manifold;                    /* gets a manifold of SIM_LANES_MANIFOLD floats */
+} SimLanesPair;
+
 typedef struct SimLanesKernels {
   const char *name;            /* "avx2" ... */
+  /* What `count` pairs of two polygons, or of a circle and a polygon, do to each other. */
+  void (*collide_polygons)(const SimLanesPair *pair, int count);
+  void (*collide_circles)(const SimLanesPair *pair, int count);
+  /* The same as collide_polygons without the contact points, where only the overlap matters. */
+  void (*overlap_polygons)(const SimLanesPair *pair, int count);
   /* Warm start and all solver iterations of `count` <= SIM_LANES_SOLVE worlds. */
   void (*solve)(SimLanesWorld *const *world, int count);
 } SimLanesKernels;

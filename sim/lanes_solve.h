@@ -7,6 +7,7 @@
  * a body is the scalar code's. Included by lanes_kernels.h only. */
 #ifndef SIM_LANES_SOLVE_H
 #define SIM_LANES_SOLVE_H
+#if defined(SIM_LANES)
 #include "sim/contact.h"
 #include "sim/joint.h"
 #include "sim/lanes.h"
@@ -28,6 +29,7 @@ typedef struct LanesSolver {
   LanesContact contact[SIM_LANES_CONTACTS]; /* by place in the common order */
   LanesEnds contact_ends[SIM_LANES_CONTACTS];
   float *contact_record[SIM_LANES_CONTACTS][SIM_LANES];
+  SimContactArms arms[SIM_LANES_CONTACTS];
   mask forgets[SIM_LANES_CONTACTS];
   int group_end[SIM_LANES_GROUPS], group_count;
   LanesJoint joint[SIM_LANES_JOINTS];
@@ -108,6 +110,8 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
         s->forgets[places][i] = -(int)bytes[2];
       }
       lanes_load_contact(&s->contact[places], record);
+      SimBody a = lanes_load_body(s->contact_ends[places].a), b = lanes_load_body(s->contact_ends[places].b);
+      s->arms[places] = sim_contact_arms(&s->contact[places].contact, a.position, b.position);
     }
     s->group_end[g] = places;
   }
@@ -183,7 +187,8 @@ SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place) {
   const LanesEnds *ends = &s->contact_ends[place];
   SimContact *c = &s->contact[place].contact;
   SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
-  SimPush push = sim_contact_resolve(c, &a, &b);
+  if (s->joint_count > 0) s->arms[place] = sim_contact_arms(c, a.position, b.position);
+  SimPush push = sim_contact_resolve(c, &s->arms[place], &a, &b);
   c->impulse = sim_vec_select(s->forgets[place], sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
   return push;
 }
@@ -227,7 +232,7 @@ SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int
 }
 
 /* Several solvers take turns: one's next application waits for its last, and the processor works on another's. */
-static void lanes_solve(SimLanesWorld *const *world, int count) {
+SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
   enum { SOLVERS = SIM_LANES_SOLVE / SIM_LANES };
   LanesSolver s[SOLVERS];
   SimLanesWorld *const *part[SOLVERS];
@@ -260,4 +265,5 @@ static void lanes_solve(SimLanesWorld *const *world, int count) {
   for (int i = 0; i < solvers; i++) lanes_keep_impulses(&s[i], part[i], size[i]);
 }
 
+#endif
 #endif

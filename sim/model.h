@@ -8,11 +8,11 @@
 
 /* An outline in its body's frame. A triangle has its unused fourth face at support REAL_HUGE: it never separates. */
 typedef struct SimOutline {
-  SimVec vertex[SIM_VERTICES];              /* clockwise */
+  SIM_ALIGN_RECORD SimVec vertex[SIM_VERTICES]; /* clockwise */
   SimVec edge[SIM_VERTICES];                /* unit vector from vertex i to the next */
-  real length[SIM_VERTICES];                /* of edge i */
   real normal_x[SIM_VERTICES], normal_y[SIM_VERTICES]; /* outward, of edge i */
   real support[SIM_VERTICES];               /* largest normal_i . vertex_k */
+  real length[SIM_VERTICES];                /* of edge i */
   mask triangle;
 } SimOutline;
 

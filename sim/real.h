@@ -19,12 +19,12 @@
 #endif
 
 /* What differs between one world and several. A `mask` is what comparing two reals gives: combine masks with & and |,
- * negate with mask_not. An `integer` is a small index that lanes may have different. A `word` holds a real's bits. */
+ * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds a real's bits. */
 #if !defined(SIM_LANES)
 typedef float real;
 typedef int mask;
 typedef int32_t integer;
-typedef uint32_t word;
+typedef uint32_t real_word;
 
 /* Before the first member of structs that the vector kernels read from memory, eight floats at a time (lanes.h). */
 #define SIM_ALIGN_RECORD _Alignas(32)
@@ -65,12 +65,12 @@ SIM_FN real real_zero_to_one(real x) { return real_select(x == 0.0f, real_of(1.0
 /* -1, 0, 1. */
 SIM_FN real real_sign(real x) { return real_select(x > 0.0f, real_of(1.0f), real_select(x < 0.0f, real_of(-1.0f), real_of(0.0f))); }
 
-SIM_FN word real_bits(real x) {
-  word w;
+SIM_FN real_word real_bits(real x) {
+  real_word w;
   memcpy(&w, &x, sizeof w);
   return w;
 }
-SIM_FN real real_from_bits(word w) {
+SIM_FN real real_from_bits(real_word w) {
   real x;
   memcpy(&x, &w, sizeof x);
   return x;
@@ -94,7 +94,7 @@ typedef struct RealSinCos { real sine, cosine; } RealSinCos;
 SIM_FN RealSinCos real_sin_cos(real x) {
   x = real_select(real_abs(x) > 4e6f, real_of(0.0f), x);
   real shifted = x * 0.636619772f + REAL_ROUND;
-  word quadrant = real_bits(shifted);
+  real_word quadrant = real_bits(shifted);
   real n = shifted - REAL_ROUND;
   real r = x - n * 1.5703125f;
   r = r - n * 4.83751296997070312e-4f;

@@ -5,6 +5,7 @@
  * of n reals there is n floats, here n vectors. lanes_load turns the one into the other, lanes_store back. */
 #ifndef SIM_REAL_LANES_H
 #define SIM_REAL_LANES_H
+#if defined(SIM_LANES)
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -13,7 +14,7 @@
 typedef float real __attribute__((vector_size(4 * SIM_LANES)));
 typedef int32_t mask __attribute__((vector_size(4 * SIM_LANES)));
 typedef mask integer;
-typedef uint32_t word __attribute__((vector_size(4 * SIM_LANES)));
+typedef uint32_t real_word __attribute__((vector_size(4 * SIM_LANES)));
 
 SIM_FN real real_of(float x) { return x - (real){0}; } /* not +: -0 stays */
 SIM_FN mask mask_of(int truth) { return -(truth != 0) - (mask){0}; }
@@ -111,4 +112,5 @@ SIM_FN void lanes_to_rows(const real from[8], lanes_row row[SIM_LANES]) {
 }
 #endif
 
+#endif
 #endif

@@ -85,7 +85,7 @@ SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *mo
                                    const uint8_t action[SIM_ACTIONS], SimScratch *scratch) {
   SimControl control = sim_task_control(model, action);
   SimTaskResult result = {0};
-  sim_step_begin_level(model, scratch);
+  sim_step_begin_level(model, &scratch->places);
   for (int k = 0; k < rules->frame_skip; k++) {
     int bits = sim_step(model, world, &control, scratch);
     sim_task_judge(model, world, bits, &result);
