@@ -109,10 +109,10 @@ static int64_t step_block(SimBatch *batch, int first, int count, const uint8_t *
   return nonfinite;
 }
 
-/* Worlds in a block: fewer than it can hold where not every thread would have one. */
+/* Worlds in a block, so that every thread has as many blocks, and all are of one size. */
 static int block_worlds(int worlds, int threads) {
-  int share = (worlds + threads - 1) / threads;
-  return share < SIM_BLOCK_WORLDS ? share : SIM_BLOCK_WORLDS;
+  int share = (worlds + threads - 1) / threads, blocks = (share + SIM_BLOCK_WORLDS - 1) / SIM_BLOCK_WORLDS;
+  return (share + blocks - 1) / blocks;
 }
 
 void sim_batch_step(SimBatch *batch, const uint8_t *actions, const SimStepOut *out) {
