@@ -72,6 +72,12 @@ $(BUILD)/obj/%.o: %.c | deps-present
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
 
+# The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
+ifeq ($(ARCH),x86_64)
+$(BUILD)/obj/sim/lanes_avx2.o: BASELINE := -march=x86-64-v3
+$(BUILD)/obj/sim/lanes_avx512.o: BASELINE := -march=x86-64-v4
+endif
+
 # The version is compiled into one file, rebuilt when the commit changes.
 $(BUILD)/obj/core/version.o: CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"'
 $(BUILD)/obj/core/version.o: $(BUILD)/commit.stamp

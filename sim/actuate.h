@@ -16,12 +16,12 @@ SIM_FN real sim_actuate_motor(const SimJointModel *j, const SimBody *a, const Si
   real angle = sim_joint_angle(j, a, b);
   real low = j->min_rotation + SIM_MOTOR_LIMIT_ZONE, high = j->max_rotation - SIM_MOTOR_LIMIT_ZONE;
   real beyond = angle - real_clip(angle, low, high);
-  real weakened = real_max(0.0f, 1.0f - real_abs(beyond) / SIM_MOTOR_LIMIT_ZONE);
-  weakened = real_select((beyond == 0.0f) | mask_not(j->has_limits), 1.0f, weakened);
-  real leaving = real_select(real_sign(beyond) != real_sign(control), 1.0f, 0.0f);
+  real weakened = real_max(real_of(0.0f), 1.0f - real_abs(beyond) / SIM_MOTOR_LIMIT_ZONE);
+  weakened = real_select((beyond == 0.0f) | mask_not(j->has_limits), real_of(1.0f), weakened);
+  real leaving = real_select(real_sign(beyond) != real_sign(control), real_of(1.0f), real_of(0.0f));
   power = power * real_max(weakened, leaving);
   mask drives = j->motor_on & mask_not(j->fixed) & (control != 0.0f);
-  return real_select(drives, power * real_tanh(error * SIM_MOTOR_DECAY), 0.0f);
+  return real_select(drives, power * real_tanh(error * SIM_MOTOR_DECAY), real_of(0.0f));
 }
 
 /* What a thruster under control 0..1 gives its body (in the a fields). */

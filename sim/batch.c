@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sim/batch_internal.h"
+#include "sim/block.h"
 
 SimBatchOptions sim_batch_options_default(void) {
   return (SimBatchOptions){.worlds = 1, .frame_skip = 2, .max_steps = 256, .dense_reward = 0.2f, .auto_reset = true};
@@ -59,6 +60,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
   batch->level_count = levels->count;
+  batch->kernels = sim_block_kernels();
   batch->whole_length = sim_observe_length(levels->size);
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");

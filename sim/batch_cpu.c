@@ -1,7 +1,10 @@
-/* Stepping and resetting on the CPU: worlds are divided over OpenMP's threads in equal blocks. A world's result depends
- * on nothing but itself, so neither the number of threads nor the division matters. */
+/* Stepping and resetting on the CPU: worlds are divided over OpenMP's threads in blocks (block.h). A world's result
+ * depends on nothing but itself, so neither the number of threads nor the division matters. */
+#include <omp.h>
+
 #include "core/random.h"
 #include "sim/batch_internal.h"
+#include "sim/block.h"
 
 static int draw_level(const SimBatch *batch, int w, uint32_t episode) {
   uint32_t number = batch->options.first_world + (uint32_t)w;
@@ -61,7 +64,7 @@ SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const uint8_t action[
 
 void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch) {
   SimWorld *world = &batch->worlds[w];
-  sim_step_begin_level(&batch->models[world->level], scratch);
+  sim_step_begin_level(&batch->models[world->level], &scratch->places);
   sim_step(&batch->models[world->level], world, control, scratch);
 }
 
@@ -71,26 +74,62 @@ static void next_episode(SimBatch *batch, int w) {
   sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w, world->episode));
 }
 
-static bool step_one(SimBatch *batch, int w, const uint8_t *actions, const SimStepOut *out, SimScratch *scratch) {
+/* Writes world w's results and, where its episode is over, starts the next. */
+static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, const SimStepOut *out) {
   const SimWorld *world = &batch->worlds[w];
-  SimTaskResult result = sim_batch_step_world(batch, w, actions + (size_t)w * SIM_ACTIONS, scratch);
-  if (out->reward) out->reward[w] = result.reward;
-  if (out->done) out->done[w] = result.done;
-  if (out->solved) out->solved[w] = result.done && result.solved;
+  if (out->reward) out->reward[w] = result->reward;
+  if (out->done) out->done[w] = result->done;
+  if (out->solved) out->solved[w] = result->done && result->solved;
   if (out->level) out->level[w] = world->level;
   if (out->episode_steps) out->episode_steps[w] = world->timestep;
-  if (result.done && batch->options.auto_reset) next_episode(batch, w);
+  if (result->done && batch->options.auto_reset) next_episode(batch, w);
   observe(batch, w, out->observations);
+}
+
+static int64_t step_alone(SimBatch *batch, int w, const uint8_t *actions, const SimStepOut *out, SimScratch *scratch) {
+  SimTaskResult result = sim_batch_step_world(batch, w, actions + (size_t)w * SIM_ACTIONS, scratch);
+  finish_step(batch, w, &result, out);
   return result.nonfinite;
 }
 
+/* Steps worlds first..first+count-1 side by side. */
+static int64_t step_block(SimBatch *batch, int first, int count, const uint8_t *actions, const SimStepOut *out,
+                          SimBlock *block) {
+  int64_t nonfinite = 0;
+  for (int i = 0; i < count; i++) {
+    block->world[i] = &batch->worlds[first + i];
+    block->model[i] = &batch->models[block->world[i]->level];
+    block->control[i] = sim_task_control(block->model[i], actions + (size_t)(first + i) * SIM_ACTIONS);
+  }
+  sim_block_step(block, &batch->rules, count);
+  for (int i = 0; i < count; i++) {
+    finish_step(batch, first + i, &block->result[i], out);
+    nonfinite += block->result[i].nonfinite;
+  }
+  return nonfinite;
+}
+
+/* Worlds in a block, so that every thread has as many blocks, and all are of one size. */
+static int block_worlds(int worlds, int threads) {
+  int share = (worlds + threads - 1) / threads, blocks = (share + SIM_BLOCK_WORLDS - 1) / SIM_BLOCK_WORLDS;
+  return (share + blocks - 1) / blocks;
+}
+
 void sim_batch_step(SimBatch *batch, const uint8_t *actions, const SimStepOut *out) {
+  const int worlds = batch->options.worlds, each = block_worlds(worlds, omp_get_max_threads());
   int64_t nonfinite = 0;
 #pragma omp parallel reduction(+ : nonfinite)
   {
-    SimScratch scratch;
+    union { SimScratch scratch; SimBlock block; } memory;
+    if (batch->kernels) {
+      memory.block.kernels = batch->kernels;
 #pragma omp for schedule(static)
-    for (int w = 0; w < batch->options.worlds; w++) nonfinite += step_one(batch, w, actions, out, &scratch);
+      for (int first = 0; first < worlds; first += each)
+        nonfinite += step_block(batch, first, worlds - first < each ? worlds - first : each, actions, out, &memory.block);
+    } else {
+#pragma omp for schedule(static)
+      for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, out, &memory.scratch);
+    }
   }
   batch->nonfinite += nonfinite;
 }

@@ -3,6 +3,7 @@
 #define SIM_BATCH_INTERNAL_H
 #include "core/memory.h"
 #include "sim/batch.h"
+#include "sim/lanes.h"
 #include "sim/observe.h"
 #include "sim/task.h"
 
@@ -18,6 +19,7 @@ struct SimBatch {
   float *templates;       /* [level_count][whole_length] */
   int32_t *features;      /* [observation_length]: which of the whole ones are given */
   SimWorld *worlds;       /* [worlds] */
+  const SimLanesKernels *kernels; /* NULL: one world after the other */
   int64_t nonfinite;
 };
 

@@ -25,22 +25,22 @@ SIM_FN SimManifold sim_collide_circles(SimBody a, real a_radius, SimBody b, real
   m.point[0] = m.point[1] = sim_vec_add(a.position, sim_vec_scale(a_radius, m.normal));
   m.penetration = reach - distance;
   m.active[0] = distance < reach;
-  m.active[1] = 0;
+  m.active[1] = mask_of(0);
   return m;
 }
 
 /* a is the circle. Its centre is clipped to the nearest edge, from inside as well. */
 SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b, const SimOutline *outline) {
   SimVec centre = sim_vec_unrotate(b.sine, b.cosine, sim_vec_sub(a.position, b.position));
-  SimVec nearest = sim_vec(0.0f, 0.0f);
-  real least = REAL_HUGE;
-  mask inside = 1;
+  SimVec nearest = sim_vec(real_of(0.0f), real_of(0.0f));
+  real least = real_of(REAL_HUGE);
+  mask inside = mask_of(1);
   for (int i = 0; i < SIM_VERTICES; i++) {
     SimVec vertex = outline->vertex[i], next = outline->vertex[(i + 1) % SIM_VERTICES];
     if (i == 2) next = sim_vec_select(outline->triangle, outline->vertex[0], next);
-    mask unused = i == 3 ? outline->triangle : 0;
+    mask unused = i == 3 ? outline->triangle : mask_of(0);
     inside &= (sim_vec_cross(sim_vec_sub(vertex, centre), sim_vec_sub(next, centre)) < 0.0f) | unused;
-    real along = real_clip(sim_vec_dot(outline->edge[i], sim_vec_sub(centre, vertex)), 0.0f, outline->length[i]);
+    real along = real_clip(sim_vec_dot(outline->edge[i], sim_vec_sub(centre, vertex)), real_of(0.0f), outline->length[i]);
     SimVec on_edge = sim_vec_add(vertex, sim_vec_scale(along, outline->edge[i]));
     SimVec offset = sim_vec_sub(on_edge, centre);
     real distance = real_sqrt(sim_vec_dot(offset, offset));
@@ -51,14 +51,14 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
   SimManifold m;
   SimVec out = sim_vec_sub(centre, nearest);
   real distance = real_sqrt(sim_vec_dot(out, out));
-  real side = real_select(inside, -1.0f, 1.0f);
+  real side = real_select(inside, real_of(-1.0f), real_of(1.0f));
   SimVec world = sim_vec_scale(side, sim_vec_rotate(b.sine, b.cosine, out));
   real guarded = real_zero_to_one(real_sqrt(sim_vec_dot(world, world)));
   m.normal = sim_vec(-world.x / guarded, -world.y / guarded);
   m.point[0] = m.point[1] = sim_body_to_world(b, nearest);
   m.penetration = real_select(inside, radius, radius - distance);
   m.active[0] = (distance <= radius) | inside;
-  m.active[1] = 0;
+  m.active[1] = mask_of(0);
   return m;
 }
 
@@ -70,16 +70,16 @@ typedef struct SimFace {
 
 /* Corners of b in a's frame, against the faces of a. Gives up early (separation >= 0) once no lane can touch. */
 SIM_FN SimFace sim_collide_best_face(const SimOutline *a, const SimVec *b_local, mask b_triangle) {
-  SimFace best = {-99999.0f, 0};
+  SimFace best = {real_of(-99999.0f), integer_of(0)};
   for (int i = 0; i < SIM_VERTICES; i++) {
     SimVec normal = sim_vec(a->normal_x[i], a->normal_y[i]);
-    real last = real_select(b_triangle, REAL_HUGE, sim_vec_dot(normal, b_local[3]));
+    real last = real_select(b_triangle, real_of(REAL_HUGE), sim_vec_dot(normal, b_local[3]));
     real least = real_min(real_min(sim_vec_dot(normal, b_local[0]), sim_vec_dot(normal, b_local[1])),
                           real_min(sim_vec_dot(normal, b_local[2]), last));
     real separation = least - a->support[i];
     mask better = separation > best.separation;
     best.separation = real_select(better, separation, best.separation);
-    best.face = integer_select(better, i, best.face);
+    best.face = integer_select(better, integer_of(i), best.face);
     if (!real_any(best.separation < 0.0f)) break;
   }
   return best;
@@ -89,11 +89,11 @@ SIM_FN SimFace sim_collide_best_face(const SimOutline *a, const SimVec *b_local,
  * `normal`: deepest first, ties in corner order, as a stable sort gives them. */
 SIM_FN void sim_collide_incident(SimVec normal, const SimVec *b_local, mask b_triangle, const SimVec *b_corner,
                                  SimVec incident[2]) {
-  real first = sim_vec_dot(normal, b_local[0]), second = 2.0f * REAL_HUGE;
+  real first = sim_vec_dot(normal, b_local[0]), second = real_of(2.0f * REAL_HUGE);
   incident[0] = incident[1] = b_corner[0];
   for (int k = 1; k < SIM_VERTICES; k++) {
     real depth = sim_vec_dot(normal, b_local[k]);
-    if (k == 3) depth = real_select(b_triangle, REAL_HUGE, depth);
+    if (k == 3) depth = real_select(b_triangle, real_of(REAL_HUGE), depth);
     mask leads = depth < first, follows = depth < second;
     incident[1] = sim_vec_select(leads, incident[0], sim_vec_select(follows, b_corner[k], incident[1]));
     second = real_select(leads, first, real_select(follows, depth, second));
@@ -111,8 +111,8 @@ SIM_FN mask sim_collide_clip(SimVec start, SimVec end, const SimVec incident[2],
   real length = real_sqrt(sim_vec_dot(d, d));
   SimVec p = sim_vec_rotate(turn.sine, turn.cosine, sim_vec_sub(incident[0], start));
   SimVec q = sim_vec_rotate(turn.sine, turn.cosine, sim_vec_sub(incident[1], start));
-  p.y = real_clip(p.y, 0.0f, length);
-  q.y = real_clip(q.y, 0.0f, length);
+  p.y = real_clip(p.y, real_of(0.0f), length);
+  q.y = real_clip(q.y, real_of(0.0f), length);
   mask keep = p.x >= q.x;
   point[0] = sim_vec_add(sim_vec_unrotate(turn.sine, turn.cosine, sim_vec_select(keep, p, q)), start);
   point[1] = sim_vec_add(sim_vec_unrotate(turn.sine, turn.cosine, sim_vec_select(keep, q, p)), start);
@@ -145,7 +145,7 @@ SIM_FN SimOverlap sim_collide_overlap(const SimPolygon *a, const SimPolygon *b) 
   o.a = sim_collide_best_face(a->outline, o.b_in_a, b->outline->triangle);
   o.b = o.a;
   o.separation = o.a.separation;
-  o.b_refers = 0;
+  o.b_refers = mask_of(0);
   o.active = o.separation < 0.0f;
   if (!real_any(o.active)) return o;
   sim_collide_to_frame(b->body, a->corner, o.a_in_b);
@@ -162,7 +162,7 @@ SIM_FN SimVec sim_collide_face_normal(const SimPolygon *p, integer face) {
 
 /* The reference face's ends in the world; after a triangle's face 2 comes corner 0. */
 SIM_FN SimVec sim_collide_corner(const SimPolygon *p, integer k) {
-  k = integer_select((k == SIM_VERTICES) | ((k == 3) & p->outline->triangle), 0, k);
+  k = integer_select((k == SIM_VERTICES) | ((k == 3) & p->outline->triangle), integer_of(0), k);
   return sim_vec(real_pick((const real[]){p->corner[0].x, p->corner[1].x, p->corner[2].x, p->corner[3].x}, k),
                  real_pick((const real[]){p->corner[0].y, p->corner[1].y, p->corner[2].y, p->corner[3].y}, k));
 }

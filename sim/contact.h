@@ -12,7 +12,8 @@
 
 /* Point, normal and bias stay as they are during a step; the bodies move under it. */
 typedef struct SimContact {
-  SimVec normal, point;
+  SIM_ALIGN_RECORD SimVec normal;
+  SimVec point;
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
   SimVec impulse;        /* accumulated: x along the normal, y along the tangent */
@@ -20,6 +21,7 @@ typedef struct SimContact {
   uint8_t forgets;       /* see SimPair */
   uint16_t slot;
 } SimContact;
+enum { SIM_CONTACT_REALS = 13 }; /* that it begins with */
 
 /* Coefficient of a pair from those of its shapes: root of the sum of squares, not a product. */
 SIM_FN real sim_contact_friction(real a, real b) {
@@ -58,17 +60,29 @@ SIM_FN real sim_contact_compliance(const SimContact *c, SimVec r1, SimVec r2, Si
          c->b_mass.inverse_inertia * (sim_vec_dot(r2, r2) - along2 * along2);
 }
 
+/* What an application needs of the bodies' positions: only joints change those within a step. */
+typedef struct SimContactArms {
+  SimVec r1, r2;
+  real normal_compliance, tangent_compliance; /* never 0 */
+} SimContactArms;
+
+SIM_FN SimContactArms sim_contact_arms(const SimContact *c, SimVec a_position, SimVec b_position) {
+  SimContactArms arms = {.r1 = sim_vec_sub(c->point, a_position), .r2 = sim_vec_sub(c->point, b_position)};
+  arms.normal_compliance = real_zero_to_one(sim_contact_compliance(c, arms.r1, arms.r2, c->normal));
+  arms.tangent_compliance = real_zero_to_one(sim_contact_compliance(c, arms.r1, arms.r2, sim_vec_tangent(c->normal)));
+  return arms;
+}
+
 /* One application: normal impulse (accumulated >= 0), then friction within its cone on the velocities that the normal
  * impulse leaves. Changes c->impulse; the caller adds the push to the bodies. */
-SIM_FN SimPush sim_contact_resolve(SimContact *c, const SimBody *a, const SimBody *b) {
-  SimVec normal = c->normal, tangent = sim_vec_tangent(normal);
-  SimVec r1 = sim_vec_sub(c->point, a->position), r2 = sim_vec_sub(c->point, b->position);
+SIM_FN SimPush sim_contact_resolve(SimContact *c, const SimContactArms *arms, const SimBody *a, const SimBody *b) {
+  SimVec normal = c->normal, tangent = sim_vec_tangent(normal), r1 = arms->r1, r2 = arms->r2;
   SimVec a_velocity = sim_vec_add(a->velocity, sim_vec_spin(a->angular_velocity, r1));
   SimVec b_velocity = sim_vec_add(b->velocity, sim_vec_spin(b->angular_velocity, r2));
   real speed = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), normal);
-  real bias = -(SIM_CONTACT_BAUMGARTE / SIM_DT) * real_min(0.0f, -c->penetration + SIM_CONTACT_SLOP);
-  real wanted = (-speed + bias - c->restitution_target) / real_zero_to_one(sim_contact_compliance(c, r1, r2, normal));
-  real total = real_max(c->impulse.x + wanted, 0.0f);
+  real bias = -(SIM_CONTACT_BAUMGARTE / SIM_DT) * real_min(real_of(0.0f), -c->penetration + SIM_CONTACT_SLOP);
+  real wanted = (-speed + bias - c->restitution_target) / arms->normal_compliance;
+  real total = real_max(c->impulse.x + wanted, real_of(0.0f));
   SimPush push = sim_contact_push(c, r1, r2, sim_vec_scale(total - c->impulse.x, normal));
 
   a_velocity = sim_vec_add(sim_vec_add(a->velocity, push.a_velocity),
@@ -76,7 +90,7 @@ SIM_FN SimPush sim_contact_resolve(SimContact *c, const SimBody *a, const SimBod
   b_velocity = sim_vec_add(sim_vec_add(b->velocity, push.b_velocity),
                            sim_vec_spin(b->angular_velocity + push.b_spin, r2));
   real slide = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), tangent);
-  real drag = -slide / real_zero_to_one(sim_contact_compliance(c, r1, r2, tangent));
+  real drag = -slide / arms->tangent_compliance;
   real most = c->friction * total;
   real held = real_clip(c->impulse.y + drag, -most, most);
   SimPush rub = sim_contact_push(c, r1, r2, sim_vec_scale(held - c->impulse.y, tangent));

@@ -36,7 +36,7 @@ SIM_FN SimJointStep sim_joint_begin(const SimJointModel *j, const SimBody *a, co
   s.spins = j->fixed | (j->has_limits & (allowed != angle));
   s.impulse = impulse;
   s.spin_impulse = spin_impulse;
-  s.point = sim_vec(0.0f, 0.0f);
+  s.point = sim_vec(real_of(0.0f), real_of(0.0f));
   return s;
 }
 
@@ -57,9 +57,15 @@ SIM_FN SimPush sim_joint_warm_start(const SimJointModel *j, const SimJointStep *
   return push;
 }
 
-/* One application: changes velocities and, against drift, positions of both bodies at once. One scalar effective mass
- * serves both components of the impulse; the position error is not divided by dt (both as the reference has it). */
-SIM_FN void sim_joint_resolve(const SimJointModel *j, SimJointStep *s, SimBody *a, SimBody *b) {
+/* What two bodies receive from one application of a joint: a push and, against drift, a shift of their positions. */
+typedef struct SimJointPush {
+  SimPush on;
+  SimVec a_shift, b_shift;
+} SimJointPush;
+
+/* One application. Changes s; the caller adds the push to both bodies. One scalar effective mass serves both components
+ * of the impulse; the position error is not divided by dt (both as the reference has it). */
+SIM_FN SimJointPush sim_joint_resolve(const SimJointModel *j, SimJointStep *s, const SimBody *a, const SimBody *b) {
   SimVec a_point = sim_vec_add(a->position, s->a_arm), b_point = sim_vec_add(b->position, s->b_arm);
   SimVec gap = sim_vec_sub(b_point, a_point);
   s->point = sim_vec(a_point.x * j->a_share + b_point.x * j->b_share, a_point.y * j->a_share + b_point.y * j->b_share);
@@ -70,24 +76,21 @@ SIM_FN void sim_joint_resolve(const SimJointModel *j, SimJointStep *s, SimBody *
                  real_zero_to_one(sim_vec_dot(slip, slip));
   real sum_mass = real_zero_to_one(j->a_mass.inverse_mass + j->b_mass.inverse_mass);
   real scale = SIM_JOINT_STIFFNESS / real_zero_to_one(sum_mass + turning);
-  SimVec impulse = sim_vec_scale(scale, sim_vec_add(slip, sim_vec_scale(SIM_JOINT_BAUMGARTE_VELOCITY, gap)));
-  SimPush push = sim_joint_push(j, s, impulse);
+  SimVec impulse = sim_vec_scale(scale, sim_vec_add(slip, sim_vec_scale(real_of(SIM_JOINT_BAUMGARTE_VELOCITY), gap)));
+  SimJointPush push = {.on = sim_joint_push(j, s, impulse)};
 
-  real spin = b->angular_velocity + push.b_spin - a->angular_velocity - push.a_spin;
+  real spin = b->angular_velocity + push.on.b_spin - a->angular_velocity - push.on.a_spin;
   mask pushes = j->fixed | (real_sign(spin) == real_sign(s->spin_bias)); /* a limit does not pull */
-  real spin_impulse = real_select(s->spins & pushes, (spin + s->spin_bias) * j->inverse_sum_inertia, 0.0f);
-  push.a_spin += spin_impulse * j->a_mass.inverse_inertia;
-  push.b_spin -= spin_impulse * j->b_mass.inverse_inertia;
+  real spin_impulse = real_select(s->spins & pushes, (spin + s->spin_bias) * j->inverse_sum_inertia, real_of(0.0f));
+  push.on.a_spin += spin_impulse * j->a_mass.inverse_inertia;
+  push.on.b_spin -= spin_impulse * j->b_mass.inverse_inertia;
 
   SimVec shift = sim_vec_scale(SIM_JOINT_BAUMGARTE_POSITION * j->inverse_sum_mass, gap);
-  a->position = sim_vec_add(a->position, sim_vec_scale(j->a_mass.inverse_mass, shift));
-  b->position = sim_vec_sub(b->position, sim_vec_scale(j->b_mass.inverse_mass, shift));
-  a->velocity = sim_vec_add(a->velocity, push.a_velocity);
-  b->velocity = sim_vec_add(b->velocity, push.b_velocity);
-  a->angular_velocity += push.a_spin;
-  b->angular_velocity += push.b_spin;
+  push.a_shift = sim_vec_scale(j->a_mass.inverse_mass, shift);
+  push.b_shift = sim_vec_scale(-j->b_mass.inverse_mass, shift);
   s->impulse = sim_vec_add(s->impulse, impulse);
-  s->spin_impulse = real_select(j->fixed, s->spin_impulse + spin_impulse, 0.0f); /* limits are not accumulated */
+  s->spin_impulse = real_select(j->fixed, s->spin_impulse + spin_impulse, real_of(0.0f)); /* limits are not accumulated */
+  return push;
 }
 
 #endif

@@ -8,11 +8,11 @@
 
 /* An outline in its body's frame. A triangle has its unused fourth face at support REAL_HUGE: it never separates. */
 typedef struct SimOutline {
-  SimVec vertex[SIM_VERTICES];              /* clockwise */
+  SIM_ALIGN_RECORD SimVec vertex[SIM_VERTICES]; /* clockwise */
   SimVec edge[SIM_VERTICES];                /* unit vector from vertex i to the next */
-  real length[SIM_VERTICES];                /* of edge i */
   real normal_x[SIM_VERTICES], normal_y[SIM_VERTICES]; /* outward, of edge i */
   real support[SIM_VERTICES];               /* largest normal_i . vertex_k */
+  real length[SIM_VERTICES];                /* of edge i */
   mask triangle;
 } SimOutline;
 
@@ -31,14 +31,16 @@ typedef struct SimPair {
 enum { SIM_TOUCH = 1, SIM_LAVA = 2 };
 
 typedef struct SimJointModel {
-  uint8_t a, b, slot, binding;  /* slot: which joint of the level */
-  mask fixed, has_limits, motor_on, motor_auto;
+  SIM_ALIGN_RECORD mask fixed;
+  mask has_limits, motor_on, motor_auto;
   SimVec a_anchor, b_anchor;    /* body frames */
   SimMass a_mass, b_mass;
   real a_share, b_share;        /* of the two anchors in the joint point; by mass */
   real inverse_sum_mass, inverse_sum_inertia; /* 1 / z1(1/m_a + 1/m_b), same for inertia */
   real min_rotation, max_rotation, rotation, motor_speed, motor_power;
+  uint8_t a, b, slot, binding;  /* slot: which joint of the level */
 } SimJointModel;
+enum { SIM_JOINT_REALS = 21 };  /* that it begins with, masks included */
 
 typedef struct SimThrusterModel {
   uint8_t shape, slot, binding;

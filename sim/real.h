@@ -18,21 +18,37 @@
 #define SIM_FN static inline
 #endif
 
+/* What differs between one world and several. A `mask` is what comparing two reals gives: combine masks with & and |,
+ * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds a real's bits. */
+#if !defined(SIM_LANES)
 typedef float real;
-typedef int mask;       /* what comparing two reals gives; combine with & and |, negate with mask_not */
-typedef int32_t integer;  /* a small index that lanes may have different */
+typedef int mask;
+typedef int32_t integer;
+typedef uint32_t real_word;
+
+/* Before the first member of structs that the vector kernels read from memory, eight floats at a time (lanes.h). */
+#define SIM_ALIGN_RECORD _Alignas(32)
+
+SIM_FN real real_of(float x) { return x; }
+SIM_FN mask mask_of(int truth) { return truth; }
+SIM_FN integer integer_of(int i) { return i; }
+SIM_FN real real_sqrt(real x) { return __builtin_sqrtf(x); }
+SIM_FN real real_select(mask m, real yes, real no) { return m ? yes : no; }
+SIM_FN integer integer_select(mask m, integer yes, integer no) { return m ? yes : no; }
+SIM_FN int real_any(mask m) { return m; }
+SIM_FN mask mask_not(mask m) { return !m; }
+#else
+#include "sim/real_lanes.h"
+#endif
 
 #define REAL_PI 3.14159274f
 #define REAL_HALF_PI 1.57079637f
 #define REAL_HUGE 1e30f
 
-SIM_FN real real_select(mask m, real yes, real no) { return m ? yes : no; }
-SIM_FN integer integer_select(mask m, integer yes, integer no) { return m ? yes : no; }
-SIM_FN int real_any(mask m) { return m; }
-SIM_FN mask mask_not(mask m) { return !m; }
-
 /* Element `i` of four. */
-SIM_FN real real_pick(const real *four, integer i) { return four[i]; }
+SIM_FN real real_pick(const real *four, integer i) {
+  return real_select(i < 2, real_select(i == 0, four[0], four[1]), real_select(i == 2, four[2], four[3]));
+}
 
 /* Where an argument is NaN these give the second one; real_clip hands NaN on, as the reference's clip does. With
  * low > high the result is high. */
@@ -43,22 +59,20 @@ SIM_FN real real_clip(real x, real low, real high) {
   return real_select(x > high, high, x);
 }
 
-SIM_FN real real_sqrt(real x) { return __builtin_sqrtf(x); }
-
 /* 1 where x is exactly 0: the reference's guard of every division. */
-SIM_FN real real_zero_to_one(real x) { return real_select(x == 0.0f, 1.0f, x); }
+SIM_FN real real_zero_to_one(real x) { return real_select(x == 0.0f, real_of(1.0f), x); }
 
 /* -1, 0, 1. */
-SIM_FN real real_sign(real x) { return real_select(x > 0.0f, 1.0f, real_select(x < 0.0f, -1.0f, 0.0f)); }
+SIM_FN real real_sign(real x) { return real_select(x > 0.0f, real_of(1.0f), real_select(x < 0.0f, real_of(-1.0f), real_of(0.0f))); }
 
-SIM_FN uint32_t real_bits(real x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
+SIM_FN real_word real_bits(real x) {
+  real_word w;
+  memcpy(&w, &x, sizeof w);
+  return w;
 }
-SIM_FN real real_from_bits(uint32_t bits) {
+SIM_FN real real_from_bits(real_word w) {
   real x;
-  memcpy(&x, &bits, sizeof x);
+  memcpy(&x, &w, sizeof x);
   return x;
 }
 SIM_FN real real_abs(real x) { return real_from_bits(real_bits(x) & 0x7fffffffu); }
@@ -78,9 +92,9 @@ typedef struct RealSinCos { real sine, cosine; } RealSinCos;
  * rounded to float) decides contact order on the floor). Further away an angle's own rounding is the larger error;
  * beyond 4e6 it says nothing any more and counts as 0. */
 SIM_FN RealSinCos real_sin_cos(real x) {
-  x = real_select(real_abs(x) > 4e6f, 0.0f, x);
+  x = real_select(real_abs(x) > 4e6f, real_of(0.0f), x);
   real shifted = x * 0.636619772f + REAL_ROUND;
-  uint32_t quadrant = real_bits(shifted);
+  real_word quadrant = real_bits(shifted);
   real n = shifted - REAL_ROUND;
   real r = x - n * 1.5703125f;
   r = r - n * 4.83751296997070312e-4f;
@@ -116,7 +130,7 @@ SIM_FN real real_tanh(real x) {
   real z = x * x;
   real inner = ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z -
                 3.33332819422e-1f) * z * x + x;
-  real twice = 2.0f * real_clip(real_abs(x), 0.0f, 9.1f); /* tanh(9.1) rounds to 1 */
+  real twice = 2.0f * real_clip(real_abs(x), real_of(0.0f), real_of(9.1f)); /* tanh(9.1) rounds to 1 */
   real shifted = twice * 1.44269504f + REAL_ROUND;
   real n = shifted - REAL_ROUND;
   real r = (twice - n * 0.693359375f) - n * -2.12194440e-4f;

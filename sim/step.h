@@ -18,19 +18,25 @@ typedef struct SimTouching {
   uint8_t contact[2]; /* in SimScratch.contact, or SIM_NO_CONTACT */
 } SimTouching;
 
+/* Where a world's shapes are during a step. */
+typedef struct SimPlaces {
+  SIM_ALIGN_RECORD SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES];
+  SimBox box[SIM_MAX_SHAPES];
+} SimPlaces;
+
 /* A thread's working memory: what a step computes anew and nobody needs after it. After a step, tests read the contacts
  * and joints here. */
 typedef struct SimScratch {
-  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES];
-  SimBox box[SIM_MAX_SHAPES];
+  SimPlaces places;
   SimTouching touching[SIM_MAX_PAIRS];
   int touching_count;
-  SimContact contact[SIM_MAX_CONTACTS];
+  SimContact *contact;                  /* the step's caller says where: `own`, or room for many worlds' */
   int contact_count;
   uint8_t order[SIM_MAX_CONTACTS];      /* contacts as the solver takes them */
   uint8_t group_end[SIM_MAX_CONTACTS];  /* those of a group are applied at once */
   int order_count, group_count;
   SimJointStep joint[SIM_MAX_JOINTS];
+  SimContact own[SIM_MAX_CONTACTS];
 } SimScratch;
 
 /* Motors by joint slot, -1..1; thrusters by slot, 0..1. */
@@ -58,13 +64,13 @@ SIM_FN SimBox sim_step_place_polygon(const SimOutline *outline, const SimBody *b
                   box.top + SIM_BOX_MARGIN};
 }
 
-/* Places what never moves; once before the first step that uses this scratch with this level. */
-SIM_FN void sim_step_begin_level(const SimModel *model, SimScratch *s) {
+/* Places what never moves; once before the first step that uses these places with this level. */
+SIM_FN void sim_step_begin_level(const SimModel *model, SimPlaces *s) {
   memcpy(s->corner, model->corner, sizeof s->corner);
   memcpy(s->box, model->box, sizeof s->box);
 }
 
-SIM_FN void sim_step_place(const SimModel *model, const SimWorld *world, SimScratch *s) {
+SIM_FN void sim_step_place(const SimModel *model, const SimWorld *world, SimPlaces *s) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
     const SimBody *body = &world->body[k];
@@ -76,17 +82,23 @@ SIM_FN void sim_step_place(const SimModel *model, const SimWorld *world, SimScra
 SIM_FN void sim_step_add_contact(const SimModel *model, const SimWorld *world, SimScratch *s, const SimPair *pair,
                                  const SimManifold *m, int k) {
   const SimBody *a = &world->body[pair->a], *b = &world->body[pair->b];
-  s->contact[s->contact_count++] = (SimContact){
-    .normal = m->normal, .point = m->point[k], .a_mass = model->mass[pair->a], .b_mass = model->mass[pair->b],
-    .penetration = m->penetration,
-    .restitution_target = sim_contact_restitution(a, b, m->normal, m->point[k], pair->restitution),
-    .friction = pair->friction, .impulse = world->contact_impulse[pair->slot + k],
-    .a = pair->a, .b = pair->b, .forgets = pair->forgets, .slot = (uint16_t)(pair->slot + k),
-  };
+  SimContact *c = &s->contact[s->contact_count++];
+  c->normal = m->normal;
+  c->point = m->point[k];
+  c->a_mass = model->mass[pair->a];
+  c->b_mass = model->mass[pair->b];
+  c->penetration = m->penetration;
+  c->restitution_target = sim_contact_restitution(a, b, m->normal, m->point[k], pair->restitution);
+  c->friction = pair->friction;
+  c->impulse = world->contact_impulse[pair->slot + k];
+  c->a = pair->a;
+  c->b = pair->b;
+  c->forgets = pair->forgets;
+  c->slot = (uint16_t)(pair->slot + k);
 }
 
 /* Whether a pair overlaps; its manifold too where it pushes. */
-SIM_FN mask sim_step_test_pair(const SimModel *model, const SimWorld *world, const SimScratch *s, int kind,
+SIM_FN mask sim_step_test_pair(const SimModel *model, const SimWorld *world, const SimPlaces *s, int kind,
                                const SimPair *pair, SimManifold *m) {
   const SimBody *a = &world->body[pair->a], *b = &world->body[pair->b];
   if (kind == SIM_RR) {
@@ -120,24 +132,36 @@ SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
   }
 }
 
+/* Notes that pair i overlaps, and makes its contacts from its manifold where it pushes. */
+SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, const SimManifold *m, SimScratch *s) {
+  const SimPair *pair = &model->pair[i];
+  SimTouching *touching = &s->touching[s->touching_count++];
+  *touching = (SimTouching){(uint8_t)i, {SIM_NO_CONTACT, SIM_NO_CONTACT}};
+  for (int k = 0; k < 2 && pair->resolved && m->active[k]; k++) {
+    touching->contact[k] = (uint8_t)s->contact_count;
+    sim_step_add_contact(model, world, s, pair, m, k);
+  }
+}
+
+/* No contacts yet; they will be put into `contact`. */
+SIM_FN void sim_step_clear(SimScratch *s, SimContact *contact) {
+  s->contact = contact;
+  s->touching_count = s->contact_count = s->order_count = s->group_count = 0;
+}
+
 /* Finds all overlapping pairs and makes their contacts, in listing order. Gives the reward bits of those pairs. */
 SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScratch *s) {
   int bits = 0, i = 0;
-  s->touching_count = s->contact_count = s->order_count = s->group_count = 0;
+  sim_step_clear(s, s->own);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     int first = s->touching_count;
     for (; i < model->pair_end[kind]; i++) {
       const SimPair *pair = &model->pair[i];
       SimManifold m;
-      if (!sim_collide_boxes(s->box[pair->a], s->box[pair->b])) continue;
-      if (!sim_step_test_pair(model, world, s, kind, pair, &m)) continue;
+      if (!sim_collide_boxes(s->places.box[pair->a], s->places.box[pair->b])) continue;
+      if (!sim_step_test_pair(model, world, &s->places, kind, pair, &m)) continue;
       bits |= pair->reward;
-      SimTouching *touching = &s->touching[s->touching_count++];
-      *touching = (SimTouching){(uint8_t)i, {SIM_NO_CONTACT, SIM_NO_CONTACT}};
-      for (int k = 0; k < 2 && pair->resolved && m.active[k]; k++) {
-        touching->contact[k] = (uint8_t)s->contact_count;
-        sim_step_add_contact(model, world, s, pair, &m, k);
-      }
+      sim_step_touch(model, world, i, &m, s);
     }
     sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first, s);
   }
@@ -198,7 +222,9 @@ SIM_FN void sim_step_apply_group(SimWorld *world, SimScratch *s, const uint8_t *
   SimPush push[SIM_SOLVER_LANES];
   for (int i = 0; i < lanes; i++) {
     SimContact *c = &s->contact[lane[i]];
-    push[i] = sim_contact_resolve(c, &world->body[c->a], &world->body[c->b]);
+    const SimBody *a = &world->body[c->a], *b = &world->body[c->b];
+    SimContactArms arms = sim_contact_arms(c, a->position, b->position);
+    push[i] = sim_contact_resolve(c, &arms, a, b);
     if (c->forgets) c->impulse = sim_vec(0.0f, 0.0f);
   }
   for (int i = 0; i < lanes; i++) sim_step_push_a(&world->body[s->contact[lane[i]].a], &push[i]);
@@ -209,17 +235,26 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
   for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
     for (int i = 0; i < model->joint_count; i++) {
       const SimJointModel *j = &model->joint[i];
-      sim_joint_resolve(j, &s->joint[i], &world->body[j->a], &world->body[j->b]);
+      SimBody *a = &world->body[j->a], *b = &world->body[j->b];
+      SimJointPush push = sim_joint_resolve(j, &s->joint[i], a, b);
+      a->position = sim_vec_add(a->position, push.a_shift);
+      b->position = sim_vec_add(b->position, push.b_shift);
+      sim_step_push_a(a, &push.on);
+      sim_step_push_b(b, &push.on);
     }
     for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++])
       sim_step_apply_group(world, s, s->order + begin, s->group_end[g] - begin);
   }
 }
 
-/* Keeps the accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
-SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
+/* Keeps contacts' accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
+SIM_FN void sim_step_keep_contacts(const SimModel *model, SimWorld *world, const SimContact *contact, int count) {
   memset(world->contact_impulse, 0, (size_t)model->contacts * sizeof world->contact_impulse[0]);
-  for (int i = 0; i < s->contact_count; i++) world->contact_impulse[s->contact[i].slot] = s->contact[i].impulse;
+  for (int i = 0; i < count; i++) world->contact_impulse[contact[i].slot] = contact[i].impulse;
+}
+
+SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
+  sim_step_keep_contacts(model, world, s->contact, s->contact_count);
   for (int i = 0; i < model->joint_count; i++) {
     world->joint_impulse[model->joint[i].slot] = s->joint[i].impulse;
     world->joint_spin_impulse[model->joint[i].slot] = s->joint[i].spin_impulse;
@@ -240,24 +275,34 @@ SIM_FN SimBody sim_step_advance(SimBody body) {
   return body;
 }
 
-/* The whole step. Gives the reward bits (SIM_TOUCH, SIM_LAVA) of the pairs that overlapped at its beginning. */
-SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
+/* The first part of a step: what falls gets faster, and everything has its place. */
+SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimPlaces *places) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
     mask falls = model->mass[k].inverse_mass != 0.0f;
     SimVec faster = sim_vec_add(world->body[k].velocity, model->gravity_step);
     world->body[k].velocity = sim_vec_select(falls, faster, world->body[k].velocity);
   }
-  sim_step_place(model, world, s);
+  sim_step_place(model, world, places);
+}
+
+/* The last part: everything moves. */
+SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
+  for (int i = 0; i < model->moving_count; i++) {
+    int k = model->moving[i];
+    world->body[k] = sim_step_advance(world->body[k]);
+  }
+}
+
+/* The whole step of one world. Gives the reward bits of the pairs that overlapped at its beginning. */
+SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
+  sim_step_begin(model, world, &s->places);
   int bits = sim_step_collide(model, world, s);
   sim_step_actuate(model, world, control);
   sim_step_warm_start(model, world, s);
   sim_step_solve(model, world, s);
   sim_step_keep_impulses(model, world, s);
-  for (int i = 0; i < model->moving_count; i++) {
-    int k = model->moving[i];
-    world->body[k] = sim_step_advance(world->body[k]);
-  }
+  sim_step_end(model, world);
   return bits;
 }
 

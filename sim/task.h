@@ -61,25 +61,36 @@ SIM_FN real sim_task_dense_reward(const SimTaskRules *rules, real last_distance,
   return real_select(counts, gained, 0.0f);
 }
 
+/* After a physics step; bits: of the pairs that overlapped in it. The reference goes on to the end of the frame when the
+ * episode is decided, too. */
+SIM_FN void sim_task_judge(const SimModel *model, const SimWorld *world, int bits, SimTaskResult *result) {
+  if (result->done) return;
+  result->distance = sim_task_distance(model, world);
+  result->done = bits != 0;
+  result->solved = bits == SIM_TOUCH;
+  result->reward = bits & SIM_LAVA ? -1.0f : bits ? 1.0f : 0.0f;
+}
+
+/* At the end of an environment step. */
+SIM_FN void sim_task_end(const SimTaskRules *rules, const SimModel *model, SimWorld *world, SimTaskResult *result) {
+  world->timestep++;
+  result->nonfinite = sim_task_is_nonfinite(model, world);
+  result->done = result->done || result->nonfinite || world->timestep >= rules->max_steps;
+  result->reward += sim_task_dense_reward(rules, world->last_distance, result->distance);
+  world->last_distance = result->done ? -1.0f : result->distance;
+}
+
+/* An environment step of one world. */
 SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *model, SimWorld *world,
                                    const uint8_t action[SIM_ACTIONS], SimScratch *scratch) {
   SimControl control = sim_task_control(model, action);
   SimTaskResult result = {0};
-  bool decided = false;
-  sim_step_begin_level(model, scratch);
+  sim_step_begin_level(model, &scratch->places);
   for (int k = 0; k < rules->frame_skip; k++) {
     int bits = sim_step(model, world, &control, scratch);
-    if (decided) continue; /* the reference goes on to the end of the frame as well */
-    result.distance = sim_task_distance(model, world);
-    decided = bits != 0;
-    result.solved = bits == SIM_TOUCH;
-    result.reward = bits & SIM_LAVA ? -1.0f : bits ? 1.0f : 0.0f;
+    sim_task_judge(model, world, bits, &result);
   }
-  world->timestep++;
-  result.nonfinite = sim_task_is_nonfinite(model, world);
-  result.done = decided || result.nonfinite || world->timestep >= rules->max_steps;
-  result.reward += sim_task_dense_reward(rules, world->last_distance, result.distance);
-  world->last_distance = result.done ? -1.0f : result.distance;
+  sim_task_end(rules, model, world, &result);
   return result;
 }
 

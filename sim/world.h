@@ -69,7 +69,7 @@ typedef struct SimPush {
 
 /* A world's state, just under 2 KiB. Impulses of contacts and joints that are not active are 0. */
 typedef struct SimWorld {
-  SimBody body[SIM_MAX_SHAPES];
+  SIM_ALIGN_RECORD SimBody body[SIM_MAX_SHAPES];
   SimVec joint_impulse[SIM_MAX_JOINTS];
   real joint_spin_impulse[SIM_MAX_JOINTS];
   SimVec contact_impulse[SIM_MAX_CONTACTS]; /* x along the normal, y along the tangent */

@@ -1,64 +1,141 @@
-/* How fast worlds step: environment steps (two physics steps, reward, observation, auto-reset) under random actions, on the
- * loco512 sets and, where a folder of Kinetix levels is given by KINETIX_LEVELS, on its S, M and L levels. One and all threads. */
+/* How fast worlds step, under random actions: environment steps (two physics steps, reward, observation, auto-reset) and
+ * bare physics steps ("engine"), on the loco512 sets and, where KINETIX_LEVELS names a folder of Kinetix levels, on its
+ * S, M and L levels; one and all threads. And the limit: how many floating-point operations a physics step needs, counted
+ * from the pairs, contacts and joints that it meets, and how many a second are done. */
 #include <omp.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/terminal.h"
-#include "sim/batch.h"
+#include "sim/batch_internal.h"
 #include "tests/bench/bench.h"
 
-enum { WORLDS = 1024, ACTION_SETS = 64 };
+enum { WORLDS = 1024, ACTION_SETS = 64, EPISODE = 256 };
 
-/* Environment steps per second of one level set; 0 when the set can not be made. */
-static double steps_per_second(const SimLevelSet *levels, int threads) {
+/* A batch with all that steps need. */
+typedef struct Bench {
+  SimBatch *batch;
+  float *observations, *reward;
+  uint8_t *done, *actions; /* actions: [ACTION_SETS][WORLDS][SIM_ACTIONS] */
+} Bench;
+
+static int bench_create(const SimLevelSet *levels, bool engine, Bench *b) {
   SimBatchOptions options = sim_batch_options_default();
   options.worlds = WORLDS;
-  options.auto_reset = true;
-  SimBatch *batch = NULL;
-  if (sim_batch_create(&options, levels, &batch) != CORE_OK) return 0;
-  const size_t length = (size_t)sim_batch_observation_length(batch);
-  float *observations = core_memory_allocate(WORLDS * length * sizeof *observations);
-  float *reward = core_memory_allocate(WORLDS * sizeof *reward);
-  uint8_t *done = core_memory_allocate(WORLDS);
-  uint8_t *actions = core_memory_allocate((size_t)ACTION_SETS * WORLDS * SIM_ACTIONS);
+  options.frame_skip = engine ? 1 : 2;
+  TRY(sim_batch_create(&options, levels, &b->batch));
+  b->observations = core_memory_allocate(WORLDS * (size_t)sim_batch_observation_length(b->batch) * sizeof(float));
+  b->reward = core_memory_allocate(WORLDS * sizeof *b->reward);
+  b->done = core_memory_allocate(WORLDS);
+  b->actions = core_memory_allocate((size_t)ACTION_SETS * WORLDS * SIM_ACTIONS);
   CoreRandomStream stream = core_random_stream(1, CORE_RANDOM_TEST, 0, 0);
   for (size_t i = 0; i < (size_t)ACTION_SETS * WORLDS * SIM_ACTIONS; i++)
-    actions[i] = (uint8_t)core_random_below(core_random_next(&stream), i % SIM_ACTIONS < SIM_MOTOR_BINDINGS ? 3 : 2);
+    b->actions[i] = (uint8_t)core_random_below(core_random_next(&stream), i % SIM_ACTIONS < SIM_MOTOR_BINDINGS ? 3 : 2);
+  return CORE_OK;
+}
+
+static void bench_destroy(Bench *b) {
+  free(b->observations), free(b->reward), free(b->done), free(b->actions);
+  sim_batch_destroy(&b->batch);
+}
+
+static const uint8_t *actions_of(const Bench *b, int step) {
+  return b->actions + (size_t)(step % ACTION_SETS) * WORLDS * SIM_ACTIONS;
+}
+
+/* Steps per second, physics steps with `engine`; 0 when the batch can not be made. */
+static double steps_per_second(const SimLevelSet *levels, bool engine, int threads) {
+  Bench b;
+  if (bench_create(levels, engine, &b) != CORE_OK) return 0;
   omp_set_num_threads(threads);
-  sim_batch_reset(batch, observations);
-  const SimStepOut out = {.observations = observations, .reward = reward, .done = done};
+  sim_batch_reset(b.batch, b.observations);
+  const SimStepOut all = {.observations = b.observations, .reward = b.reward, .done = b.done}, nothing = {0};
   int64_t steps = 0;
   double start = 0;
   for (int i = 0; i == 0 || core_clock_s() - start < 2; i++) {
     if (i == 32) start = core_clock_s(), steps = 0; /* after warm-up */
     if (start == 0) start = core_clock_s();
-    sim_batch_step(batch, actions + (size_t)(i % ACTION_SETS) * WORLDS * SIM_ACTIONS, &out);
+    sim_batch_step(b.batch, actions_of(&b, i), engine ? &nothing : &all);
     steps += WORLDS;
   }
   const double rate = (double)steps / (core_clock_s() - start);
-  free(observations), free(reward), free(done), free(actions);
-  sim_batch_destroy(&batch);
+  bench_destroy(&b);
   return rate;
 }
 
+/* Additions, subtractions, multiplications, divisions, roots, minima and maxima, as collide.h ... step.h write them; sine
+ * and cosine together are 29, selects and comparisons none. Pairs whose boxes do not meet count nothing. */
+enum {
+  OPERATIONS_BODY = 2 + 12 + 29,  /* falls, moves, turns */
+  OPERATIONS_POLYGON = 32 + 12,   /* corners and their box */
+  OPERATIONS_OVERLAP = 64 + 128,  /* corners in the other's frame, eight faces */
+  OPERATIONS_MANIFOLD = 30 + 60 + 24,
+  OPERATIONS_CIRCLE_POLYGON = 4 * 26 + 34,
+  OPERATIONS_CIRCLES = 14,
+  OPERATIONS_CONTACT = 14 + 24,   /* restitution, warm start */
+  OPERATIONS_APPLY_CONTACT = 129,
+  OPERATIONS_JOINT = 14 + 24,     /* arms, limits, warm start */
+  OPERATIONS_APPLY_JOINT = 95,
+};
+
+static double operations_of(const SimModel *model, const SimScratch *s) {
+  double sum = OPERATIONS_BODY * model->moving_count;
+  for (int i = 0; i < model->moving_count; i++)
+    sum += model->moving[i] < model->size.polygons ? OPERATIONS_POLYGON : 4;
+  for (int i = 0; i < s->touching_count; i++) {
+    const int pair = s->touching[i].pair;
+    if (pair >= model->pair_end[SIM_CR]) sum += OPERATIONS_CIRCLES;
+    else if (pair >= model->pair_end[SIM_RR]) sum += OPERATIONS_CIRCLE_POLYGON;
+    else sum += OPERATIONS_OVERLAP + (model->pair[pair].resolved ? OPERATIONS_MANIFOLD : 0);
+  }
+  sum += s->contact_count * (OPERATIONS_CONTACT + SIM_SOLVER_ITERATIONS * OPERATIONS_APPLY_CONTACT);
+  return sum + model->joint_count * (OPERATIONS_JOINT + SIM_SOLVER_ITERATIONS * OPERATIONS_APPLY_JOINT);
+}
+
+/* Floating-point operations that a physics step needs, mean over EPISODE steps of some worlds. */
+static double operations_per_step(const SimLevelSet *levels) {
+  Bench b;
+  SimScratch scratch;
+  double sum = 0;
+  int64_t steps = 0;
+  if (bench_create(levels, true, &b) != CORE_OK) return 0;
+  for (int w = 0; w < WORLDS; w += 4) {
+    for (int t = 0; t < EPISODE; t++, steps++) {
+      SimTaskResult result = sim_batch_step_world(b.batch, w, actions_of(&b, t) + (size_t)w * SIM_ACTIONS, &scratch);
+      sum += operations_of(&b.batch->models[b.batch->worlds[w].level], &scratch);
+      if (result.done) sim_batch_start_world(b.batch, w, b.batch->worlds[w].level);
+    }
+  }
+  bench_destroy(&b);
+  return sum / (double)steps;
+}
+
 static void bench_set(const char *name, SimLevelSet *levels) {
-  const int threads = omp_get_num_procs();
-  bench_row("sim", name, "steps_per_second", steps_per_second(levels, 1), "environment steps/s", 1);
-  if (threads > 1) bench_row("sim", name, "steps_per_second", steps_per_second(levels, threads), "environment steps/s", threads);
+  const int procs = omp_get_num_procs();
+  char env[64], engine[64];
+  snprintf(env, sizeof env, "env_%s", name);
+  snprintf(engine, sizeof engine, "engine_%s", name);
+  const double operations = operations_per_step(levels);
+  bench_row("sim", engine, "operations_per_step", operations, "floating-point operations", 1);
+  for (int threads = 1; threads <= procs; threads += procs > 1 ? procs - 1 : 1) {
+    const double physics = steps_per_second(levels, true, threads);
+    bench_row("sim", engine, "steps_per_second", physics, "physics steps/s", threads);
+    bench_row("sim", engine, "operations_per_second", 1e-9 * physics * operations, "GFLOP/s", threads);
+    bench_row("sim", env, "steps_per_second", steps_per_second(levels, false, threads), "environment steps/s", threads);
+  }
   sim_level_set_free(levels);
 }
 
 int main(void) {
   SimLevelSet levels;
-  if (sim_morphology_set("public", "all", 512, &levels) == CORE_OK) bench_set("env_loco_public", &levels);
-  if (sim_morphology_set("all", "all", 512, &levels) == CORE_OK) bench_set("env_loco_families", &levels);
+  if (sim_morphology_set("public", "all", 512, &levels) == CORE_OK) bench_set("loco_public", &levels);
+  if (sim_morphology_set("all", "all", 512, &levels) == CORE_OK) bench_set("loco_families", &levels);
   const char *folder = getenv("KINETIX_LEVELS");
   for (const char *size = "sml"; folder && *size; size++) {
     char path[4096], name[8];
     snprintf(path, sizeof path, "%s/%c", folder, *size);
-    snprintf(name, sizeof name, "env_%c", *size);
+    snprintf(name, sizeof name, "%c", *size);
     if (sim_level_set_read(path, &levels) == CORE_OK) bench_set(name, &levels);
   }
   return 0;

@@ -1,0 +1,49 @@
+/* Stepping a few dozen worlds together, so that the vector kernels find enough of the same work: the worlds of a block
+ * go through every part of a physics step side by side, and all of an environment step before they leave the cache.
+ * Same bits as sim_task_step on each of them. */
+#ifndef SIM_BLOCK_H
+#define SIM_BLOCK_H
+#include "sim/lanes.h"
+#include "sim/task.h"
+
+enum {
+  SIM_BLOCK_WORLDS = 128,
+  SIM_BLOCK_PAIRS = 2048,   /* whose boxes meet, in one physics step */
+  SIM_BLOCK_PENDING = 16,   /* pairs that are tested together */
+};
+
+/* Pairs of a kind that wait until there are enough of them for a kernel. */
+typedef struct SimBlockPending {
+  void (*kernel)(const SimLanesPair *pair, int count);
+  SimLanesPair pair[SIM_BLOCK_PENDING];
+  int count;
+} SimBlockPending;
+
+
+/* A thread's working memory. */
+typedef struct SimBlock {
+  const SimLanesKernels *kernels;
+  const SimModel *model[SIM_BLOCK_WORLDS];
+  SimWorld *world[SIM_BLOCK_WORLDS];
+  SimControl control[SIM_BLOCK_WORLDS];
+  SimTaskResult result[SIM_BLOCK_WORLDS]; /* what the caller is after */
+  int bits[SIM_BLOCK_WORLDS];
+  SimPlaces places[SIM_BLOCK_WORLDS];
+  int pair_end[SIM_BLOCK_WORLDS];         /* where each world's pairs end in `pair` */
+  uint8_t pair[SIM_BLOCK_PAIRS];          /* those whose boxes meet, as indices of their model's pairs ... */
+  SIM_ALIGN_RECORD float manifold[SIM_BLOCK_PAIRS][SIM_LANES_MANIFOLD]; /* ... and what came of them */
+  SimBlockPending polygons, overlaps, circles;
+  SimLanesWorld lane[SIM_BLOCK_WORLDS];
+  SimContact contact[2 * SIM_BLOCK_PAIRS];
+  int contact_count;
+  SimScratch scratch;
+} SimBlock;
+
+/* The kernels for this machine; NULL where it has none, and one world after the other is best. The environment variable
+ * SIM_KERNELS (scalar, avx2, avx512) may choose lesser ones. */
+const SimLanesKernels *sim_block_kernels(void);
+
+/* An environment step of `count` worlds: model, world and control are set, and results are given. */
+void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count);
+
+#endif

@@ -1,0 +1,56 @@
+/* The vector kernels of the CPU step: the same physics as step.h walks one world at a time, for many worlds, bodies or
+ * pairs side by side, with the same bits. block.c gathers the work and calls them; this is all that it knows of them.
+ *
+ * The kernels are compiled once for every kind of processor (lanes_*.c; each includes lanes_kernels.h with its own
+ * SIM_LANES), where `real` is a vector; so they get memory as floats, never as the structs of the physics. A record is
+ * such a struct as the scalar code lays it out: its n reals are n floats. */
+#ifndef SIM_LANES_H
+#define SIM_LANES_H
+#include <stdint.h>
+
+enum {
+  SIM_LANES_SOLVE = 16,        /* worlds that the solver takes at once */
+  SIM_LANES_CONTACTS = 192,    /* contacts of a world; also what padding the groups of several worlds can make of them */
+  SIM_LANES_GROUPS = 12,       /* at most 4 batches of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles */
+  SIM_LANES_JOINTS = 6,
+  SIM_LANES_BODY = 8,          /* floats from one body to the next */
+  SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */
+  SIM_LANES_JOINT = 24,        /* floats from one joint to the next */
+  SIM_LANES_OUTLINE = 40,      /* floats of an outline */
+  SIM_LANES_MANIFOLD = 8,      /* normal, two points, penetration, and as an int how many of the points count */
+};
+
+/* A world's part in the solver. */
+typedef struct SimLanesWorld {
+  float *body;                 /* SimBody records, by shape */
+  float *contact;              /* SimContact records in listing order; impulses change */
+  const float *joint;          /* SimJointModel records */
+  float *joint_impulse, *joint_spin_impulse; /* of SimWorld; by the joint's slot */
+  int contact_count, group_count, joint_count;
+  uint64_t sort_key;           /* block.c's */
+  uint8_t order[SIM_LANES_CONTACTS], group_end[SIM_LANES_GROUPS]; /* as in SimScratch */
+} SimLanesWorld;
+
+/* Two shapes to be tested against each other. */
+typedef struct SimLanesPair {
+  const float *a_body, *b_body;       /* SimBody records */
+  const float *a_outline, *b_outline; /* SimOutline records; a's is not read where it is a circle */
+  const float *a_corner, *b_corner;   /* their four corners in the world; likewise */
+  float radius;                       /* of a, a circle */
+  float *manifold;                    /* gets a manifold of SIM_LANES_MANIFOLD floats */
+} SimLanesPair;
+
+typedef struct SimLanesKernels {
+  const char *name;            /* "avx2" ... */
+  /* What `count` pairs of two polygons, or of a circle and a polygon, do to each other. */
+  void (*collide_polygons)(const SimLanesPair *pair, int count);
+  void (*collide_circles)(const SimLanesPair *pair, int count);
+  /* The same as collide_polygons without the contact points, where only the overlap matters. */
+  void (*overlap_polygons)(const SimLanesPair *pair, int count);
+  /* Warm start and all solver iterations of `count` <= SIM_LANES_SOLVE worlds. */
+  void (*solve)(SimLanesWorld *const *world, int count);
+} SimLanesKernels;
+
+extern const SimLanesKernels SIM_LANES_AVX2, SIM_LANES_AVX512;
+
+#endif

@@ -1,0 +1,176 @@
+/* The same bits from every way to step a batch: world after world or side by side in any kernel that this machine can
+ * run, any number of threads, any division into batches. The hash of all worlds is pinned, so other compilers, flags and
+ * machines must come to it as well; a change of the physics has to change it on purpose. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <omp.h>
+#include <stdlib.h>
+
+#include "core/random.h"
+#include "sim/batch_internal.h"
+#include "sim/block.h"
+
+enum { PILES = 40, WORLDS = 140, STEPS = 75 };
+static const uint64_t EXPECTED = 0x0ca5196de492b71eu;
+
+/* ---- levels: every loco512 family, and piles of what those lack -------------------------------------------------- */
+
+static float draw(CoreRandomStream *stream, float low, float high) {
+  return low + (high - low) * core_random_unit(core_random_next(stream));
+}
+
+static SimShape polygon(CoreRandomStream *stream, bool triangle) {
+  SimShape s = {.active = true, .inverse_mass = 1, .inverse_inertia = 1, .density = 1, .collision_mode = 1,
+                .vertex_count = triangle ? 3 : 4};
+  s.x = draw(stream, 0.8f, 4.2f);
+  s.y = draw(stream, 0.8f, 4.0f);
+  s.rotation = draw(stream, -3, 3);
+  s.vx = draw(stream, -2, 2);
+  s.friction = draw(stream, 0, 1);
+  s.restitution = draw(stream, 0, 0.5f);
+  float hx = draw(stream, 0.1f, 0.5f), hy = 0.8f * hx;
+  const float x[2][SIM_VERTICES] = {{hx, hx, -hx, -hx}, {0, hx, -hx, 0}};
+  const float y[2][SIM_VERTICES] = {{hy, -hy, -hy, hy}, {hy, -hy, -hy, 0}};
+  memcpy(s.vertex_x, x[triangle], sizeof s.vertex_x);
+  memcpy(s.vertex_y, y[triangle], sizeof s.vertex_y);
+  return s;
+}
+
+/* Boxes, triangles and circles on top of each other; some joined, rigidly or within limits; a thruster. */
+static SimLevel pile(uint32_t number, SimSize size) {
+  SimLevel level = sim_level_empty(size, true);
+  CoreRandomStream stream = core_random_stream(5, CORE_RANDOM_TEST, number, 0);
+  snprintf(level.name, sizeof level.name, "pile %u", (unsigned)number);
+  for (int k = SIM_STATIC_POLYGONS; k < size.polygons; k++) level.polygon[k] = polygon(&stream, (number + (uint32_t)k) % 3 == 0);
+  for (int k = 0; k < size.circles; k++) {
+    level.circle[k] = polygon(&stream, false);
+    level.circle[k].vertex_count = 0;
+    level.circle[k].radius = draw(&stream, 0.1f, 0.5f);
+  }
+  level.polygon[4].role = number % 2 ? SIM_ROLE_GREEN : SIM_ROLE_NORMAL;
+  level.circle[1].role = SIM_ROLE_BLUE;
+  level.polygon[6].role = SIM_ROLE_RED;
+  for (int i = 0; i < (int)number % 4; i++)
+    level.joint[i] = (SimJoint){.active = true, .a = 4 + i, .b = size.polygons - 1 - i % 2, .a_x = 0.2f, .b_y = 0.1f,
+                                .fixed = i == 1, .has_limits = i == 2, .min_rotation = -0.3f, .max_rotation = 0.4f,
+                                .motor_on = true, .motor_speed = 2, .motor_power = 1.5f, .motor_binding = i};
+  level.thruster[0] = (SimThruster){.active = true, .shape = 5, .x = 0.1f, .rotation = 1.2f, .power = 0.5f};
+  sim_level_recompute_mass(&level);
+  return level;
+}
+
+static SimLevelSet mixed_levels(void) {
+  SimLevelSet walkers, families, set;
+  assert_int_equal(sim_morphology_set("public", "all", 24, &walkers), CORE_OK);
+  assert_int_equal(sim_morphology_set("all", "all", 64, &families), CORE_OK);
+  for (int i = 0; i < families.count; i++) assert_int_equal(sim_level_expand(&families.level[i], walkers.size), CORE_OK);
+  set = (SimLevelSet){.size = walkers.size, .count = walkers.count + families.count + PILES};
+  set.level = calloc((size_t)set.count, sizeof *set.level);
+  memcpy(set.level, walkers.level, (size_t)walkers.count * sizeof *set.level);
+  memcpy(set.level + walkers.count, families.level, (size_t)families.count * sizeof *set.level);
+  for (int i = 0; i < PILES; i++) set.level[walkers.count + families.count + i] = pile((uint32_t)i, set.size);
+  sim_level_set_free(&walkers);
+  sim_level_set_free(&families);
+  return set;
+}
+
+/* ---- one way to step --------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
+  const unsigned char *p = data;
+  for (size_t i = 0; i < bytes; i++) hash = (hash ^ p[i]) * 1099511628211u;
+  return hash;
+}
+
+static void draw_actions(uint32_t first, int worlds, uint32_t t, uint8_t *actions) {
+  for (int w = 0; w < worlds; w++) {
+    CoreRandomStream stream = core_random_stream(6, CORE_RANDOM_TEST, first + (uint32_t)w, t);
+    for (int i = 0; i < SIM_ACTIONS; i++)
+      actions[w * SIM_ACTIONS + i] = (uint8_t)core_random_below(core_random_next(&stream), i < SIM_MOTOR_BINDINGS ? 3 : 2);
+  }
+}
+
+/* Steps worlds first..first+worlds-1 and adds up a hash of each one's every observation and reward, and of its state at
+ * the end, so that the sum is the same however the worlds are divided. */
+static uint64_t step_part(const SimLevelSet *set, uint32_t first, int worlds) {
+  SimBatchOptions options = sim_batch_options_default();
+  SimBatch *batch;
+  uint64_t *hash = calloc((size_t)worlds, sizeof *hash), sum = 0;
+  options.worlds = worlds;
+  options.first_world = first;
+  options.seed = 3;
+  options.max_steps = 40;
+  options.pad_writes_zero = true;
+  assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
+  const size_t length = (size_t)sim_batch_observation_length(batch);
+  float *observations = calloc((size_t)worlds * length, sizeof *observations);
+  float *reward = calloc((size_t)worlds, sizeof *reward);
+  uint8_t *actions = calloc((size_t)worlds, SIM_ACTIONS);
+  const SimStepOut out = {.observations = observations, .reward = reward};
+  for (uint32_t t = 0; t < STEPS; t++) {
+    draw_actions(first, worlds, t, actions);
+    sim_batch_step(batch, actions, &out);
+    for (int w = 0; w < worlds; w++) {
+      hash[w] = mix(hash[w], observations + (size_t)w * length, length * sizeof *observations);
+      hash[w] = mix(hash[w], &reward[w], sizeof reward[w]);
+    }
+  }
+  for (int w = 0; w < worlds; w++) {
+    const SimWorld *world = &batch->worlds[w];
+    sum += mix(hash[w], world, offsetof(SimWorld, keeps_level));
+  }
+  sim_batch_destroy(&batch);
+  free(observations), free(reward), free(actions), free(hash);
+  return sum;
+}
+
+static uint64_t step_divided(const SimLevelSet *set, int parts, int threads) {
+  uint64_t sum = 0;
+  omp_set_num_threads(threads);
+  for (int i = 0, begin = 0; i < parts; i++) {
+    int end = WORLDS * (i + 1) / parts;
+    sum += step_part(set, (uint32_t)begin, end - begin);
+    begin = end;
+  }
+  omp_set_num_threads(1);
+  return sum;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+/* All divisions with these kernels; skipped where the machine does not have them. */
+static void check_kernels(const char *name) {
+  static const struct { int parts, threads; } WAY[] = {{1, 1}, {1, 3}, {9, 1}, {30, 1}};
+  SimLevelSet set;
+  setenv("SIM_KERNELS", name, 1);
+  const SimLanesKernels *kernels = sim_block_kernels();
+  if (strcmp(kernels ? kernels->name : "scalar", name) != 0) {
+    print_message("# this machine can not run the kernels '%s'\n", name);
+    skip();
+  }
+  set = mixed_levels();
+  for (size_t i = 0; i < sizeof WAY / sizeof WAY[0]; i++) {
+    uint64_t hash = step_divided(&set, WAY[i].parts, WAY[i].threads);
+    if (hash != EXPECTED)
+      print_message("# %s, %d batches, %d threads: 0x%016llx\n", name, WAY[i].parts, WAY[i].threads, (unsigned long long)hash);
+    assert_true(hash == EXPECTED);
+    if (strcmp(name, "scalar") == 0 && i == 1) break; /* no blocks to divide */
+  }
+  sim_level_set_free(&set);
+}
+
+static void one_world_after_the_other(void **state) { (void)state, check_kernels("scalar"); }
+static void side_by_side_with_avx2(void **state) { (void)state, check_kernels("avx2"); }
+static void side_by_side_with_avx512(void **state) { (void)state, check_kernels("avx512"); }
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(one_world_after_the_other),
+    cmocka_unit_test(side_by_side_with_avx2),
+    cmocka_unit_test(side_by_side_with_avx512),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
