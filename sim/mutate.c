@@ -105,7 +105,7 @@ static void settle(SimLevel *level) {
   sim_model_build(&weightless, false, &model);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) model.pair_end[kind] = 0;
   memcpy(world.body, model.start, sizeof world.body);
-  sim_step_begin_level(&model, &scratch);
+  sim_step_begin_level(&model, &scratch.places);
   for (int step = 0; step < SETTLE_STEPS; step++) {
     sim_step(&model, &world, &idle, &scratch);
     for (int i = 0; i < count_shapes(level); i++) {
