@@ -95,7 +95,7 @@ static void draw_actions(uint32_t first, int worlds, uint32_t t, uint8_t *action
 
 /* Steps worlds first..first+worlds-1 and adds up a hash of each one's every observation and reward, and of its state at
  * the end, so that the sum is the same however the worlds are divided. */
-static uint64_t step_part(const SimLevelSet *set, uint32_t first, int worlds) {
+static uint64_t step_part(const SimLevelSet *set, uint32_t first, int worlds, uint32_t steps) {
   SimBatchOptions options = sim_batch_options_default();
   SimBatch *batch;
   uint64_t *hash = calloc((size_t)worlds, sizeof *hash), sum = 0;
@@ -110,7 +110,7 @@ static uint64_t step_part(const SimLevelSet *set, uint32_t first, int worlds) {
   float *reward = calloc((size_t)worlds, sizeof *reward);
   uint8_t *actions = calloc((size_t)worlds, SIM_ACTIONS);
   const SimStepOut out = {.observations = observations, .reward = reward};
-  for (uint32_t t = 0; t < STEPS; t++) {
+  for (uint32_t t = 0; t < steps; t++) {
     draw_actions(first, worlds, t, actions);
     sim_batch_step(batch, actions, &out);
     for (int w = 0; w < worlds; w++) {
@@ -132,7 +132,7 @@ static uint64_t step_divided(const SimLevelSet *set, int parts, int threads) {
   omp_set_num_threads(threads);
   for (int i = 0, begin = 0; i < parts; i++) {
     int end = WORLDS * (i + 1) / parts;
-    sum += step_part(set, (uint32_t)begin, end - begin);
+    sum += step_part(set, (uint32_t)begin, end - begin, STEPS);
     begin = end;
   }
   omp_set_num_threads(1);
@@ -166,11 +166,53 @@ static void one_world_after_the_other(void **state) { (void)state, check_kernels
 static void side_by_side_with_avx2(void **state) { (void)state, check_kernels("avx2"); }
 static void side_by_side_with_avx512(void **state) { (void)state, check_kernels("avx512"); }
 
+/* Everything nearly at one place. */
+static SimLevel heap(uint32_t number) {
+  SimLevel level = pile(number, SIM_SIZE_L);
+  for (int k = SIM_STATIC_POLYGONS; k < level.size.polygons; k++) {
+    level.polygon[k].x = 2.5f + 0.2f * (level.polygon[k].x - 2.5f);
+    level.polygon[k].y = 1.5f + 0.2f * (level.polygon[k].y - 1.5f);
+  }
+  for (int k = 0; k < level.size.circles; k++) {
+    level.circle[k].x = 2.5f + 0.2f * (level.circle[k].x - 2.5f);
+    level.circle[k].y = 1.5f + 0.2f * (level.circle[k].y - 1.5f);
+  }
+  return level;
+}
+
+/* Only heaps: more pairs than a block holds, so that it goes on in a second round. */
+static void crowded_worlds_side_by_side(void **state) {
+  (void)state;
+  enum { CROWD = SIM_BLOCK_WORLDS };
+  SimLevel level[PILES];
+  SimBatch *batch;
+  int pairs = 0;
+  for (int i = 0; i < PILES; i++) level[i] = heap((uint32_t)i);
+  const SimLevelSet set = {level, PILES, SIM_SIZE_L};
+  SimBatchOptions options = sim_batch_options_default();
+  options.worlds = CROWD;
+  assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
+  for (int w = 0; w < CROWD; w++) {
+    SimScratch scratch;
+    SimControl still = {0};
+    sim_batch_physics_step(batch, w, &still, &scratch);
+    pairs += scratch.touching_count;
+  }
+  sim_batch_destroy(&batch);
+  assert_true(pairs > SIM_BLOCK_PAIRS);
+  setenv("SIM_KERNELS", "scalar", 1);
+  uint64_t alone = step_part(&set, 0, CROWD, 12);
+  unsetenv("SIM_KERNELS");
+  assert_true(step_part(&set, 0, CROWD, 12) == alone);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_world_after_the_other),
     cmocka_unit_test(side_by_side_with_avx2),
     cmocka_unit_test(side_by_side_with_avx512),
+    cmocka_unit_test(crowded_worlds_side_by_side),
   };
+  omp_set_num_threads(1);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
