@@ -47,7 +47,7 @@ static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
                       "best DDR grows with the budget: this one is small.",
                       budget);
   } else {
-    core_text_appendf(text, "At %s transitions no relation between DDR and solve rate is distinguishable at 95 %%.",
+    core_text_appendf(text, "At %s transitions no monotone relation between DDR and solve rate is distinguishable at 95 %%.",
                       budget);
   }
 }
@@ -57,10 +57,12 @@ static void append_thirds(const AnalysisDdr *ddr, CoreText *text) {
   const double *third = ddr->panels[ddr->panel_count - 1].third;
   if (isnan(third[0])) return;
   const bool middle = third[1] > third[0] && third[1] > third[2];
-  core_text_appendf(text, " Mean by thirds of DDR, low to high: %.2f, %.2f, %.2f: %s.", third[0], third[1], third[2],
-                    middle                  ? "both ends suffer, as the paper claims"
-                    : third[2] >= third[1]  ? "the low end suffers, the high end does not yet"
-                                            : "the high end suffers, the low end does not yet");
+  core_text_appendf(text, " Mean by thirds of DDR, low to high: %.2f, %.2f, %.2f: the %s third solves most%s (no test).",
+                    third[0], third[1], third[2],
+                    middle                 ? "middle"
+                    : third[2] >= third[0] ? "highest"
+                                           : "lowest",
+                    middle ? ", as the paper claims" : ", where the paper claims the middle");
 }
 
 static void append_reading(const AnalysisDdr *ddr, CoreText *text) {
