@@ -28,6 +28,13 @@ static StoreIteration make_row(uint32_t run, int64_t iteration) {
     for (size_t j = 0; j < 4 && i + j < count; j++)
       values[i + j] = (float)(core_random_unit(words.v[j]) * ((i + j) % 3 ? 1 : 60));
   }
+  if (iteration % 10 != 1) { /* by default these are measured each tenth iteration */
+    double *first = &row.clip_fraction_silent, *last = &row.dead_critic;
+    const double norms[] = {row.weight_norm_actor, row.weight_norm_critic};
+    while (first <= last) *first++ = NAN;
+    row.weight_norm_actor = norms[0], row.weight_norm_critic = norms[1];
+  }
+  row.distance = row.kl_monotone = row.kl_slope = NAN; /* of another learner, and off by default */
   row.transitions = 2048.0 * 256 * (double)iteration;
   row.episodes = (double)(1000 + iteration % 97);
   return row;
