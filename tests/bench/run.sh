@@ -3,6 +3,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build} only=${2:-}
+export KINETIX_LEVELS=${KINETIX_LEVELS:-../shared/data/kinetix_levels} # S, M and L cases need a folder of Kinetix levels
 case "$only" in ""|store|sweep|sim|trainer|analysis) ;;
   *) echo "make bench: no part '$only'; ONLY is one of store, sweep, sim, trainer, analysis" >&2; exit 2 ;; esac
 "$build/bin/trainer" info | sed 's/^/# /'

@@ -96,7 +96,8 @@ static void test_import_killed_at_random_moments(void **state) {
   long whole_us = measure(import_work);
   char *expected = digest();
   srand(7);
-  for (int i = 0; i < KILLS; i++) {
+  for (int i = 0; i < KILLS || killed < KILLS / 3; i++) { /* a later import may be quicker than the one measured */
+    assert_true(i < 20 * KILLS);
     if (i % 3 == 0) remove_database(); /* the others go on where the last was killed */
     killed += !killed_work(import_work, rand() % whole_us);
     if (i % 3 != 2) continue;
@@ -106,7 +107,6 @@ static void test_import_killed_at_random_moments(void **state) {
     free(now);
   }
   assert_query("PRAGMA integrity_check", "ok\n");
-  assert_true(killed >= KILLS / 3); /* else nothing was tested */
   free(expected);
 }
 
