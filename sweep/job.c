@@ -15,6 +15,7 @@
 #include "core/terminal.h"
 #include "store/run.h"
 #include "sweep/executor.h"
+#include "sweep/ids.h"
 #include "sweep/manifest.h"
 #include "sweep/sweep.h"
 
@@ -90,17 +91,17 @@ int job_set_create(const char *root, const char *name, const SweepRequest *reque
 int job_set_reload(JobSet *set, const SweepRequest *request) {
   JobSet *fresh;
   TRY(job_set_create(set->root, set->spec.name, request, &fresh));
+  SweepIds places = {0};
+  for (size_t k = 0; k < fresh->grid.runs; k++) sweep_ids_add(&places, fresh->grid.ids[k], NULL);
   for (size_t i = 0; i < set->grid.runs; i++) { /* what runs goes over, by id */
-    if (set->jobs[i].phase != JOB_RUNNING) continue;
-    for (size_t k = 0; k < fresh->grid.runs; k++) {
-      if (strcmp(fresh->grid.ids[k], set->grid.ids[i]) != 0) continue;
-      if (fresh->jobs[k].phase == JOB_WAITING) fresh->waiting--;
-      const size_t run = fresh->jobs[k].run;
-      fresh->jobs[k] = set->jobs[i];
-      fresh->jobs[k].run = run;
-      fresh->running++;
-    }
+    size_t k;
+    if (set->jobs[i].phase != JOB_RUNNING || !sweep_ids_find(&places, set->grid.ids[i], &k)) continue;
+    if (fresh->jobs[k].phase == JOB_WAITING) fresh->waiting--;
+    fresh->jobs[k] = set->jobs[i];
+    fresh->jobs[k].run = k;
+    fresh->running++;
   }
+  sweep_ids_free(&places);
   fresh->finished = set->finished, fresh->failed = set->failed;
   JobSet old = *set;
   *set = *fresh;

@@ -4,10 +4,7 @@
 #include "core/origin.h"
 #include "store_workspace.h"
 #include "trainer/inherit.h"
-
-static void set(CoreConfig *config, const char *pair) {
-  if (core_config_set_pair(config, pair) != CORE_OK) fail_msg("%s", core_error_message());
-}
+#include "training_tools.h"
 
 static CoreConfig small_config(void) {
   static const char *const pairs[] = {
@@ -17,14 +14,6 @@ static CoreConfig small_config(void) {
   CoreConfig config = core_config_default();
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
   return config;
-}
-
-static Training *make(const CoreConfig *config) {
-  Training *training = NULL;
-  if (training_plan(config, &training) != CORE_OK || training_allocate(training) != CORE_OK)
-    fail_msg("%s", core_error_message());
-  training_start(training);
-  return training;
 }
 
 static void iterate(Training *training, int iterations) {

@@ -7,11 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/training.h"
-
-static void set(CoreConfig *config, const char *pair) {
-  if (core_config_set_pair(config, pair) != CORE_OK) fail_msg("%s", core_error_message());
-}
+#include "training_tools.h"
 
 static CoreConfig small_config(void) {
   static const char *const pairs[] = {
@@ -21,14 +17,6 @@ static CoreConfig small_config(void) {
   CoreConfig config = core_config_default();
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
   return config;
-}
-
-static Training *make(const CoreConfig *config) {
-  Training *training = NULL;
-  if (training_plan(config, &training) != CORE_OK || training_allocate(training) != CORE_OK)
-    fail_msg("%s", core_error_message());
-  training_start(training);
-  return training;
 }
 
 static StoreIteration iterate(Training *training, int iterations) {
