@@ -22,7 +22,7 @@ typedef struct LanesPolygon {
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = pair[i < count ? i : 0].member + (offset)
 
 SIM_FN SimBody lanes_body_of(const real f[8]) {
-  return (SimBody){{f[0], f[1]}, {f[2], f[3]}, f[4], f[5], f[6], f[7]};
+  return (SimBody){{f[0], f[1]}, f[2], f[3], {f[4], f[5]}, f[6], f[7]};
 }
 
 SIM_FN mask lanes_triangles(const float *const outline[SIM_LANES]) {

@@ -36,35 +36,63 @@ typedef struct LanesSolver {
   SimJointStep joint_step[SIM_LANES_JOINTS];
   LanesEnds joint_ends[SIM_LANES_JOINTS];
   int joint_count;
-  lanes_row a_push[SIM_SOLVER_LANES][SIM_LANES], b_push[SIM_SOLVER_LANES][SIM_LANES];
+  lanes_row a_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS], b_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS];
   float idle_body[SIM_LANES_BODY], idle_contact[SIM_LANES_CONTACT], idle_joint[SIM_LANES_JOINT], idle_impulse[2];
 } LanesSolver;
 
+/* A body's record is two quads: its motion, which is all that contacts change, and its pose (SimBody). */
+enum { LANES_MOTION = 0, LANES_POSE = 4 };
+
+SIM_FN void lanes_load_motion(float *const record[SIM_LANES], SimBody *body) {
+  real f[4];
+  lanes_load_four(record, LANES_MOTION, f);
+  body->velocity = sim_vec(f[0], f[1]);
+  body->angular_velocity = f[2];
+  body->rotation = f[3];
+}
+SIM_FN void lanes_load_pose(float *const record[SIM_LANES], SimBody *body) {
+  real f[4];
+  lanes_load_four(record, LANES_POSE, f);
+  body->position = sim_vec(f[0], f[1]);
+  body->sine = f[2];
+  body->cosine = f[3];
+}
 SIM_FN SimBody lanes_load_body(float *const record[SIM_LANES]) {
-  real f[8];
-  lanes_load((const float *const *)record, f);
-  return (SimBody){{f[0], f[1]}, {f[2], f[3]}, f[4], f[5], f[6], f[7]};
+  SimBody body;
+  lanes_load_motion(record, &body);
+  lanes_load_pose(record, &body);
+  return body;
+}
+SIM_FN void lanes_store_motion(float *const record[SIM_LANES], const SimBody *body) {
+  real f[4] = {body->velocity.x, body->velocity.y, body->angular_velocity, body->rotation};
+  lanes_row row[LANES_QUAD_ROWS];
+  lanes_four_to_rows(f, row);
+  lanes_write_rows(record, LANES_MOTION, row);
+}
+SIM_FN void lanes_store_pose(float *const record[SIM_LANES], const SimBody *body) {
+  real f[4] = {body->position.x, body->position.y, body->sine, body->cosine};
+  lanes_row row[LANES_QUAD_ROWS];
+  lanes_four_to_rows(f, row);
+  lanes_write_rows(record, LANES_POSE, row);
 }
 
-/* What a body receives, as rows to be added to its record. */
-SIM_FN void lanes_push_rows(SimVec position, SimVec velocity, real spin, lanes_row row[SIM_LANES]) {
-  real none = real_of(-0.0f);
-  real f[8] = {position.x, position.y, velocity.x, velocity.y, spin, none, none, none};
-  lanes_to_rows(f, row);
+SIM_FN void lanes_push(SimBody *body, SimVec velocity, real spin) {
+  body->velocity = sim_vec_add(body->velocity, velocity);
+  body->angular_velocity += spin;
 }
-SIM_FN void lanes_add_rows(float *const record[SIM_LANES], const lanes_row row[SIM_LANES]) {
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) lanes_write_row(record[i], lanes_read_row(record[i]) + row[i]);
+
+/* Gives two bodies, as just loaded, what they receive. */
+SIM_FN void lanes_apply_push(const LanesEnds *ends, SimBody *a, SimBody *b, const SimPush *push) {
+  lanes_push(a, push->a_velocity, push->a_spin);
+  lanes_push(b, push->b_velocity, push->b_spin);
+  lanes_store_motion(ends->a, a);
+  lanes_store_motion(ends->b, b);
 }
-SIM_FN void lanes_push_to_rows(const SimPush *push, lanes_row a[SIM_LANES], lanes_row b[SIM_LANES]) {
-  SimVec still = sim_vec(real_of(-0.0f), real_of(-0.0f));
-  lanes_push_rows(still, push->a_velocity, push->a_spin, a);
-  lanes_push_rows(still, push->b_velocity, push->b_spin, b);
-}
-SIM_FN void lanes_apply_push(const LanesEnds *ends, const SimPush *push) {
-  lanes_row a[SIM_LANES], b[SIM_LANES];
-  lanes_push_to_rows(push, a, b);
-  lanes_add_rows(ends->a, a);
-  lanes_add_rows(ends->b, b);
+
+/* What a body receives, as rows to be added to its motion; -0 changes no float. */
+SIM_FN void lanes_push_rows(SimVec velocity, real spin, lanes_row row[LANES_QUAD_ROWS]) {
+  real f[4] = {velocity.x, velocity.y, spin, real_of(-0.0f)};
+  lanes_four_to_rows(f, row);
 }
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
@@ -137,7 +165,7 @@ SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *worl
     lanes_load_contact(&c, record);
     SimBody a = lanes_load_body(ends.a), b = lanes_load_body(ends.b);
     SimPush push = sim_contact_warm_start(&c.contact, &a, &b);
-    lanes_apply_push(&ends, &push);
+    lanes_apply_push(&ends, &a, &b, &push);
   }
 }
 
@@ -168,44 +196,51 @@ SIM_FN void lanes_begin_joints(LanesSolver *s, SimLanesWorld *const *world, int 
     SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
     s->joint_step[k] = sim_joint_begin(j, &a, &b, impulse, spin_impulse);
     SimPush push = sim_joint_warm_start(j, &s->joint_step[k]);
-    lanes_apply_push(ends, &push);
+    lanes_apply_push(ends, &a, &b, &push);
   }
 }
 
 SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
   const LanesEnds *ends = &s->joint_ends[k];
-  lanes_row a_row[SIM_LANES], b_row[SIM_LANES];
   SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
   SimJointPush push = sim_joint_resolve(&s->joint[k].joint, &s->joint_step[k], &a, &b);
-  lanes_push_rows(push.a_shift, push.on.a_velocity, push.on.a_spin, a_row);
-  lanes_push_rows(push.b_shift, push.on.b_velocity, push.on.b_spin, b_row);
-  lanes_add_rows(ends->a, a_row);
-  lanes_add_rows(ends->b, b_row);
+  a.position = sim_vec_add(a.position, push.a_shift);
+  b.position = sim_vec_add(b.position, push.b_shift);
+  lanes_store_pose(ends->a, &a);
+  lanes_store_pose(ends->b, &b);
+  lanes_apply_push(ends, &a, &b, &push.on);
 }
 
-SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place) {
+SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place, SimBody *a, SimBody *b) {
   const LanesEnds *ends = &s->contact_ends[place];
   SimContact *c = &s->contact[place].contact;
-  SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
-  if (s->joint_count > 0) s->arms[place] = sim_contact_arms(c, a.position, b.position);
-  SimPush push = sim_contact_resolve(c, &s->arms[place], &a, &b);
+  lanes_load_motion(ends->a, a);
+  lanes_load_motion(ends->b, b);
+  if (s->joint_count > 0) {
+    lanes_load_pose(ends->a, a);
+    lanes_load_pose(ends->b, b);
+    s->arms[place] = sim_contact_arms(c, a->position, b->position);
+  }
+  SimPush push = sim_contact_resolve(c, &s->arms[place], a, b);
   c->impulse = sim_vec_select(s->forgets[place], sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
   return push;
 }
 
 /* A group's contacts all see the same velocities. One alone needs no waiting. */
 SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
+  SimBody a, b;
   if (end - begin == 1) {
-    SimPush push = lanes_resolve_contact(s, begin);
-    lanes_apply_push(&s->contact_ends[begin], &push);
+    SimPush push = lanes_resolve_contact(s, begin, &a, &b);
+    lanes_apply_push(&s->contact_ends[begin], &a, &b, &push);
     return;
   }
   for (int k = begin; k < end; k++) {
-    SimPush push = lanes_resolve_contact(s, k);
-    lanes_push_to_rows(&push, s->a_push[k - begin], s->b_push[k - begin]);
+    SimPush push = lanes_resolve_contact(s, k, &a, &b);
+    lanes_push_rows(push.a_velocity, push.a_spin, s->a_push[k - begin]);
+    lanes_push_rows(push.b_velocity, push.b_spin, s->b_push[k - begin]);
   }
-  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].a, s->a_push[k - begin]);
-  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].b, s->b_push[k - begin]);
+  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].a, LANES_MOTION, s->a_push[k - begin]);
+  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].b, LANES_MOTION, s->b_push[k - begin]);
 }
 
 /* Accumulated impulses back to the contacts' records and to the worlds' joints. */

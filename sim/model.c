@@ -52,8 +52,8 @@ static void build_shapes(const SimLevel *level, SimModel *model) {
     const SimShape *shape = shape_of(level, k);
     RealSinCos turn = real_sin_cos(shape->rotation);
     model->start[k] = (SimBody){
-      .position = {shape->x, shape->y}, .velocity = {shape->vx, shape->vy},
-      .angular_velocity = shape->angular_velocity, .rotation = shape->rotation,
+      .velocity = {shape->vx, shape->vy}, .angular_velocity = shape->angular_velocity,
+      .rotation = shape->rotation, .position = {shape->x, shape->y},
       .sine = turn.sine, .cosine = turn.cosine,
     };
     if (!shape->active) continue;

@@ -44,10 +44,13 @@ SIM_FN SimVec sim_vec_unrotate(real sine, real cosine, SimVec v) {
   return sim_vec(cosine * v.x + sine * v.y, cosine * v.y - sine * v.x);
 }
 
-/* A body in motion. Sine and cosine always belong to `rotation`. */
+/* A body in motion. Sine and cosine always belong to `rotation`. What a contact changes comes first, so that the vector
+ * kernels need not touch the rest. */
 typedef struct SimBody {
-  SimVec position, velocity;
-  real angular_velocity, rotation, sine, cosine;
+  SimVec velocity;
+  real angular_velocity, rotation;
+  SimVec position;
+  real sine, cosine;
 } SimBody;
 
 /* 0 and 0: fixated. */
