@@ -10,7 +10,7 @@
 #if defined(SIM_LANES)
 #include "sim/contact.h"
 #include "sim/joint.h"
-#include "sim/lanes.h"
+#include "sim/lanes_record.h"
 
 /* The two bodies of every lane that a contact or joint is between. */
 typedef struct LanesEnds { float *a[SIM_LANES], *b[SIM_LANES]; } LanesEnds;
@@ -20,15 +20,10 @@ typedef union LanesContact {
   SimContact contact;
 } LanesContact;
 
-typedef union LanesJoint {
-  real row[SIM_LANES_JOINT];
-  SimJointModel joint;
-} LanesJoint;
-
 typedef struct LanesSolver {
   LanesContact contact[SIM_LANES_CONTACTS]; /* by place in the common order */
   LanesEnds contact_ends[SIM_LANES_CONTACTS];
-  float *contact_record[SIM_LANES_CONTACTS][SIM_LANES];
+  float *contact_impulse[SIM_LANES_CONTACTS][SIM_LANES];
   SimContactArms arms[SIM_LANES_CONTACTS];
   mask forgets[SIM_LANES_CONTACTS];
   int group_end[SIM_LANES_GROUPS], group_count;
@@ -39,42 +34,6 @@ typedef struct LanesSolver {
   lanes_row a_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS], b_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS];
   float idle_body[SIM_LANES_BODY], idle_contact[SIM_LANES_CONTACT], idle_joint[SIM_LANES_JOINT], idle_impulse[2];
 } LanesSolver;
-
-/* A body's record is two quads: its motion, which is all that contacts change, and its pose (SimBody). */
-enum { LANES_MOTION = 0, LANES_POSE = 4 };
-
-SIM_FN void lanes_load_motion(float *const record[SIM_LANES], SimBody *body) {
-  real f[4];
-  lanes_load_four(record, LANES_MOTION, f);
-  body->velocity = sim_vec(f[0], f[1]);
-  body->angular_velocity = f[2];
-  body->rotation = f[3];
-}
-SIM_FN void lanes_load_pose(float *const record[SIM_LANES], SimBody *body) {
-  real f[4];
-  lanes_load_four(record, LANES_POSE, f);
-  body->position = sim_vec(f[0], f[1]);
-  body->sine = f[2];
-  body->cosine = f[3];
-}
-SIM_FN SimBody lanes_load_body(float *const record[SIM_LANES]) {
-  SimBody body;
-  lanes_load_motion(record, &body);
-  lanes_load_pose(record, &body);
-  return body;
-}
-SIM_FN void lanes_store_motion(float *const record[SIM_LANES], const SimBody *body) {
-  real f[4] = {body->velocity.x, body->velocity.y, body->angular_velocity, body->rotation};
-  lanes_row row[LANES_QUAD_ROWS];
-  lanes_four_to_rows(f, row);
-  lanes_write_rows(record, LANES_MOTION, row);
-}
-SIM_FN void lanes_store_pose(float *const record[SIM_LANES], const SimBody *body) {
-  real f[4] = {body->position.x, body->position.y, body->sine, body->cosine};
-  lanes_row row[LANES_QUAD_ROWS];
-  lanes_four_to_rows(f, row);
-  lanes_write_rows(record, LANES_POSE, row);
-}
 
 SIM_FN void lanes_push(SimBody *body, SimVec velocity, real spin) {
   body->velocity = sim_vec_add(body->velocity, velocity);
@@ -97,7 +56,8 @@ SIM_FN void lanes_push_rows(SimVec velocity, real spin, lanes_row row[LANES_QUAD
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
-/* The bytes that follow a contact's or joint's reals: a, b, then `forgets` or the slot. */
+/* The bytes that follow a contact's or joint's reals. */
+enum { LANES_CONTACT_A = 0, LANES_CONTACT_B = 1, LANES_CONTACT_FORGETS = 4, LANES_CONTACT_SLOT = 6, LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_contact_bytes(const float *record) { return (const uint8_t *)(record + SIM_CONTACT_REALS); }
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
 
@@ -106,10 +66,16 @@ SIM_FN void lanes_set_ends(LanesSolver *s, LanesEnds *ends, int lane, float *bod
   ends->b[lane] = body ? body + SIM_LANES_BODY * bytes[1] : s->idle_body;
 }
 
-SIM_FN void lanes_load_contact(LanesContact *c, float *const record[SIM_LANES]) {
-  lanes_load((const float *const *)record, c->row);
-  float const *second[SIM_LANES];
-  for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
+SIM_FN unsigned lanes_contact_slot(const float *record) {
+  uint16_t slot;
+  memcpy(&slot, lanes_contact_bytes(record) + LANES_CONTACT_SLOT, sizeof slot);
+  return slot;
+}
+
+SIM_FN void lanes_load_contact(LanesContact *c, const float *const record[SIM_LANES]) {
+  const float *second[SIM_LANES];
+  lanes_load(record, c->row);
+  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
   lanes_load(second, c->row + 8);
 }
 
@@ -129,13 +95,14 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
       if (members[i] > size) size = members[i];
     }
     for (int k = 0; k < size; k++, places++) {
-      float **record = s->contact_record[places];
+      const float *record[SIM_LANES];
       for (int i = 0; i < SIM_LANES; i++) {
         bool has = k < members[i];
         record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->order[begin[i] + k] : s->idle_contact;
         const uint8_t *bytes = lanes_contact_bytes(record[i]);
         lanes_set_ends(s, &s->contact_ends[places], i, has ? world[i]->body : NULL, bytes);
-        s->forgets[places][i] = -(int)bytes[2];
+        s->contact_impulse[places][i] = has ? world[i]->contact_impulse + 2 * lanes_contact_slot(record[i]) : s->idle_impulse;
+        s->forgets[places][i] = -(int)bytes[LANES_CONTACT_FORGETS];
       }
       lanes_load_contact(&s->contact[places], record);
       SimBody a = lanes_load_body(s->contact_ends[places].a), b = lanes_load_body(s->contact_ends[places].b);
@@ -154,12 +121,12 @@ SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *worl
     if (world[i]->contact_count > most) most = world[i]->contact_count;
   }
   for (int k = 0; k < most; k++) {
-    float *record[SIM_LANES];
+    const float *record[SIM_LANES];
     LanesEnds ends;
     LanesContact c;
     for (int i = 0; i < SIM_LANES; i++) {
       bool has = i < count && k < world[i]->contact_count;
-      record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * k : s->idle_contact;
+      record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->listed[k] : s->idle_contact;
       lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, lanes_contact_bytes(record[i]));
     }
     lanes_load_contact(&c, record);
@@ -175,7 +142,7 @@ SIM_FN void lanes_begin_joints(LanesSolver *s, SimLanesWorld *const *world, int 
     if (world[i]->joint_count > s->joint_count) s->joint_count = world[i]->joint_count;
   }
   for (int k = 0; k < s->joint_count; k++) {
-    const float *part[3][SIM_LANES];
+    const float *records[SIM_LANES];
     LanesEnds *ends = &s->joint_ends[k];
     SimJointModel *j = &s->joint[k].joint;
     SimVec impulse;
@@ -184,15 +151,13 @@ SIM_FN void lanes_begin_joints(LanesSolver *s, SimLanesWorld *const *world, int 
       bool has = i < count && k < world[i]->joint_count;
       const float *record = has ? world[i]->joint + SIM_LANES_JOINT * k : s->idle_joint;
       const uint8_t *bytes = lanes_joint_bytes(record);
-      for (int p = 0; p < 3; p++) part[p][i] = record + 8 * p;
+      records[i] = record;
       lanes_set_ends(s, ends, i, has ? world[i]->body : NULL, bytes);
-      impulse.x[i] = has ? world[i]->joint_impulse[2 * bytes[2]] : 0.0f;
-      impulse.y[i] = has ? world[i]->joint_impulse[2 * bytes[2] + 1] : 0.0f;
-      spin_impulse[i] = has ? world[i]->joint_spin_impulse[bytes[2]] : 0.0f;
+      impulse.x[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT]] : 0.0f;
+      impulse.y[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT] + 1] : 0.0f;
+      spin_impulse[i] = has ? world[i]->joint_spin_impulse[bytes[LANES_JOINT_SLOT]] : 0.0f;
     }
-    for (int p = 0; p < 3; p++) lanes_load(part[p], s->joint[k].row + 8 * p);
-    j->fixed = -j->fixed; /* from 0 and 1 to masks */
-    j->has_limits = -j->has_limits;
+    lanes_load_joint(records, &s->joint[k]);
     SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
     s->joint_step[k] = sim_joint_begin(j, &a, &b, impulse, spin_impulse);
     SimPush push = sim_joint_warm_start(j, &s->joint_step[k]);
@@ -243,22 +208,21 @@ SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
   for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].b, LANES_MOTION, s->b_push[k - begin]);
 }
 
-/* Accumulated impulses back to the contacts' records and to the worlds' joints. */
+/* Accumulated impulses back to the worlds. */
 SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
   const int places = s->group_count ? s->group_end[s->group_count - 1] : 0;
   for (int k = 0; k < places; k++) {
     const SimContact *c = &s->contact[k].contact;
     for (int i = 0; i < count; i++) {
-      float *impulse = s->contact_record[k][i] + SIM_CONTACT_REALS - 2;
-      impulse[0] = c->impulse.x[i];
-      impulse[1] = c->impulse.y[i];
+      s->contact_impulse[k][i][0] = c->impulse.x[i];
+      s->contact_impulse[k][i][1] = c->impulse.y[i];
     }
   }
   for (int k = 0; k < s->joint_count; k++) {
     const SimJointStep *j = &s->joint_step[k];
     for (int i = 0; i < count; i++) {
       if (k >= world[i]->joint_count) continue;
-      const int slot = lanes_joint_bytes(world[i]->joint + SIM_LANES_JOINT * k)[2];
+      const int slot = lanes_joint_bytes(world[i]->joint + SIM_LANES_JOINT * k)[LANES_JOINT_SLOT];
       world[i]->joint_impulse[2 * slot] = j->impulse.x[i];
       world[i]->joint_impulse[2 * slot + 1] = j->impulse.y[i];
       world[i]->joint_spin_impulse[slot] = j->spin_impulse[i];

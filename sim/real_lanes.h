@@ -6,7 +6,7 @@
 #ifndef SIM_REAL_LANES_H
 #define SIM_REAL_LANES_H
 #if defined(SIM_LANES)
-#if defined(__AVX2__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #endif
 
@@ -96,6 +96,14 @@ typedef float lanes_quad_anywhere __attribute__((vector_size(16), aligned(4), ma
 SIM_FN lanes_quad lanes_read_quad(const float *from) { return *(const lanes_quad_anywhere *)from; }
 SIM_FN void lanes_write_quad(float *to, lanes_quad quad) { *(lanes_quad_anywhere *)to = quad; }
 
+/* Whether all four are true, as comparing two quads gives them. */
+typedef int32_t lanes_quad_mask __attribute__((vector_size(16)));
+#if defined(__SSE__)
+SIM_FN int lanes_quad_all(lanes_quad_mask m) { return _mm_movemask_ps((__m128)m) == 15; }
+#else
+SIM_FN int lanes_quad_all(lanes_quad_mask m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+#endif
+
 /* Rows of quads to columns; its own inverse. */
 SIM_FN void lanes_transpose_quads(lanes_row r[4]) {
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
@@ -110,7 +118,7 @@ SIM_FN void lanes_transpose_quads(lanes_row r[4]) {
 #undef HIGH_PAIRS
 }
 
-SIM_FN void lanes_read_quads(float *const from[8], int offset, lanes_row row[4]) {
+SIM_FN void lanes_read_quads(const float *const from[8], int offset, lanes_row row[4]) {
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
     lanes_quad low = lanes_read_quad(from[i] + offset), high = lanes_read_quad(from[i + 4] + offset);
     row[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -145,7 +153,7 @@ SIM_FN void lanes_to_rows(const real from[8], lanes_row row[SIM_LANES]) {
 
 enum { LANES_QUAD_ROWS = 4 };
 /* to[k] gets float offset + k of every lane's record. */
-SIM_FN void lanes_load_four(float *const record[SIM_LANES], int offset, real to[4]) {
+SIM_FN void lanes_load_four(const float *const record[SIM_LANES], int offset, real to[4]) {
   lanes_read_quads(record, offset, to);
   lanes_transpose_quads(to);
 }
@@ -178,7 +186,7 @@ SIM_FN void lanes_to_rows(const real from[8], lanes_row row[SIM_LANES]) {
 }
 
 enum { LANES_QUAD_ROWS = 8 };
-SIM_FN void lanes_load_four(float *const record[SIM_LANES], int offset, real to[4]) {
+SIM_FN void lanes_load_four(const float *const record[SIM_LANES], int offset, real to[4]) {
   lanes_row low[4], high[4];
   lanes_read_quads(record, offset, low);
   lanes_read_quads(record + 8, offset, high);
