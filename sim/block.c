@@ -21,7 +21,9 @@ _Static_assert(offsetof(SimJointModel, a) == SIM_JOINT_REALS * sizeof(float) &&
 _Static_assert(sizeof(SimOutline) == SIM_LANES_OUTLINE * sizeof(float) &&
                offsetof(SimOutline, triangle) == 32 * sizeof(float), "outlines");
 _Static_assert(sizeof(SimBox) == SIM_LANES_BOX * sizeof(float), "boxes");
-_Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS, "sizes");
+_Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS &&
+               (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS &&
+               (int)SIM_LANES_PLACES == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
 
 /* ---- which kernels ----------------------------------------------------------------------------------------------- */
 
@@ -141,7 +143,7 @@ static void test_pending(SimBlock *block) {
 
 /* World w's contacts in the order of listing (in its lane) and in the solver's (in the scratch), as sim_step_collide
  * finds them. Gives the reward bits. */
-static int order_contacts(SimBlock *block, int w, int first) {
+static int order_contacts(SimBlock *block, int w, int first, const SimContact *contact) {
   const SimModel *model = block->model[w];
   SimWorld *world = block->world[w];
   SimLanesWorld *lane = &block->lane[w];
@@ -167,25 +169,25 @@ static int order_contacts(SimBlock *block, int w, int first) {
     }
     sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first_touching, s);
   }
+  sim_step_divide_groups(model, contact, s);
   return bits;
 }
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
-enum { COUNTED_CONTACTS = 16, LIKENESSES = (SIM_MAX_JOINTS + 1) * (SIM_LANES_GROUPS + 1) * COUNTED_CONTACTS };
+enum { COUNTED_CONTACTS = 32, LIKENESSES = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
 
-/* Worlds with as many joints, groups and contacts are alike to the solver ... */
+/* Worlds with as many joints and contacts are alike to the solver ... */
 static int likeness(const SimLanesWorld *lane) {
   int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
-  return (lane->joint_count * (SIM_LANES_GROUPS + 1) + lane->group_count) * COUNTED_CONTACTS + contacts;
+  return lane->joint_count * COUNTED_CONTACTS + contacts;
 }
 
 /* ... and even more so with groups of the same sizes. */
 static uint64_t sort_key(const SimLanesWorld *lane) {
-  uint64_t sizes = 0;
-  for (int g = 0, begin = 0; g < lane->group_count; begin = lane->group_end[g++])
-    sizes = sizes << 4 | (uint64_t)(lane->group_end[g] - begin - 1);
-  return (uint64_t)likeness(lane) << 48 | sizes;
+  uint64_t ends = 0;
+  for (int g = 0; g < lane->group_count && lane->group_end[g] < 48; g++) ends |= 1ull << (48 - lane->group_end[g]);
+  return (uint64_t)likeness(lane) << 48 | ends;
 }
 
 /* World w as the solver wants it, with its contacts ordered. */
@@ -238,7 +240,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
   const int motor = first > 0 ? block->motor_end[first - 1] : 0;
   block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
   for (int w = first; w < end; w++) {
-    block->bits[w] = order_contacts(block, w, w > first ? block->pair_end[w - 1] : 0);
+    block->bits[w] = order_contacts(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
     sim_step_apply_actuators(block->model[w], block->world[w], &block->control[w], block->spin[w]);
     add_to_solver(block, w, contact[w]);
   }

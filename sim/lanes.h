@@ -10,8 +10,9 @@
 
 enum {
   SIM_LANES_SOLVE = 16,        /* worlds that the solver takes at once */
-  SIM_LANES_CONTACTS = 192,    /* contacts of a world; also what padding the groups of several worlds can make of them */
-  SIM_LANES_GROUPS = 12,       /* at most 4 batches of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles */
+  SIM_LANES_CONTACTS = 192,    /* of a world */
+  SIM_LANES_GROUPS = 32,
+  SIM_LANES_PLACES = 16 * SIM_LANES_GROUPS, /* for several worlds' contacts, each group as large as in one of them */
   SIM_LANES_JOINTS = 6,
   SIM_LANES_BODY = 8,          /* floats from one body to the next */
   SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */

@@ -21,11 +21,11 @@ typedef union LanesContact {
 } LanesContact;
 
 typedef struct LanesSolver {
-  LanesContact contact[SIM_LANES_CONTACTS]; /* by place in the common order */
-  LanesEnds contact_ends[SIM_LANES_CONTACTS];
-  float *contact_impulse[SIM_LANES_CONTACTS][SIM_LANES];
-  SimContactArms arms[SIM_LANES_CONTACTS];
-  mask forgets[SIM_LANES_CONTACTS];
+  LanesContact contact[SIM_LANES_PLACES]; /* by place in the common order */
+  LanesEnds contact_ends[SIM_LANES_PLACES];
+  float *contact_impulse[SIM_LANES_PLACES][SIM_LANES];
+  SimContactArms arms[SIM_LANES_PLACES];
+  mask forgets[SIM_LANES_PLACES];
   int group_end[SIM_LANES_GROUPS], group_count;
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];

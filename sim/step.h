@@ -13,7 +13,8 @@
 #include "sim/model.h"
 #include "sim/move.h"
 
-enum { SIM_NO_CONTACT = 255 };
+/* Batches: at most 4 of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles. */
+enum { SIM_NO_CONTACT = 255, SIM_MAX_BATCHES = 12, SIM_MAX_GROUPS = 32 };
 
 /* A pair that overlaps now. */
 typedef struct SimTouching {
@@ -36,7 +37,7 @@ typedef struct SimScratch {
   SimContact *contact;                  /* the step's caller says where: `own`, or room for many worlds' */
   int contact_count;
   uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts as the solver takes them */
-  uint8_t group_end[SIM_MAX_CONTACTS];  /* those of a group are applied at once */
+  uint8_t group_end[SIM_MAX_GROUPS];    /* those of a group all see the same velocities */
   int order_count, group_count;
   SimJointStep joint[SIM_MAX_JOINTS];
   SimContact own[SIM_MAX_CONTACTS];
@@ -115,6 +116,34 @@ SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
   }
 }
 
+/* Contacts of a group that have no moving body in common do not notice each other, so that they may be applied one after
+ * the other, each in a group of its own: that is simpler, and worlds look more alike to the vector kernels. What a body
+ * that never moves receives is 0. Divides as long as that gives no more than SIM_MAX_GROUPS. */
+SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *contact, SimScratch *s) {
+  uint8_t part_end[SIM_MAX_CONTACTS];
+  int count = 0;
+  for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++]) {
+    const int lowest = count; /* the first part of this group */
+    int earliest[SIM_MAX_SHAPES];
+    unsigned seen = 0;
+    for (int i = begin; i < s->group_end[g]; i++) {
+      const uint8_t body[2] = {contact[s->order[i]].a, contact[s->order[i]].b};
+      int joins = i;
+      for (int k = 0; k < 2; k++) {
+        const unsigned bit = (unsigned)model->moves[body[k]] << body[k];
+        if (seen & bit) joins = earliest[body[k]] < joins ? earliest[body[k]] : joins;
+        else if (bit) earliest[body[k]] = i;
+        seen |= bit;
+      }
+      while (count > lowest && part_end[count - 1] > joins) count--;
+      part_end[count++] = (uint8_t)(i + 1);
+    }
+  }
+  if (count > SIM_MAX_GROUPS) return;
+  memcpy(s->group_end, part_end, (size_t)count);
+  s->group_count = count;
+}
+
 /* Notes that pair i overlaps, and makes its contacts from its manifold where it pushes. */
 SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, const SimManifold *m, SimScratch *s) {
   const SimPair *pair = &model->pair[i];
@@ -148,6 +177,7 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
     }
     sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first, s);
   }
+  sim_step_divide_groups(model, s->contact, s);
   return bits;
 }
 
