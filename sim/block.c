@@ -195,6 +195,7 @@ static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   const SimScratch *s = &block->scratch;
   SimLanesWorld *lane = &block->lane[w];
   lane->body = (float *)block->world[w]->body;
+  lane->moves = block->model[w]->moves;
   lane->contact = (const float *)contact;
   lane->contact_impulse = (float *)block->world[w]->contact_impulse;
   lane->joint = (const float *)block->model[w]->joint;
