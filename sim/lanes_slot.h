@@ -51,16 +51,24 @@ SIM_FN mask lanes_of_bits(unsigned bits) {
   return (m & (integer_of((int)bits))) != 0;
 }
 
-/* lanes[slot]: bits of the lanes that have their body there; slots: bits of those slots. */
-SIM_FN void lanes_make_side(LanesSide *side, const unsigned lanes[SIM_MAX_SHAPES], unsigned slots) {
+/* What is known of a side while its bodies are found one by one: slots, and the lanes that each has, as bits. */
+typedef struct LanesSideDraft { unsigned slots, lanes[SIM_MAX_SHAPES]; } LanesSideDraft;
+
+SIM_FN void lanes_draft_side(LanesSideDraft *draft, unsigned slot, int lane) {
+  const unsigned bit = 1u << slot;
+  draft->lanes[slot] = (draft->slots & bit ? draft->lanes[slot] : 0) | 1u << lane;
+  draft->slots |= bit;
+}
+
+SIM_FN void lanes_make_side(LanesSide *side, const LanesSideDraft *draft) {
   side->count = 0;
   side->slot[0] = 0;
   side->whole = 0;
-  for (; slots; slots &= slots - 1) {
-    const int slot = __builtin_ctz(slots);
+  for (unsigned left = draft->slots; left; left &= left - 1) {
+    const int slot = __builtin_ctz(left);
     side->slot[side->count] = (uint8_t)slot;
-    side->lanes[side->count++] = lanes_of_bits(lanes[slot]);
-    side->whole = lanes[slot] == (1u << SIM_LANES) - 1;
+    side->lanes[side->count++] = lanes_of_bits(draft->lanes[slot]);
+    side->whole = draft->lanes[slot] == (1u << SIM_LANES) - 1;
   }
 }
 
@@ -94,6 +102,21 @@ SIM_FN void lanes_side_position(const LanesSlots *s, const LanesSide *side, SimB
   body->position = s->body[side->slot[0]].position;
   for (int n = 1; n < side->count; n++)
     body->position = sim_vec_select(side->lanes[n], s->body[side->slot[n]].position, body->position);
+}
+
+SIM_FN void lanes_side_body(const LanesSlots *s, const LanesSide *side, SimBody *body) {
+  const SimBody *first = &s->body[side->slot[0]];
+  lanes_side_motion(s, side, body);
+  lanes_side_position(s, side, body);
+  body->rotation = first->rotation;
+  body->sine = first->sine;
+  body->cosine = first->cosine;
+  for (int n = 1; n < side->count; n++) {
+    const SimBody *other = &s->body[side->slot[n]];
+    body->rotation = real_select(side->lanes[n], other->rotation, body->rotation);
+    body->sine = real_select(side->lanes[n], other->sine, body->sine);
+    body->cosine = real_select(side->lanes[n], other->cosine, body->cosine);
+  }
 }
 
 /* What they receive. Lanes that take no part keep what they have, to the sign of a zero. */

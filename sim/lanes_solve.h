@@ -49,18 +49,10 @@ SIM_FN void lanes_apply_push(const LanesEnds *ends, SimBody *a, SimBody *b, cons
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 /* The bytes that follow a contact's or joint's reals. */
-enum { LANES_CONTACT_A = 0, LANES_CONTACT_B = 1, LANES_CONTACT_FORGETS = 4, LANES_CONTACT_SLOT = 6, LANES_JOINT_SLOT = 2 };
+enum { LANES_CONTACT_A = 0, LANES_CONTACT_B = 1, LANES_CONTACT_FORGETS = 4, LANES_CONTACT_SLOT = 6 };
+enum { LANES_JOINT_A = 0, LANES_JOINT_B = 1, LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_contact_bytes(const float *record) { return (const uint8_t *)(record + SIM_CONTACT_REALS); }
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
-
-/* Bodies are found one by one; what is known of the side of a contact or joint so far. */
-typedef struct LanesSideDraft { unsigned lanes[SIM_MAX_SHAPES], slots; } LanesSideDraft;
-
-SIM_FN void lanes_draft_side(LanesSideDraft *draft, unsigned slot, int lane) {
-  const unsigned bit = 1u << slot;
-  draft->lanes[slot] = (draft->slots & bit ? draft->lanes[slot] : 0) | 1u << lane;
-  draft->slots |= bit;
-}
 
 SIM_FN void lanes_set_ends(LanesSolver *s, LanesEnds *ends, int lane, float *body, const uint8_t *bytes) {
   ends->a[lane] = body ? body + SIM_LANES_BODY * bytes[0] : s->idle_body;
@@ -78,6 +70,36 @@ SIM_FN void lanes_load_contact(LanesContact *c, const float *const record[SIM_LA
   lanes_load(record, c->row);
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
   lanes_load(second, c->row + 8);
+}
+
+/* Joints come first: their bodies get the slots that worlds with like joints agree on. */
+SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int count) {
+  s->joint_count = 0;
+  for (int i = 0; i < count; i++) {
+    if (world[i]->joint_count > s->joint_count) s->joint_count = world[i]->joint_count;
+  }
+  for (int k = 0; k < s->joint_count; k++) {
+    const float *record[SIM_LANES];
+    LanesSideDraft a = {.slots = 0}, b = {.slots = 0};
+    SimJointStep *step = &s->joint_step[k];
+    step->impulse = sim_vec(real_of(0.0f), real_of(0.0f));
+    step->spin_impulse = real_of(0.0f);
+    for (int i = 0; i < SIM_LANES; i++) {
+      bool has = i < count && k < world[i]->joint_count;
+      record[i] = has ? world[i]->joint + SIM_LANES_JOINT * k : s->idle_joint;
+      if (!has) continue;
+      const uint8_t *bytes = lanes_joint_bytes(record[i]);
+      const int slot = bytes[LANES_JOINT_SLOT];
+      lanes_draft_side(&a, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_JOINT_A]), i);
+      lanes_draft_side(&b, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_JOINT_B]), i);
+      step->impulse.x[i] = world[i]->joint_impulse[2 * slot];
+      step->impulse.y[i] = world[i]->joint_impulse[2 * slot + 1];
+      step->spin_impulse[i] = world[i]->joint_spin_impulse[slot];
+    }
+    lanes_load_joint(record, &s->joint[k]);
+    lanes_make_side(&s->joint_a[k], &a);
+    lanes_make_side(&s->joint_b[k], &b);
+  }
 }
 
 /* The common order: in every group as many places as the world with most contacts in it needs. */
@@ -110,8 +132,8 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
         s->forgets[places][i] = -(int)bytes[LANES_CONTACT_FORGETS];
       }
       lanes_load_contact(&s->contact[places], record);
-      lanes_make_side(&s->contact_a[places], a_side.lanes, a_side.slots);
-      lanes_make_side(&s->contact_b[places], b_side.lanes, b_side.slots);
+      lanes_make_side(&s->contact_a[places], &a_side);
+      lanes_make_side(&s->contact_b[places], &b_side);
       SimBody a, b;
       lanes_load_pose(ends.a, &a);
       lanes_load_pose(ends.b, &b);
@@ -145,43 +167,22 @@ SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *worl
   }
 }
 
-SIM_FN void lanes_begin_joints(LanesSolver *s, SimLanesWorld *const *world, int count) {
-  s->joint_count = 0;
-  for (int i = 0; i < count; i++) {
-    if (world[i]->joint_count > s->joint_count) s->joint_count = world[i]->joint_count;
-  }
-  for (int k = 0; k < s->joint_count; k++) {
-    const float *records[SIM_LANES];
-    LanesEnds ends;
-    LanesSideDraft a_side = {.slots = 0}, b_side = {.slots = 0};
-    SimJointModel *j = &s->joint[k].joint;
-    SimVec impulse;
-    real spin_impulse;
-    for (int i = 0; i < SIM_LANES; i++) {
-      bool has = i < count && k < world[i]->joint_count;
-      const float *record = has ? world[i]->joint + SIM_LANES_JOINT * k : s->idle_joint;
-      const uint8_t *bytes = lanes_joint_bytes(record);
-      records[i] = record;
-      lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, bytes);
-      if (has) lanes_draft_side(&a_side, lanes_slot_of(&s->slots, i, world[i], bytes[0]), i);
-      if (has) lanes_draft_side(&b_side, lanes_slot_of(&s->slots, i, world[i], bytes[1]), i);
-      impulse.x[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT]] : 0.0f;
-      impulse.y[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT] + 1] : 0.0f;
-      spin_impulse[i] = has ? world[i]->joint_spin_impulse[bytes[LANES_JOINT_SLOT]] : 0.0f;
-    }
-    lanes_load_joint(records, &s->joint[k]);
-    lanes_make_side(&s->joint_a[k], a_side.lanes, a_side.slots);
-    lanes_make_side(&s->joint_b[k], b_side.lanes, b_side.slots);
-    SimBody a = lanes_load_body(ends.a), b = lanes_load_body(ends.b);
-    s->joint_step[k] = sim_joint_begin(j, &a, &b, impulse, spin_impulse);
-    SimPush push = sim_joint_warm_start(j, &s->joint_step[k]);
-    lanes_apply_push(&ends, &a, &b, &push);
-  }
-}
-
 SIM_FN void lanes_push_sides(LanesSlots *slots, const LanesSide *a, const LanesSide *b, const SimPush *push) {
   lanes_side_push(slots, a, push->a_velocity, push->a_spin);
   lanes_side_push(slots, b, push->b_velocity, push->b_spin);
+}
+
+SIM_FN void lanes_begin_joints(LanesSolver *s) {
+  for (int k = 0; k < s->joint_count; k++) {
+    SimJointModel *j = &s->joint[k].joint;
+    SimJointStep *step = &s->joint_step[k];
+    SimBody a, b;
+    lanes_side_body(&s->slots, &s->joint_a[k], &a);
+    lanes_side_body(&s->slots, &s->joint_b[k], &b);
+    *step = sim_joint_begin(j, &a, &b, step->impulse, step->spin_impulse);
+    SimPush push = sim_joint_warm_start(j, step);
+    lanes_push_sides(&s->slots, &s->joint_a[k], &s->joint_b[k], &push);
+  }
 }
 
 SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
@@ -263,10 +264,11 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
     memset(one->idle_contact, 0, sizeof one->idle_contact);
     memset(one->idle_joint, 0, sizeof one->idle_joint);
     lanes_slots_begin(&one->slots, one->idle_body);
+    lanes_gather_joints(one, part[solvers], size[solvers]);
     lanes_gather_contacts(one, part[solvers], size[solvers]);
     lanes_warm_start_contacts(one, part[solvers], size[solvers]);
-    lanes_begin_joints(one, part[solvers], size[solvers]);
     lanes_slots_load(&one->slots);
+    lanes_begin_joints(one);
     if (one->joint_count > joints) joints = one->joint_count;
     if (one->group_count > groups) groups = one->group_count;
   }
