@@ -19,7 +19,7 @@ static void sim_env_reset_to(Env *env, const int32_t *level, float *observations
   sim_batch_reset_to(sim_of(env)->batch, level, observations);
 }
 
-static void sim_env_step(Env *env, const uint8_t *actions, const EnvStep *out) {
+static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = {.observations = out->observations, .reward = out->rewards, .done = out->dones,
                            .solved = out->solved, .level = out->levels, .episode_steps = out->episode_steps};
   sim_batch_step(sim_of(env)->batch, actions, &step);

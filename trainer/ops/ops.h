@@ -29,8 +29,8 @@ typedef struct OpsValueSums { double loss; /* sum of 0.5*max((V-T)^2, (Vclip-T)^
 typedef enum OpsHeadKind { OPS_MULTI_DISCRETE, OPS_GAUSSIAN, OPS_TANH_AFFINE } OpsHeadKind;
 enum { OPS_FACTORS_MAX = 16, OPS_LOGITS_MAX = 256 };
 typedef struct OpsHead {
-  OpsHeadKind kind;
   int factors, logits, size[OPS_FACTORS_MAX];
+  OpsHeadKind kind;
   float low, high;        /* bounds of a continuous action's components, as the environment takes them */
 } OpsHead;
 
