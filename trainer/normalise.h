@@ -3,6 +3,8 @@
  * rollout (observer.c, rollout.c); this module knows numbers, not their meaning. */
 #ifndef TRAINER_NORMALISE_H
 #define TRAINER_NORMALISE_H
+#include <stdint.h>
+
 #include "core/memory.h"
 
 /* x -> (x - mean) / deviation of all x so far, feature by feature. */

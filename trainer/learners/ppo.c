@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/random.h"
 #include "trainer/estimators.h"
 
 static const char PROXIMAL_SECTION[] = "proximal actor"; /* of a checkpoint */
@@ -30,6 +31,8 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
+  if (agent->head.kind == OPS_TANH_AFFINE)
+    CORE_ARENA(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -76,7 +79,7 @@ static int check_parameters(Ops *ops, const AgentNetwork *network, const char *w
   char name[64];
   size_t k = ops->first_nonfinite(ops, x, network->n);
   if (k == network->n) return CORE_OK;
-  return core_error(CORE_FAIL, "%s %s is %f", what, network_parameter_name(&network->shape, network->name, k, name),
+  return core_error(CORE_FAIL, "%s %s is %f", what, agent_parameter_name(network, k, name),
                     (double)x[k]);
 }
 
@@ -170,6 +173,18 @@ static int descend_both(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update
   return CORE_OK;
 }
 
+/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the loss's. */
+static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  const OpsHead *head = &ppo->agent->head;
+  const uint64_t seed = (uint64_t)ppo->config->train.seed, update = (uint64_t)ppo->actor_optimizer.t;
+  if (ppo->noise == NULL) return 0;
+  step->ops->normal_rows(step->ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY, batch->index,
+                         (uint32_t)update, batch->rows, head->factors, ppo->noise);
+  return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
+                                           ppo->config->ppo.entropy_coef, ppo->doutput);
+}
+
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
  * r_p = pi/pi_p and w = pi_p/pi_b. */
 static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
@@ -188,6 +203,7 @@ static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
   const float *logits = agent_pass(ppo->agent, ops, actor, batch->observations, batch->rows);
   ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
                    config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
+  sums.entropy += sample_entropy(ppo, step, logits);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy)) return explain_loss(ppo, ops, actor, "policy", sums.loss);
   update->policy_loss += sums.loss / batch->rows;
   update->entropy += sums.entropy / batch->rows;
