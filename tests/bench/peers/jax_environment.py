@@ -9,7 +9,7 @@ from jax2d.engine import PhysicsEngine
 from rows import best_seconds, row
 
 STEPS = 32
-BATCHES = (128, 512, 2048)
+BATCHES = (128, 1024)
 
 
 def engine_rate(size, levels, n):
