@@ -21,8 +21,7 @@ static const Case cases[] = {
 /* What of an update file is not part of the trainer yet, or NULL. */
 static const char *foreign_update(Check *check) {
   if (!check_has(check, "in/step0/logp_behaviour")) return NULL;
-  if (check_int(check, "hp/head", 0, 2) != 0) return "continuous actions";
-  return check_int(check, "hp/layout", 0, 2) == 0 ? NULL : "actor and critic in one vector";
+  return check_int(check, "hp/head", 0, 2) == 0 ? NULL : "continuous actions";
 }
 
 typedef enum Verdict { VERDICT_OK, VERDICT_BAD, VERDICT_NOT_COVERED } Verdict;
