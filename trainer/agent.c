@@ -51,7 +51,7 @@ static bool is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAU
 /* Sets of log standard deviations. */
 static int sigma_sets(const Agent *agent) { return agent->blocks.count > 0 ? agent->blocks.count : 1; }
 
-static void count_parameters(Agent *agent) {
+void agent_count_parameters(Agent *agent) {
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
   critic->n = critic->log_sigma = critic->embedding = network_parameters(&critic->shape);
   actor->log_sigma = network_parameters(&actor->shape);
@@ -82,7 +82,7 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
   }
   agent->critic.shape = tower(config, below, 1, 1.0);
-  count_parameters(agent);
+  agent_count_parameters(agent);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
   register_activations(agent, arena);

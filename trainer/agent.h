@@ -53,6 +53,8 @@ typedef struct Agent {
 
 /* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
+/* Its step for the vectors' sizes and parts, from head, shapes and blocks. */
+void agent_count_parameters(Agent *agent);
 /* Places the activations, after the arena's commit. */
 void agent_place(Agent *agent);
 /* Initial weights: a function of the seed only, and those of networks over whole observations. */
