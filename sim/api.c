@@ -9,6 +9,11 @@
 
 _Static_assert((int)LIBSIM_OK == CORE_OK && (int)LIBSIM_FAIL == CORE_FAIL && (int)LIBSIM_USAGE == CORE_USAGE,
                "the same codes");
+_Static_assert((int)LIBSIM_MULTI_DISCRETE == SIM_MULTI_DISCRETE && (int)LIBSIM_DISCRETE == SIM_DISCRETE &&
+               (int)LIBSIM_CONTINUOUS == SIM_CONTINUOUS, "the same action spaces");
+_Static_assert((int)LIBSIM_RESET_LEVEL_SET == SIM_RESET_LEVEL_SET && (int)LIBSIM_RESET_SAME == SIM_RESET_SAME &&
+               (int)LIBSIM_RESET_NEW == SIM_RESET_NEW && (int)LIBSIM_RESET_NEW_FILTERED == SIM_RESET_NEW_FILTERED,
+               "the same resets");
 _Static_assert(sizeof(LibsimOptions) == 128, "programs that were compiled with an older header pass this many bytes");
 
 const char *libsim_version(void) { return core_version(); }
@@ -23,7 +28,8 @@ LibsimOptions libsim_options_default(void) {
     .worlds = defaults.worlds, .seed = defaults.seed, .first_world = defaults.first_world,
     .frame_skip = defaults.frame_skip, .max_steps = defaults.max_steps, .dense_reward = defaults.dense_reward,
     .auto_reset = defaults.auto_reset, .compact_observations = defaults.compact_observations,
-    .pad_writes_zero = defaults.pad_writes_zero,
+    .pad_writes_zero = defaults.pad_writes_zero, .actions = (int32_t)defaults.actions,
+    .reset = (int32_t)defaults.reset,
   };
 }
 
@@ -38,6 +44,9 @@ static SimBatchOptions translate(const LibsimOptions *options) {
   inside.auto_reset = options->auto_reset != 0;
   inside.compact_observations = options->compact_observations != 0;
   inside.pad_writes_zero = options->pad_writes_zero != 0;
+  inside.actions = (SimActionSpace)options->actions;
+  inside.reset = (SimReset)options->reset;
+  if (options->new_size) inside.new_size = *sim_api_size(options->new_size);
   return inside;
 }
 
@@ -57,9 +66,12 @@ int libsim_create(const LibsimOptions *options, const LibsimLevels *levels, Libs
   TRY(check_reserved(options));
   if (options->threads < 0 || options->threads > 4096)
     return core_error(CORE_USAGE, "threads must be 0 (as many as OpenMP chooses) to 4096, not %d", options->threads);
+  if (options->new_size && !sim_api_size(options->new_size))
+    return core_error(CORE_USAGE, "new_size must be 0 or 's', 'm' or 'l', not character %d", options->new_size);
   SimBatchOptions inside = translate(options);
   LibsimBatch *made = core_memory_zero_allocate(1, sizeof *made);
   made->threads = options->threads;
+  made->actions = inside.actions;
   int code = sim_batch_create(&inside, &levels->set, &made->batch);
   if (code != CORE_OK) libsim_destroy(&made);
   *batch = made;
@@ -76,7 +88,10 @@ void libsim_destroy(LibsimBatch **batch) {
 /* ---- what it is -------------------------------------------------------------------------------------------------- */
 
 int32_t libsim_worlds(const LibsimBatch *batch) { return batch ? sim_batch_worlds(batch->batch) : 0; }
-int32_t libsim_actions(const LibsimBatch *batch) { return batch ? SIM_ACTIONS : 0; }
+int32_t libsim_actions(const LibsimBatch *batch) { 
+  if (!batch) return 0;
+  return batch->actions == SIM_DISCRETE ? 1 : SIM_ACTIONS;
+}
 int32_t libsim_observation_length(const LibsimBatch *batch) {
   return batch ? sim_batch_observation_length(batch->batch) : 0;
 }

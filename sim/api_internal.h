@@ -9,8 +9,11 @@ struct LibsimLevels { SimLevelSet set; };
 struct LibsimBatch {
   SimBatch *batch;
   int threads; /* 0: the caller's OpenMP setting */
+  SimActionSpace actions;
 };
 
+/* The slots of size 's', 'm' or 'l'; NULL for other letters. */
+const SimSize *sim_api_size(int letter);
 /* The error of an argument that may not be NULL. */
 int sim_api_null(const char *argument);
 

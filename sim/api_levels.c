@@ -7,6 +7,10 @@
 
 int sim_api_null(const char *argument) { return core_error(CORE_USAGE, "%s is NULL", argument); }
 
+const SimSize *sim_api_size(int letter) {
+  return letter == 's' ? &SIM_SIZE_S : letter == 'm' ? &SIM_SIZE_M : letter == 'l' ? &SIM_SIZE_L : NULL;
+}
+
 /* Hands a set over to a new handle; after an error there is nothing to hand. */
 static int hand_over(int code, SimLevelSet *set, LibsimLevels **levels) {
   if (code != CORE_OK) return code;
@@ -62,14 +66,14 @@ int libsim_levels_random(char size, uint64_t seed, uint32_t first, int32_t count
   SimLevelSet set;
   if (!levels) return sim_api_null("levels");
   *levels = NULL;
-  if (size != 's' && size != 'm' && size != 'l')
+  const SimSize *slots = sim_api_size(size);
+  if (!slots)
     return core_error(CORE_USAGE, "random levels have size 's', 'm' or 'l', not character %d", size);
   if (count < 1 || first > UINT32_MAX - (uint32_t)count)
     return core_error(CORE_USAGE, "random levels: %d from number %u on; at least 1, and numbers have 32 bits", count,
                       first);
-  SimSize slots = size == 's' ? SIM_SIZE_S : size == 'm' ? SIM_SIZE_M : SIM_SIZE_L;
-  int code = filtered ? sim_generate_filtered(slots, seed, first, count, &set)
-                      : generate(slots, seed, first, count, &set);
+  int code = filtered ? sim_generate_filtered(*slots, seed, first, count, &set)
+                      : generate(*slots, seed, first, count, &set);
   return hand_over(code, &set, levels);
 }
 

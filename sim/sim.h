@@ -64,6 +64,22 @@ LIBSIM_API int libsim_levels_write(const LibsimLevels *levels, int32_t level, ch
 
 typedef struct LibsimBatch LibsimBatch;
 
+/* How a world is told what to do: by six bindings, four of motors and two of thrusters, to which its joints and
+ * thrusters listen. Other numbers than those named do nothing. */
+typedef enum LibsimActions {
+  LIBSIM_MULTI_DISCRETE, /* uint8_t [worlds][6]: motors 0 stand, 1 turn, 2 turn back; thrusters 0 off, 1 on */
+  LIBSIM_DISCRETE,       /* uint8_t [worlds]: 2i and 2i + 1 turn motor i back and on, 8 nothing, 9 and 10 a thruster */
+  LIBSIM_CONTINUOUS,     /* float [worlds][6]: motors -1..1, thrusters 0..1; clipped. NaN ends the episode */
+} LibsimActions;
+
+/* The level on which a world's next episode is played. */
+typedef enum LibsimReset {
+  LIBSIM_RESET_LEVEL_SET,    /* drawn from the set */
+  LIBSIM_RESET_SAME,         /* the one that was drawn at libsim_reset */
+  LIBSIM_RESET_NEW,          /* a new one of the random generator, with the set's slots */
+  LIBSIM_RESET_NEW_FILTERED, /* a new one that is not solved by doing nothing, which costs far more */
+} LibsimReset;
+
 /* Take libsim_options_default() and change what you want. Flags are 0 or 1. */
 typedef struct LibsimOptions {
   uint64_t seed;
@@ -76,7 +92,10 @@ typedef struct LibsimOptions {
   int32_t auto_reset;           /* 1; 0: a world goes on after its episode's end */
   int32_t compact_observations; /* 0; 1: without the features that are 0 on all these levels at all times */
   int32_t pad_writes_zero;      /* 0; 1: as the reference does on CPU, for comparisons with it */
-  int32_t reserved[21];         /* 0 */
+  int32_t actions;              /* LIBSIM_MULTI_DISCRETE: a LibsimActions */
+  int32_t reset;                /* LIBSIM_RESET_LEVEL_SET: a LibsimReset */
+  int32_t new_size;             /* 0: new levels use all slots of the set; 's', 'm', 'l': those of a smaller size */
+  int32_t reserved[18];         /* 0 */
 } LibsimOptions;
 LIBSIM_API LibsimOptions libsim_options_default(void);
 
@@ -85,7 +104,7 @@ LIBSIM_API int libsim_create(const LibsimOptions *options, const LibsimLevels *l
 LIBSIM_API void libsim_destroy(LibsimBatch **batch);
 
 LIBSIM_API int32_t libsim_worlds(const LibsimBatch *batch);
-LIBSIM_API int32_t libsim_actions(const LibsimBatch *batch);            /* bytes of a world's action */
+LIBSIM_API int32_t libsim_actions(const LibsimBatch *batch);            /* numbers in a world's action: 6 or 1 */
 LIBSIM_API int32_t libsim_observation_length(const LibsimBatch *batch); /* floats of a world's observation */
 /* Which feature of the whole observation each given one is: [libsim_observation_length], ascending. */
 LIBSIM_API const int32_t *libsim_observation_features(const LibsimBatch *batch);
@@ -103,11 +122,11 @@ typedef struct LibsimStep {
   float *reward;
   uint8_t *done;          /* the episode has ended: solved, failed, out of time, or no longer finite */
   uint8_t *solved;        /* it has ended at the goal */
-  int32_t *level;         /* that was played */
+  int32_t *level;         /* that was played; -1: a new one, in no set */
   int32_t *episode_steps; /* so far */
 } LibsimStep;
 
-/* actions: [worlds][6]: four motors (0 stand, 1 turn, 2 turn back) and two thrusters (0 off, 1 on). */
+/* actions: as options.actions says (LibsimActions). */
 LIBSIM_API int libsim_step(LibsimBatch *batch, const void *actions, const LibsimStep *out);
 LIBSIM_API int libsim_observe(const LibsimBatch *batch, float *observations);
 
