@@ -72,6 +72,7 @@ const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_
   return batch->features;
 }
 size_t sim_batch_bytes(const SimBatch *batch) { return sizeof *batch + core_arena_bytes(batch->arena); }
+int sim_batch_level_count(const SimBatch *batch) { return batch->level_count; }
 int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
 
 /* ---- saved states: a header, then every world's fields in the order of walk_world -------------------------------- */
