@@ -361,11 +361,23 @@ static int check_without_worlds(const CoreConfig *config) {
   return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
 }
 
+/* Q learning takes the best of a few actions, with one network. */
+static int check_pqn(const CoreConfig *config) {
+  if (strcmp(config->env.actions, "discrete") != 0)
+    return core_error(CORE_USAGE, "algo.name = pqn takes the best of a few single actions, which env.actions = %s has "
+                      "not; set env.actions = discrete", config->env.actions);
+  if (strcmp(config->net.sharing, "separate") != 0)
+    return core_error(CORE_USAGE, "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
+                      "net.sharing = separate", config->net.sharing);
+  return CORE_OK;
+}
+
 int core_config_check(const CoreConfig *config) {
   CoreOrigin origin;
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);
   TRY(check_sizes(config));
   TRY(core_origin_parse(config->init.from, &origin));
+  if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
                       "joined by '+'");

@@ -2,6 +2,7 @@
  * the trunk is: run_trunk and finish_trunk are the only places that know what stands below a tower. */
 #include "trainer/agent.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,12 @@ static AgentSharing sharing_of(const char *name) {
   return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
 }
 
+static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
+
 static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
   NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
                                      activation_of(config->net.activation), head_gain);
-  shape.layer_norm = strcmp(config->net.norm, "layer") == 0;
+  shape.layer_norm = strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
   return shape;
 }
 
@@ -44,15 +47,16 @@ static void register_activations(Agent *agent, CoreArena *arena) {
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
   *agent = (Agent){.head = env->head, .max_rows = max_rows, .sharing = sharing_of(config->net.sharing),
                    .actor.name = "actor", .critic.name = "critic", .features = env->features,
-                   .whole_inputs = env->whole_length};
+                   .whole_inputs = env->whole_length,
+                   .is_q = is_q(config), .epsilon = config->pqn.epsilon_end};
   int below = env->observation_length;
-  agent->actor.shape = tower(config, below, env->head.logits, 0.01);
+  agent->actor.shape = tower(config, below, env->head.logits, is_q(config) ? sqrt(2) : 0.01);
   if (agent->sharing == AGENT_SHARED) {
     agent->trunk = (int)config->net.trunk_depth;
     below = (int)config->net.trunk_width;
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
   }
-  agent->critic.shape = tower(config, below, 1, 1.0);
+  if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
   agent->actor.n = network_parameters(&agent->actor.shape);
   agent->critic.n = network_parameters(&agent->critic.shape);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
@@ -115,7 +119,7 @@ static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed,
 
 void agent_initialise(Agent *agent, uint64_t seed) {
   initialise(agent, &agent->actor, seed, ACTOR_TENSOR, false);
-  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
+  if (!agent->is_q) initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
 }
 
 /* ---- forward --------------------------------------------------------------------------------------------------- */
@@ -162,9 +166,13 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   }
 }
 
-/* The policy in a piece of rows whose trunk has run. */
-static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+/* The policy in a piece of rows whose trunk has run, and unless values is NULL their values. */
+static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                       float *values) {
   run_tower_to(agent, ops, &agent->actor, theta, x, rows, parameters);
+  if (agent->is_q && values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
+  if (agent->is_q) ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
+  else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
 /* In pieces that the activations hold; values may be NULL. */
@@ -175,8 +183,8 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
     run_trunk(agent, ops, theta, rows_of_x, piece);
-    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits);
-    if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, rows_of_x, piece, values + row);
+    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits,
+               values ? values + row : NULL);
   }
 }
 
@@ -184,8 +192,19 @@ void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float 
   act(agent, ops, theta, x, rows, parameters, NULL);
 }
 
+/* The greatest Q of any number of rows. */
+static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  const AgentNetwork *network = &agent->actor;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)network->shape.width[0], piece);
+    ops->q_values(ops, q, piece, agent->head.logits, values + row);
+  }
+}
+
 void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
-  agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+  if (agent->is_q) greatest_q(agent, ops, x, rows, values);
+  else agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
 void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values) {

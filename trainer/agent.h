@@ -33,6 +33,9 @@ typedef struct Agent {
   AgentSharing sharing;
   int trunk;                        /* the actor's leading layers that the critic stands on; 0 unless AGENT_SHARED */
   AgentNetwork actor, critic;       /* outputs: head.logits logits; 1 value */
+  bool is_q;                        /* the actor's outputs are Q values: the policy takes the greatest but with probability
+                                     * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
+  double epsilon;
   float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's */
   const int32_t *features;          /* [inputs]: which of whole_inputs features the networks see, NULL: all (env.h) */
   int whole_inputs;
