@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "trainer/learners/ppo.h"
+#include "trainer/learners/pqn.h"
 #include "trainer/learners/sapg.h"
 
-static const LearnerKind *const kinds[] = {&ppo_learner, &ppo_ewma_learner, &sapg_learner};
+static const LearnerKind *const kinds[] = {&ppo_learner, &ppo_ewma_learner, &sapg_learner, &pqn_learner};
 
 const LearnerKind *learner_find(const char *name) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
