@@ -37,6 +37,11 @@ void rollout_start(Rollout *rollout, Env *env) {
   memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
 
+void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
+  env->reset_to(env, level, rollout_last_observations(rollout));
+  memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
+}
+
 /* Adds step t's rewards and finished episodes to the book, world by world, so that its sums have one order. */
 static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
   const float *rewards = rollout->rewards + (size_t)t * (size_t)rollout->worlds;

@@ -42,6 +42,8 @@ void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, C
 float *rollout_last_observations(const Rollout *rollout);
 /* New episodes in every world. */
 void rollout_start(Rollout *rollout, Env *env);
+/* New episodes in every world w, all of them on level[w]. */
+void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
 
 /* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts
  * from 1. */

@@ -25,7 +25,12 @@ static void register_buffers(Training *training, int max_rows) {
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
   agent_register(&training->agent, config, levels, max_rows, arena);
-  rollout_register(&training->rollout, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
+  if (training->curriculum) {
+    curriculum_register(training->curriculum, config, levels, arena);
+    trained_on.levels = curriculum_places(training->curriculum);
+  }
+  rollout_register(&training->rollout, &trained_on, (int)config->env.num, (int)config->ppo.num_steps, arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, levels, config->eval.episodes, arena);
 }
@@ -41,11 +46,16 @@ static int activation_rows(const CoreConfig *config) {
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
-  double training_worlds, evaluation_worlds;
-  TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+  double training_worlds, evaluation_worlds, search_worlds;
   TRY(env_estimate_bytes(training->levels, plan->attempts, &evaluation_worlds));
-  /* A checkpoint copies the training worlds' state, which is most of what they hold. */
-  plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  if (training->curriculum) {
+    TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
+    plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
+  } else {
+    TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+    /* A checkpoint copies the training worlds' state, which is most of what they hold. */
+    plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  }
   plan->buffer_bytes = (double)core_arena_bytes(training->arena);
   plan->machine_bytes = machine_memory_bytes();
   return CORE_OK;
@@ -68,6 +78,8 @@ static int fill_plan(Training *training) {
   TRY(check_device(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (core_config_has_curriculum(config))
+    training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   register_buffers(training, activation_rows(config));
   TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
   if (config->metrics.profile_every > 0)
@@ -102,11 +114,13 @@ void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
   evaluate_destroy(&owned->evaluator);
+  if (owned->curriculum) curriculum_destroy(owned->curriculum);
   ops_destroy(&owned->ops);
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
   free(owned->env_state);
+  free(owned->curriculum);
   free(owned->sgd);
   free(owned);
   *training = NULL;
@@ -120,10 +134,11 @@ int training_check_memory(const Training *training) {
   double total = plan->buffer_bytes + plan->environment_bytes;
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
-                    "env.num or ppo.num_steps%s", core_text_count(total, needed),
+                    "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
-                    plan->attempts > 4096 ? ", or eval.episodes" : "");
+                    plan->attempts > 4096 ? ", or eval.episodes" : "",
+                    training->curriculum ? ", or sfl.batch_size" : "");
 }
 
 int training_allocate(Training *training) {
@@ -135,8 +150,10 @@ int training_allocate(Training *training) {
   omp_set_num_threads(training->plan.threads);
   TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
                      &training->ops));
-  TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
+  if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
+  else TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
+  if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
   return CORE_OK;
@@ -150,7 +167,7 @@ void training_start(Training *training) {
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   ppo_start(&training->ppo);
-  rollout_start(&training->rollout, training->env);
+  if (!training->curriculum) rollout_start(&training->rollout, training->env);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
@@ -173,6 +190,10 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   checkpoint_add(checkpoint, "critic m", ppo->critic_optimizer.m, critic);
   checkpoint_add(checkpoint, "critic v", ppo->critic_optimizer.v, critic);
   if (ppo->ewma) checkpoint_add(checkpoint, "proximal actor", ppo->proximal.theta, actor);
+  if (training->curriculum) {
+    curriculum_add_sections(training->curriculum, checkpoint);
+    return;
+  }
   checkpoint_add(checkpoint, "observations", rollout_last_observations(rollout),
                  worlds * (size_t)rollout->features * sizeof(float));
   checkpoint_add(checkpoint, "returns", rollout->returns, worlds * sizeof *rollout->returns);
@@ -184,7 +205,7 @@ void training_before_save(Training *training) {
   training->position.actor_updates = training->ppo.actor_optimizer.t;
   training->position.critic_updates = training->ppo.critic_optimizer.t;
   training->position.proximal_weight = training->ppo.proximal.weight;
-  training->env->save(training->env, training->env_state);
+  if (!training->curriculum) training->env->save(training->env, training->env_state);
 }
 
 int training_after_load(Training *training) {
@@ -192,6 +213,8 @@ int training_after_load(Training *training) {
   training->ppo.actor_optimizer.t = training->position.actor_updates;
   training->ppo.critic_optimizer.t = training->position.critic_updates;
   training->ppo.proximal.weight = training->position.proximal_weight;
+  if (training->curriculum)
+    return curriculum_after_load(training->curriculum, training->env, training->position.iteration);
   return training->env->load(training->env, training->env_state, training->env_state_bytes);
 }
 
@@ -292,6 +315,10 @@ int training_iterate(Training *training, StoreIteration *row) {
   MetricsPolicyChange change;
 
   double start = core_clock_s();
+  if (training->curriculum)
+    curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
+                     iteration);
+  double begun = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
@@ -306,6 +333,10 @@ int training_iterate(Training *training, StoreIteration *row) {
 
   training->position.iteration = iteration;
   fill_row(training, &episodes, &update, &change, row);
+  if (training->curriculum) {
+    curriculum_fill_row(training->curriculum, &training->rollout, row);
+    row->seconds_levels = begun - start;
+  }
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;
   double end = core_clock_s();

@@ -6,6 +6,7 @@
 #define TRAINER_TRAINING_H
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
+#include "trainer/curriculum.h"
 #include "trainer/evaluate.h"
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/learners/ppo.h"
@@ -40,6 +41,7 @@ typedef struct Training {
   Ppo ppo;
   Metrics metrics;
   Profile profile;
+  Curriculum *curriculum;      /* NULL: env.curriculum = none */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;
