@@ -96,6 +96,7 @@ static int fill_plan(Training *training) {
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
     .threads = machine_threads((int)config->train.threads),
+    .generated = training->curriculum ? training->curriculum->generated : 0,
   };
   return estimate_memory(training);
 }

@@ -18,6 +18,7 @@ typedef struct TrainingPlan {
   int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
   size_t actor_parameters, critic_parameters;
   int threads;
+  int generated;               /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
 } TrainingPlan;
 
