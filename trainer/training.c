@@ -78,6 +78,9 @@ static int fill_plan(Training *training) {
   TRY(check_device(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (training->levels->action_values > 0)
+    return core_error(CORE_USAGE, "algo.name = %s: has no policy for actions of real numbers; set env.actions to "
+                      "multi_discrete or discrete", config->algo.name);
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   register_buffers(training, activation_rows(config));
