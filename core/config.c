@@ -377,6 +377,9 @@ static int check_curriculum(const CoreConfig *config) {
   if (!has_generator(config->env.task))
     return core_error(CORE_USAGE, "env.curriculum = sfl needs a generator of levels, which env.task = %s has not; set "
                       "env.task to random_s, random_m or random_l", config->env.task);
+  if (strcmp(config->env.reset, "level_set") != 0)
+    return core_error(CORE_USAGE, "env.curriculum = sfl says which levels are played: an environment stays on its own; "
+                      "env.reset = %s can not be set beside it", config->env.reset);
   TRY(check_length("ppo.num_steps", config->ppo.num_steps, config->env.max_steps));
   TRY(check_length("sfl.rollout_steps", config->sfl.rollout_steps, config->env.max_steps));
   if (searched > SEARCHED_MAX)

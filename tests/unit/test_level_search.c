@@ -110,14 +110,15 @@ static void toy_reset_to(Env *env, const int32_t *level, float *observations) {
   toy_observe(toy, observations);
 }
 
-static void toy_step(Env *env, const uint8_t *actions, const EnvStep *out) {
+static void toy_step(Env *env, const void *actions, const EnvStep *out) {
+  const uint8_t *action = actions;
   Toy *toy = env->state;
   for (int w = 0; w < toy->worlds; w++) {
     int i = (int)toy->number[w] - 3 - LEVEL_SEARCH_FIRST;
     bool done = ++toy->step[w] == 2 + i % 3;
     out->dones[w] = done;
     out->solved[w] = done && toy->episode[w] % 10 >= 10 - i % 11;
-    out->rewards[w] = (float)actions[w];
+    out->rewards[w] = (float)action[w];
     out->levels[w] = w;
     out->episode_steps[w] = toy->step[w];
     if (!done) continue;

@@ -40,7 +40,7 @@ static void test_is_the_filter(void **state) {
   (void)state;
   for (int s = 0; s < SIZES; s++) {
     SimLevelStream *stream = make(*sizes[s]);
-    for (uint64_t key = 1; key < 4; key++) {
+    for (uint64_t key = 1; key < (s == 0 ? 4 : 2); key++) {
       const int64_t group = key == 3 ? 33554430 : 5 * (int64_t)key; /* and the last ones of a sequence */
       sim_level_stream_draw(stream, key, group * SIM_STREAM_GROUP, LEVELS, levels, numbers);
       for (int g = 0; g < 2; g++) {
