@@ -25,6 +25,9 @@ enum {
   CORE_RANDOM_SEARCH = 13,    /* actions of a learnability search: (level, step) */
   CORE_RANDOM_BUFFER = 14,    /* which levels of the buffer are played: (world, iteration) */
   CORE_RANDOM_TEST = 15,
+  CORE_RANDOM_WARM_UP = 20,   /* random actions before the first iteration: (world, step) */
+  CORE_RANDOM_ENTROPY = 21,   /* sampled entropies: (transition, update) */
+  CORE_RANDOM_FOLLOWERS = 22, /* SAPG: whose transitions the leader learns from: (iteration) */
 };
 
 typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;

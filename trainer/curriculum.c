@@ -68,9 +68,9 @@ static void place_buffer(Curriculum *curriculum, Env *env) {
   env->recall_levels(env, curriculum->position.key, curriculum->numbers, buffer->count, curriculum->generated);
 }
 
-static void search(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration) {
+static void search(Curriculum *curriculum, Env *env, const LevelSearchPlayer *player, uint64_t seed, int64_t iteration) {
   uint64_t key = key_of(seed, iteration);
-  level_search_run(&curriculum->search, ops, agent, seed, key, iteration, &curriculum->buffer, &curriculum->summary);
+  level_search_run(&curriculum->search, player, seed, key, iteration, &curriculum->buffer, &curriculum->summary);
   curriculum->position = (CurriculumPosition){key, iteration, curriculum->buffer.count};
   place_buffer(curriculum, env);
 }
@@ -89,7 +89,8 @@ static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iterati
 void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
                       int64_t iteration) {
   curriculum->searched_now = curriculum_search_due(curriculum, iteration);
-  if (curriculum->searched_now) search(curriculum, env, ops, agent, seed, iteration);
+  const LevelSearchPlayer player = {agent, &rollout->observer, ops};
+  if (curriculum->searched_now) search(curriculum, env, &player, seed, iteration);
   if (curriculum->generated > 0)
     env->draw_levels(env, key_of(seed, iteration), 0, curriculum->generated, 0, curriculum->numbers);
   choose_places(curriculum, seed, iteration);

@@ -2,6 +2,7 @@
 #include "trainer/level_search.h"
 
 #include "core/random.h"
+#include "trainer/action.h"
 
 static const double SOLVED_BONUS = 0.001;
 
@@ -15,17 +16,20 @@ double level_search_score(int64_t solved, int64_t episodes) {
 }
 
 void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, CoreArena *arena) {
+  const OpsHead head = action_head(config, levels);
   *search = (LevelSearch){
     .at_once = (int)config->sfl.batch_size, .batches = (int)config->sfl.num_batches,
     .steps = (int)config->sfl.rollout_steps, .episodes_max = (int32_t)config->sfl.max_episodes,
   };
   size_t n = (size_t)search->at_once;
-  CORE_ARENA(arena, search->observations, n * (size_t)levels->observation_length,
+  CORE_ARENA(arena, search->raw, n * (size_t)levels->observation_length, "search shown [levels][features]");
+  CORE_ARENA(arena, search->observations, n * (size_t)observer_features(config, levels),
              "search observations [levels][features]");
-  CORE_ARENA(arena, search->logits, n * (size_t)levels->head.logits, "search logits [levels][logits]");
+  CORE_ARENA(arena, search->logits, n * (size_t)head.logits, "search logits [levels][logits]");
   CORE_ARENA(arena, search->logp, n, "search log-probabilities [levels]");
   CORE_ARENA(arena, search->rewards, n, "search rewards [levels]");
-  CORE_ARENA(arena, search->actions, n * (size_t)levels->head.factors, "search actions [levels][factors]");
+  CORE_ARENA(arena, search->actions, n * ops_head_action_bytes(&head), "search actions [levels][bytes]");
+  CORE_ARENA(arena, search->bounded, n * (size_t)head.factors, "search actions in bounds [levels][factors]");
   CORE_ARENA(arena, search->dones, n, "search dones [levels]");
   CORE_ARENA(arena, search->solved, n, "search solved [levels]");
   CORE_ARENA(arena, search->place, n, "search places [levels]");
@@ -52,21 +56,23 @@ static void count_episodes(LevelSearch *search) {
 }
 
 /* The levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
-static void play(LevelSearch *search, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration, uint32_t first) {
+static void play(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, int64_t iteration, uint32_t first) {
   Env *env = search->env;
-  const EnvStep out = {.observations = search->observations, .rewards = search->rewards, .dones = search->dones,
+  const Agent *agent = player->agent;
+  const int worlds = search->at_once;
+  const EnvStep out = {.observations = search->raw, .rewards = search->rewards, .dones = search->dones,
                        .solved = search->solved, .levels = search->played, .episode_steps = search->episode_steps};
   memset(search->episodes, 0, (size_t)search->at_once * sizeof *search->episodes);
   memset(search->solutions, 0, (size_t)search->at_once * sizeof *search->solutions);
-  env->reset_to(env, search->place, search->observations);
+  env->reset_to(env, search->place, search->raw);
   for (int t = 0; t < search->steps; t++) {
     uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
     uint64_t key = seed ^ (step & 0xffffffff00000000u); /* as in a rollout: seeds have 32 bits */
-    agent_forward(agent, ops, &agent->actor, agent->actor.theta, search->observations, search->at_once,
-                  search->logits);
-    ops->policy_sample(ops, &agent->head, search->logits, search->at_once, key, CORE_RANDOM_SEARCH, first,
-                       (uint32_t)step, search->actions, search->logp);
-    env->step(env, search->actions, &out);
+    observer_look(player->observer, search->raw, worlds, search->observations);
+    agent_policy(agent, player->ops, agent->actor.theta, search->observations, worlds, search->logits);
+    player->ops->policy_sample(player->ops, &agent->head, search->logits, worlds, key, CORE_RANDOM_SEARCH, first,
+                               (uint32_t)step, search->actions, search->logp);
+    env->step(env, action_for_env(&agent->head, search->actions, worlds, search->bounded), &out);
     count_episodes(search);
   }
 }
@@ -84,7 +90,7 @@ static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer
   }
 }
 
-void level_search_run(LevelSearch *search, Ops *ops, const Agent *agent, uint64_t seed, uint64_t key, int64_t iteration,
+void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                       LevelBuffer *buffer, LevelSearchSummary *summary) {
   *summary = (LevelSearchSummary){0};
   level_buffer_clear(buffer);
@@ -92,7 +98,7 @@ void level_search_run(LevelSearch *search, Ops *ops, const Agent *agent, uint64_
     uint32_t first = (uint32_t)batch * (uint32_t)search->at_once;
     search->env->draw_levels(search->env, key, LEVEL_SEARCH_FIRST + (int64_t)first, search->at_once, 0,
                              search->numbers);
-    play(search, ops, agent, seed, iteration, first);
+    play(search, player, seed, iteration, first);
     offer(search, first, buffer, summary);
   }
   level_buffer_close(buffer);

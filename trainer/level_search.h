@@ -7,8 +7,8 @@
 #ifndef TRAINER_LEVEL_SEARCH_H
 #define TRAINER_LEVEL_SEARCH_H
 #include "trainer/agent.h"
-#include "trainer/envs/env.h"
 #include "trainer/level_buffer.h"
+#include "trainer/observer.h"
 
 /* Where the levels of searches begin in a key's sequence (env.h): far behind those that an iteration trains on. */
 enum { LEVEL_SEARCH_FIRST = 1 << 30 };
@@ -17,8 +17,8 @@ typedef struct LevelSearch {
   Env *env;                    /* owned: a place for each world */
   int at_once, batches, steps;
   int32_t episodes_max;
-  /* [at_once], observations [at_once][features] */
-  float *observations, *logits, *logp, *rewards;
+  float *raw, *observations;   /* [at_once][features] as shown, as seen (observer.h) */
+  float *logits, *logp, *rewards, *bounded; /* these and all below: [at_once], or [at_once][columns] */
   uint8_t *actions, *dones, *solved;
   int32_t *place, *played, *episode_steps;
   int32_t *episodes, *solutions;
@@ -43,8 +43,11 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
 int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed);
 void level_search_destroy(LevelSearch *search);
 
+/* Who plays: the policy and how it sees. */
+typedef struct LevelSearchPlayer { const Agent *agent; const Observer *observer; Ops *ops; } LevelSearchPlayer;
+
 /* Fills the buffer anew with levels of the sequence `key`. */
-void level_search_run(LevelSearch *search, Ops *ops, const Agent *agent, uint64_t seed, uint64_t key, int64_t iteration,
+void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                       LevelBuffer *buffer, LevelSearchSummary *summary);
 
 #endif

@@ -162,6 +162,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   LevelBuffer buffer;
   LevelSearchSummary summary;
   Agent agent;
+  Observer observer;
   Ops *ops;
   Env *levels;
   CoreArena *arena = core_arena_create("test");
@@ -173,6 +174,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   config.sfl.max_episodes = max_episodes;
   assert_int_equal(toy_with_places(NULL, 1, 1, 0, &levels), CORE_OK);
   agent_register(&agent, &config, levels, 16, arena);
+  observer_register(&observer, &config, levels, 1, arena);
   level_search_register(&search, &config, levels, arena);
   level_buffer_register(&buffer, 6, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
@@ -180,7 +182,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   agent_initialise(&agent, 1);
   assert_int_equal(ops_cpu_create(1, 16, 16, &ops), CORE_OK);
   assert_int_equal(level_search_create(&search, levels, 1), CORE_OK);
-  level_search_run(&search, ops, &agent, 1, 3, 1, &buffer, &summary);
+  level_search_run(&search, &(LevelSearchPlayer){&agent, &observer, ops}, 1, 3, 1, &buffer, &summary);
   assert_int_equal(buffer.count, 6);
   memcpy(kept, buffer.entry, 6 * sizeof *kept);
   level_search_destroy(&search);
