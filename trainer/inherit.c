@@ -46,6 +46,9 @@ static int find_parent(const CoreConfig *config, const char *root, Parent *paren
 
 static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
 
+/* The networks, and what makes their inputs. */
+static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBSERVER_SECTION) == 0; }
+
 static int read_section(const Parent *parent, const CheckpointSection *section) {
   int64_t iteration;
   int code =
@@ -82,7 +85,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
 
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
   for (int i = 0; i < sections->sections; i++)
-    if (is_network(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+    if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+  rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
   return CORE_OK;
 }

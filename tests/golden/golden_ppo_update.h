@@ -1,5 +1,5 @@
-/* Golden case "update": a whole PPO or PPO-EWMA minibatch update with a multi-discrete head and actor and critic apart, in
- * one vector, or on a common trunk, several steps in a row: forward pass, every loss term, all gradients, clipping, Adam,
+/* Golden case "update": a whole PPO or PPO-EWMA minibatch update with any head and actor and critic apart, in one vector,
+ * or on a common trunk, several steps in a row: forward pass, every loss term, all gradients, clipping, Adam,
  * the proximal weights. */
 #ifndef TESTS_GOLDEN_PPO_UPDATE_H
 #define TESTS_GOLDEN_PPO_UPDATE_H
@@ -33,7 +33,8 @@ typedef struct Batch {
   const char *prefix;                    /* "step0/" */
   const float *obs, *logp_behaviour, *value_behaviour, *target;
   float *advantage;
-  const uint8_t *action;
+  const void *action;                    /* of the head's type */
+  const float *noise;                    /* of a sampled entropy, or NULL */
 } Batch;
 
 /* -------- the agent of the file ------------------------------------------------------------------------------- */
@@ -72,18 +73,30 @@ static void place_network(Check *check, const GoldVector *vector, size_t offset,
       .max_norm = check_real(check, "hp/max_norm"), .norm_epsilon = check_real(check, "hp/norm_eps")};
 }
 
+static OpsHead head_from_file(Check *check) {
+  const OpsHeadKind kind = (OpsHeadKind)check_int(check, "hp/head", 0, 2);
+  if (kind == OPS_MULTI_DISCRETE) return check_head(check);
+  OpsHead head = {.kind = kind, .factors = check_int(check, "hp/A", 1, OPS_FACTORS_MAX), .low = -1, .high = 1};
+  head.logits = 2 * head.factors;
+  if (kind == OPS_TANH_AFFINE) {
+    head.low = (float)check_real(check, "hp/lo");
+    head.high = (float)check_real(check, "hp/hi");
+  }
+  return head;
+}
+
 static void agent_from_file(Check *check, Update *u) {
   Agent *agent = &u->agent;
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
   const AgentSharing layout = (AgentSharing)check_int(check, "hp/layout", 0, 2);
-  *agent = (Agent){.head = check_head(check), .max_rows = u->rows, .sharing = layout, .actor.name = "actor",
+  *agent = (Agent){.head = head_from_file(check), .inputs = u->inputs, .max_rows = u->rows, .sharing = layout, .actor.name = "actor",
                    .critic.name = "critic", .trunk = layout == AGENT_SHARED};
   int below = layout == AGENT_SHARED ? check_int(check, "hp/trunk", 1, 4096) : u->inputs;
-  actor->shape = tower_from_file(check, u->inputs, agent->head.logits);
+  const OpsHead *head = &agent->head;
+  actor->shape = tower_from_file(check, u->inputs, head->kind == OPS_GAUSSIAN ? head->factors : head->logits);
   critic->shape = tower_from_file(check, below, 1);
   network_prepend(&actor->shape, below, agent->trunk, OPS_RELU);
-  actor->n = network_parameters(&actor->shape);
-  critic->n = network_parameters(&critic->shape);
+  agent_count_parameters(agent);
   u->vectors = layout == AGENT_SEPARATE ? 2 : 1;
   vector_from_file(check, &u->vector[0], u->vectors == 2 ? "actor" : "all", actor->n + (u->vectors == 2 ? 0 : critic->n));
   if (u->vectors == 2) vector_from_file(check, &u->vector[1], "critic", critic->n);
@@ -96,6 +109,8 @@ static void agent_from_file(Check *check, Update *u) {
   size_t width = (size_t)agent_max_width(agent), rows = (size_t)u->rows;
   u->gradient.scratch = check_floats(check, 2 * rows * width);
   u->gradient.trunk = check_floats(check, 2 * rows * width);
+  u->gradient.mean = check_floats(check, rows * (size_t)head->factors);
+  agent->joined = check_floats(check, rows * (size_t)head->logits);
 }
 
 static void proximal_from_file(Check *check, Update *u) {
@@ -132,21 +147,30 @@ static void update_from_file(Check *check, Update *u) {
   u->logp_proximal = check_floats(check, rows);
 }
 
+static const void *actions_from_file(Check *check, const Update *u, const char *name) {
+  const OpsHead *head = &u->agent.head;
+  size_t n = (size_t)u->rows * (size_t)head->factors;
+  if (ops_head_is_continuous(head)) return check_input_float(check, name, &n);
+  const uint8_t *actions = check_input_bytes(check, name, &n, OPS_LOGITS_MAX);
+  for (size_t i = 0; i < n; i++)
+    if (actions[i] >= head->size[i % (size_t)head->factors]) check_give_up(check, "%s is not in its factor", name);
+  return actions;
+}
+
 static Batch batch_from_file(Check *check, const Update *u, int step) {
   char prefix[32], input[40];
   snprintf(prefix, sizeof prefix, "step%d/", step);
   snprintf(input, sizeof input, "in/step%d/", step);
-  size_t rows = (size_t)u->rows, observations = rows * (size_t)u->inputs, actions = rows * (size_t)u->agent.head.factors;
+  const OpsHead *head = &u->agent.head;
+  size_t rows = (size_t)u->rows, observations = rows * (size_t)u->inputs, noises = rows * (size_t)head->factors;
   Batch batch = {.prefix = check_name(check, prefix, ""),
                  .obs = check_input_float(check, check_name(check, input, "obs"), &observations),
                  .logp_behaviour = check_input_float(check, check_name(check, input, "logp_behaviour"), &rows),
                  .value_behaviour = check_input_float(check, check_name(check, input, "value_behaviour"), &rows),
                  .target = check_input_float(check, check_name(check, input, "target"), &rows),
                  .advantage = check_input_float(check, check_name(check, input, "advantage"), &rows),
-                 .action = check_input_bytes(check, check_name(check, input, "action"), &actions, OPS_LOGITS_MAX)};
-  for (size_t i = 0; i < actions; i++)
-    if (batch.action[i] >= u->agent.head.size[i % (size_t)u->agent.head.factors])
-      check_give_up(check, "%saction is not in its factor", input);
+                 .action = actions_from_file(check, u, check_name(check, input, "action"))};
+  if (head->kind == OPS_TANH_AFFINE) batch.noise = check_input_float(check, check_name(check, input, "noise"), &noises);
   return batch;
 }
 
@@ -212,12 +236,14 @@ typedef struct Losses { double policy, entropy, value, terms; } Losses;
 static int run_actor(Check *check, Update *u, const Batch *batch, Losses *losses) {
   Ops *ops = check->ops;
   const Agent *agent = &u->agent;
-  const size_t outputs = (size_t)u->rows * (size_t)agent->head.logits;
+  /* What the file calls head is the network's output: of a Gaussian, the means. */
+  const size_t outputs = (size_t)u->rows * (size_t)agent->actor.shape.width[agent->actor.shape.layers];
+  const bool gaussian = agent->head.kind == OPS_GAUSSIAN;
   OpsPolicySums policy, uncapped;
   double rows = u->rows, terms_k1 = 0;
   const float *head = agent_pass(agent, ops, &agent->actor, batch->obs, u->rows);
   ops->policy_logp(ops, &agent->head, head, batch->action, u->logp, u->rows);
-  check_step(check, batch, "head", head, outputs);
+  check_step(check, batch, "head", agent->actor.activations.hidden[agent->actor.shape.layers - 1], outputs);
   int hidden = compare_hidden(check, u, batch, &agent->actor, 0);
   compare_ratios(check, u, batch);
   ops->policy_loss(ops, &agent->head, head, batch->action, batch->logp_behaviour, NULL, batch->advantage, u->rows,
@@ -225,6 +251,9 @@ static int run_actor(Check *check, Update *u, const Batch *batch, Losses *losses
   ops->policy_loss(ops, &agent->head, head, batch->action, capped_behaviour(check, u, batch),
                    u->ewma ? u->logp_proximal : NULL, batch->advantage, u->rows, u->epsilon, u->entropy_coef, u->dhead,
                    &policy);
+  if (batch->noise)
+    policy.entropy += ops->policy_sampled_entropy(ops, &agent->head, head, batch->noise, u->rows, u->entropy_coef,
+                                                  u->dhead);
   *losses = (Losses){.policy = policy.loss / rows, .entropy = policy.entropy / rows};
   for (int r = 0; r < u->rows; r++) {
     double l = (double)u->logp[r] - (double)batch->logp_behaviour[r];
@@ -235,8 +264,9 @@ static int run_actor(Check *check, Update *u, const Batch *batch, Losses *losses
   check_step_scalar(check, batch, "k3", uncapped.k3 / rows);
   check_step_scalar(check, batch, "clip_fraction", uncapped.clipped / rows);
   check_step_scalar(check, batch, "clip_fraction_proximal", policy.clipped / rows);
-  check_step(check, batch, "dhead", u->dhead, outputs);
+  if (!gaussian) check_step(check, batch, "dhead", u->dhead, outputs);
   agent_backward(agent, ops, &agent->actor, batch->obs, u->rows, u->dhead, &u->gradient);
+  if (gaussian) check_step(check, batch, "dhead", u->gradient.mean, outputs);
   return hidden;
 }
 

@@ -27,7 +27,7 @@ int descent_check_parameters(Ops *ops, const AgentNetwork *network, const char *
   char name[64];
   size_t k = ops->first_nonfinite(ops, x, network->n);
   if (k == network->n) return CORE_OK;
-  return core_error(CORE_FAIL, "%s %s is %f", what, network_parameter_name(&network->shape, network->name, k, name),
+  return core_error(CORE_FAIL, "%s %s is %f", what, agent_parameter_name(network, k, name),
                     (double)x[k]);
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/random.h"
 #include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
 
@@ -31,6 +32,8 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
+  if (agent->head.kind == OPS_TANH_AFFINE)
+    CORE_ARENA(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -95,6 +98,18 @@ static int descend_both(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update
   return CORE_OK;
 }
 
+/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the loss's. */
+static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  const OpsHead *head = &ppo->agent->head;
+  const uint64_t seed = (uint64_t)ppo->config->train.seed, update = (uint64_t)ppo->actor_optimizer.t;
+  if (ppo->noise == NULL) return 0;
+  step->ops->normal_rows(step->ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY, batch->index,
+                         (uint32_t)update, batch->rows, head->factors, ppo->noise);
+  return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
+                                           ppo->config->ppo.entropy_coef, ppo->doutput);
+}
+
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
  * r_p = pi/pi_p and w = pi_p/pi_b. */
 static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
@@ -113,6 +128,7 @@ static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
   const float *logits = agent_pass(ppo->agent, ops, actor, batch->observations, batch->rows);
   ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
                    config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
+  sums.entropy += sample_entropy(ppo, step, logits);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy))
     return descent_explain_loss(ops, actor, (size_t)batch->rows, "policy", sums.loss);
   update->policy_loss += sums.loss / batch->rows;
@@ -139,12 +155,19 @@ static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upd
   return CORE_OK;
 }
 
+/* How each minibatch's advantages are standardised. */
+static AdvantageNorm minibatch_norm(const CoreConfig *config) {
+  const char *by = config->ppo.normalize_advantage;
+  return strcmp(by, "minibatch") == 0            ? ADVANTAGE_KINETIX_MINIBATCH
+         : strcmp(by, "minibatch_unbiased") == 0 ? ADVANTAGE_CLEANRL_MINIBATCH
+                                                 : ADVANTAGE_RAW;
+}
+
 static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
   minibatch_gather(batch, ops, step->rollout, ppo->advantages, ppo->targets, m);
-  if (strcmp(ppo->config->ppo.normalize_advantage, "minibatch") == 0)
-    advantage_standardise(ops, ADVANTAGE_KINETIX_MINIBATCH, batch->advantages, (size_t)batch->rows, NULL);
+  advantage_standardise(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows, NULL);
   TRY(actor_gradient(ppo, step, update));
   TRY(critic_gradient(ppo, step, update));
   TRY(descend_both(ppo, step, update));
