@@ -6,8 +6,10 @@
 #include "sim/batch_internal.h"
 #include "sim/block.h"
 
-static int draw_level(const SimBatch *batch, int w, uint32_t episode) {
-  uint32_t number = batch->options.first_world + (uint32_t)w;
+/* The level for world w's present episode. */
+static int draw_level(SimBatch *batch, int w) {
+  if (sim_batch_has_new_levels(batch)) return sim_batch_prepare_new(batch, w);
+  uint32_t number = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
   CoreRandom4 words = core_random_4(batch->options.seed, CORE_RANDOM_RESET, number, episode, 0);
   return (int)core_random_below(words.v[0], (uint32_t)batch->level_count);
 }
@@ -39,13 +41,18 @@ static void observe(const SimBatch *batch, int w, float *observations) {
   for (int i = 0; i < length; i++) given[i] = row[batch->features[i]];
 }
 
+void sim_batch_observe(const SimBatch *batch, float *observations) {
+#pragma omp parallel for schedule(static)
+  for (int w = 0; w < batch->options.worlds; w++) observe(batch, w, observations);
+}
+
 /* level NULL: drawn. */
 static void reset_all(SimBatch *batch, const int32_t *level, float *observations) {
 #pragma omp parallel for schedule(static)
   for (int w = 0; w < batch->options.worlds; w++) {
     batch->worlds[w].episode = 0;
-    batch->worlds[w].keeps_level = level != NULL;
-    sim_batch_start_world(batch, w, level ? level[w] : draw_level(batch, w, 0));
+    batch->worlds[w].keeps_level = level != NULL || batch->options.reset == SIM_RESET_SAME;
+    sim_batch_start_world(batch, w, level ? level[w] : draw_level(batch, w));
     observe(batch, w, observations);
   }
 }
@@ -57,9 +64,9 @@ void sim_batch_reset_to(SimBatch *batch, const int32_t *level, float *observatio
   reset_all(batch, level, observations);
 }
 
-SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const uint8_t action[SIM_ACTIONS], SimScratch *scratch) {
+SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *command, SimScratch *scratch) {
   SimWorld *world = &batch->worlds[w];
-  return sim_task_step(&batch->rules, &batch->models[world->level], world, action, scratch);
+  return sim_task_step(&batch->rules, &batch->models[world->level], world, command, scratch);
 }
 
 void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch) {
@@ -71,7 +78,7 @@ void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, S
 static void next_episode(SimBatch *batch, int w) {
   SimWorld *world = &batch->worlds[w];
   world->episode++;
-  sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w, world->episode));
+  sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w));
 }
 
 /* Writes world w's results and, where its episode is over, starts the next. */
@@ -80,26 +87,28 @@ static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, con
   if (out->reward) out->reward[w] = result->reward;
   if (out->done) out->done[w] = result->done;
   if (out->solved) out->solved[w] = result->done && result->solved;
-  if (out->level) out->level[w] = world->level;
+  if (out->level) out->level[w] = world->level < batch->level_count ? world->level : -1;
   if (out->episode_steps) out->episode_steps[w] = world->timestep;
   if (result->done && batch->options.auto_reset) next_episode(batch, w);
   observe(batch, w, out->observations);
 }
 
-static int64_t step_alone(SimBatch *batch, int w, const uint8_t *actions, const SimStepOut *out, SimScratch *scratch) {
-  SimTaskResult result = sim_batch_step_world(batch, w, actions + (size_t)w * SIM_ACTIONS, scratch);
+static int64_t step_alone(SimBatch *batch, int w, const void *actions, const SimStepOut *out, SimScratch *scratch) {
+  const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)w);
+  SimTaskResult result = sim_batch_step_world(batch, w, &command, scratch);
   finish_step(batch, w, &result, out);
   return result.nonfinite;
 }
 
 /* Steps worlds first..first+count-1 side by side. */
-static int64_t step_block(SimBatch *batch, int first, int count, const uint8_t *actions, const SimStepOut *out,
+static int64_t step_block(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out,
                           SimBlock *block) {
   int64_t nonfinite = 0;
   for (int i = 0; i < count; i++) {
     block->world[i] = &batch->worlds[first + i];
     block->model[i] = &batch->models[block->world[i]->level];
-    block->control[i] = sim_task_control(block->model[i], actions + (size_t)(first + i) * SIM_ACTIONS);
+    const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)(first + i));
+    block->control[i] = sim_task_control(block->model[i], &command);
   }
   sim_block_step(block, &batch->rules, count);
   for (int i = 0; i < count; i++) {
@@ -115,7 +124,7 @@ static int block_worlds(int worlds, int threads) {
   return (share + blocks - 1) / blocks;
 }
 
-void sim_batch_step(SimBatch *batch, const uint8_t *actions, const SimStepOut *out) {
+void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
   const int worlds = batch->options.worlds, each = block_worlds(worlds, omp_get_max_threads());
   int64_t nonfinite = 0;
 #pragma omp parallel reduction(+ : nonfinite)

@@ -1,84 +1,350 @@
-/* Shapes, memory and forward passes of the actor and the critic. */
+/* Shapes, memory, forward and backward passes of the actor and the critic. A stage in front of the networks belongs where
+ * the trunk is: run_trunk and finish_trunk are the only places that know what stands below a tower. */
 #include "trainer/agent.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
-enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100 };
+#include "core/random.h"
+#include "trainer/action.h"
+#include "trainer/observer.h"
 
-static OpsActivation activation_of(const CoreConfig *config) {
+/* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200 };
+
+/* ---- shapes and memory ----------------------------------------------------------------------------------------- */
+
+static OpsActivation activation_of(const char *name) {
   static const struct { const char *name; OpsActivation activation; } known[] = {
     {"tanh", OPS_TANH}, {"relu", OPS_RELU}, {"silu", OPS_SILU}, {"elu", OPS_ELU}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(config->net.activation, known[i].name) == 0) return known[i].activation;
+    if (strcmp(name, known[i].name) == 0) return known[i].activation;
   CORE_CHECK(!"an activation of core/config.def that the trainer does not know");
   return OPS_LINEAR;
 }
 
+static AgentSharing sharing_of(const char *name) {
+  return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
+}
+
+static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
+
+static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
+  NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
+                                     activation_of(config->net.activation), head_gain);
+  shape.layer_norm = strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
+  return shape;
+}
+
+/* Floats of activations below the towers. */
+static size_t trunk_floats(const Agent *agent) {
+  return network_layers_floats(&agent->actor.shape, agent->trunk, agent->max_rows);
+}
+
+static void register_activations(Agent *agent, CoreArena *arena) {
+  size_t trunk = trunk_floats(agent), actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
+  size_t critic = trunk + network_activation_floats(&agent->critic.shape, agent->max_rows);
+  CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
+}
+
+static bool is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAUSSIAN; }
+
+/* Sets of log standard deviations. */
+static int sigma_sets(const Agent *agent) { return agent->blocks.count > 0 ? agent->blocks.count : 1; }
+
+void agent_count_parameters(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  critic->n = critic->log_sigma = critic->embedding = network_parameters(&critic->shape);
+  actor->log_sigma = network_parameters(&actor->shape);
+  actor->embedding = actor->log_sigma + (is_gaussian(agent) ? (size_t)(sigma_sets(agent) * agent->head.factors) : 0);
+  actor->n = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
+}
+
+const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer) {
+  enum { NAME = 64 };
+  if (k < network->log_sigma) return network_parameter_name(&network->shape, network->name, k, buffer);
+  bool sigma = k < network->embedding;
+  snprintf(buffer, NAME, "%s.%s[%zu]", network->name, sigma ? "log_sigma" : "embedding",
+           k - (sigma ? network->log_sigma : network->embedding));
+  return buffer;
+}
+
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
-  const OpsHead *head = &env->head;
-  int width = (int)config->net.width, depth = (int)config->net.depth;
-  OpsActivation activation = activation_of(config);
-  *agent = (Agent){.head = *head, .max_rows = max_rows, .actor.name = "actor", .critic.name = "critic",
-                   .features = env->features, .whole_inputs = env->whole_length};
-  agent->actor.shape = network_shape(env->observation_length, width, depth, head->logits, activation, 0.01);
-  agent->critic.shape = network_shape(env->observation_length, width, depth, 1, activation, 1.0);
-  agent->actor.n = network_parameters(&agent->actor.shape);
-  agent->critic.n = network_parameters(&agent->critic.shape);
+  *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
+                   .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
+                   .is_q = is_q(config), .epsilon = config->pqn.epsilon_end, .features = env->features,
+                   .whole_inputs = env->whole_length, .blocks = {.count = observer_blocks(config)}};
+  if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
+  int below = env->observation_length + agent->blocks.width;
+  agent->actor.shape = tower(config, below, is_gaussian(agent) ? agent->head.factors : agent->head.logits,
+                             agent->is_q ? sqrt(2) : 0.01);
+  if (agent->sharing == AGENT_SHARED) {
+    agent->trunk = (int)config->net.trunk_depth;
+    below = (int)config->net.trunk_width;
+    network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
+  }
+  if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
+  agent_count_parameters(agent);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
-
-  size_t actor = network_activation_floats(&agent->actor.shape, max_rows);
-  size_t critic = network_activation_floats(&agent->critic.shape, max_rows);
-  CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
+  register_activations(agent, arena);
+  const size_t rows = (size_t)max_rows;
+  if (is_gaussian(agent)) CORE_ARENA(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA(arena, agent->blocks.joined, rows * (size_t)agent->actor.shape.width[0],
+             "observations with embeddings [rows][features]");
+  CORE_ARENA(arena, agent->blocks.of_row, rows, "blocks [rows]");
 }
 
 void agent_place(Agent *agent) {
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  float *above_trunk = agent->activation_block + trunk_floats(agent);
   network_place_activations(&actor->shape, agent->max_rows, agent->activation_block, &actor->activations);
-  network_place_activations(&critic->shape, agent->max_rows, agent->activation_block, &critic->activations);
+  network_place_activations(&critic->shape, agent->max_rows, above_trunk, &critic->activations);
 }
+
+void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
+  *gradient = (AgentGradient){.trunk = NULL};
+  CORE_ARENA(arena, gradient->actor, agent->actor.n, "actor gradient");
+  CORE_ARENA(arena, gradient->critic, agent->critic.n, "critic gradient");
+  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)agent_max_width(agent),
+             "backward scratch [2][rows][width]");
+  if (agent->trunk > 0)
+    CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
+               "gradients at the trunk's output [2][rows][width]");
+  if (is_gaussian(agent))
+    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors, "gradient at the means [rows][factors]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
+             "gradients at the inputs [rows][features]");
+  CORE_ARENA(arena, gradient->embedding, (size_t)agent->blocks.count * (size_t)agent->blocks.width,
+             "a network's embedding gradients [blocks][width]");
+}
+
+static int widest(const NetworkShape *shape) {
+  int width = 0;
+  for (int i = 0; i <= shape->layers; i++) width = shape->width[i] > width ? shape->width[i] : width;
+  return width;
+}
+
+int agent_max_width(const Agent *agent) {
+  int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
+  return actor > critic ? actor : critic;
+}
+
+/* ---- initial weights ------------------------------------------------------------------------------------------- */
 
 /* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
  * always 0 add nothing and get no gradient, so what is learned is the same. */
-static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
-  if (!agent->features) {
-    network_initialise(&network->shape, seed, tensor, network->theta);
-    return;
-  }
+static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
   NetworkShape whole = network->shape;
-  whole.width[0] = agent->whole_inputs;
+  whole.width[0] = agent->whole_inputs + agent->blocks.width;
   const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
   float *theta = core_memory_allocate(n * sizeof *theta);
   network_initialise(&whole, seed, tensor, theta);
-  for (int i = 0; i < network->shape.width[0]; i++)
-    memcpy(network->theta + (size_t)i * columns, theta + (size_t)agent->features[i] * columns, columns * sizeof *theta);
+  const int shown = network->shape.width[0] - agent->blocks.width; /* embeddings stand behind what is shown */
+  for (int i = 0; i < network->shape.width[0]; i++) {
+    const int of_whole = i < shown ? agent->features[i] : agent->whole_inputs + i - shown;
+    memcpy(network->theta + (size_t)i * columns, theta + (size_t)of_whole * columns, columns * sizeof *theta);
+  }
   const size_t rest = network_bias(&whole, 0), kept = network_bias(&network->shape, 0);
   memcpy(network->theta + kept, theta + rest, (n - rest) * sizeof *theta);
   free(theta);
 }
 
+static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_trunk) {
+  if (agent->features && !on_trunk) initialise_compact(agent, network, seed, tensor);
+  else network_initialise(&network->shape, seed, tensor, network->theta);
+  size_t own = network_parameters(&network->shape);
+  memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
+}
+
+/* N(0, 1), so that blocks differ from the start. */
+static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
+  float *embedding = actor->theta + actor->embedding;
+  for (size_t i = 0; i < actor->n - actor->embedding; i++) {
+    const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, EMBEDDING_TENSOR, (uint32_t)i, 0);
+    double normal, unused;
+    core_random_normal_pair(words.v[0], words.v[1], &normal, &unused);
+    embedding[i] = (float)normal;
+  }
+}
+
 void agent_initialise(Agent *agent, uint64_t seed) {
-  initialise(agent, &agent->actor, seed, ACTOR_TENSOR);
-  initialise(agent, &agent->critic, seed, CRITIC_TENSOR);
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, false);
+  initialise_embedding(&agent->actor, seed);
+  if (!agent->is_q) initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
+}
+
+/* ---- forward --------------------------------------------------------------------------------------------------- */
+
+/* Layers of the network's own shape that lie below its tower. */
+static int trunk_of(const Agent *agent, const AgentNetwork *network) {
+  return network == &agent->actor ? agent->trunk : 0;
+}
+
+/* What the networks see of x. */
+static const float *entrance(const Agent *agent, const float *x) {
+  return agent->blocks.count > 0 ? agent->blocks.joined : x;
+}
+
+/* Runs what both towers stand on, embeddings and trunk, with the weights of an actor's vector. */
+static void run_trunk(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
+  const AgentNetwork *actor = &agent->actor;
+  const AgentBlocks *blocks = &agent->blocks;
+  if (blocks->count > 0)
+    ops->embed_forward(ops, x, theta + actor->embedding, rows, agent->inputs - 1, blocks->width, blocks->joined,
+                       blocks->of_row);
+  network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
+}
+
+/* What the towers stand on: the trunk's output, or the networks' input where there is none. */
+static const float *below_tower(const Agent *agent, const float *x) {
+  return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : entrance(agent, x);
+}
+
+static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                      int rows, const NetworkActivations *activations) {
+  network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations, trunk_of(agent, network),
+                         network->shape.layers);
+}
+
+/* One piece of a tower whose last layer writes to `output`. */
+static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                         int rows, float *output) {
+  NetworkActivations activations = network->activations;
+  activations.hidden[network->shape.layers - 1] = output;
+  run_tower(agent, ops, network, theta, x, rows, &activations);
 }
 
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                    int rows, float *output) {
-  const NetworkShape *shape = &network->shape;
-  NetworkActivations activations = network->activations;
-  size_t inputs = (size_t)shape->width[0], outputs = (size_t)shape->width[shape->layers];
+  size_t inputs = (size_t)agent->inputs, outputs = (size_t)network->shape.width[network->shape.layers];
+  const float *trunk_theta = network == &agent->actor ? theta : agent->actor.theta;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
-    activations.hidden[shape->layers - 1] = output + (size_t)row * outputs; /* the last layer writes in place */
-    network_forward(ops, shape, theta, x + (size_t)row * inputs, piece, &activations);
+    const float *rows_of_x = x + (size_t)row * inputs;
+    run_trunk(agent, ops, trunk_theta, rows_of_x, piece);
+    run_tower_to(agent, ops, network, theta, rows_of_x, piece, output + (size_t)row * outputs);
   }
 }
 
-int agent_max_width(const Agent *agent) {
-  int widest = 0;
-  for (int i = 0; i <= agent->actor.shape.layers; i++)
-    if (agent->actor.shape.width[i] > widest) widest = agent->actor.shape.width[i];
-  return widest; /* the critic differs in its one output only */
+/* Q values of a piece of rows -> the policy, in place, and unless values is NULL the greatest. */
+static void run_q(const Agent *agent, Ops *ops, int rows, float *parameters, float *values) {
+  if (values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
+  ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
+}
+
+/* The policy in a piece of rows whose trunk has run. */
+static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+  const AgentNetwork *actor = &agent->actor;
+  if (!is_gaussian(agent)) {
+    run_tower_to(agent, ops, actor, theta, x, rows, parameters);
+    return;
+  }
+  run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
+  ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
+                     agent->blocks.of_row, rows, agent->head.factors, parameters);
+}
+
+/* In pieces that the activations hold; values may be NULL. */
+static void act(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                float *values) {
+  size_t inputs = (size_t)agent->inputs;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *rows_of_x = x + (size_t)row * inputs;
+    run_trunk(agent, ops, theta, rows_of_x, piece);
+    float *piece_parameters = parameters + (size_t)row * (size_t)agent->head.logits;
+    float *piece_values = values ? values + row : NULL;
+    run_policy(agent, ops, theta, rows_of_x, piece, piece_parameters);
+    if (agent->is_q) run_q(agent, ops, piece, piece_parameters, piece_values);
+    else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, rows_of_x, piece, piece_values);
+  }
+}
+
+void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+  act(agent, ops, theta, x, rows, parameters, NULL);
+}
+
+/* The greatest Q of any number of rows. */
+static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  const AgentNetwork *network = &agent->actor;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)agent->inputs, piece);
+    ops->q_values(ops, q, piece, agent->head.logits, values + row);
+  }
+}
+
+void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  if (agent->is_q) greatest_q(agent, ops, x, rows, values);
+  else agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+}
+
+void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values) {
+  act(agent, ops, agent->actor.theta, x, rows, parameters, values);
+}
+
+/* ---- learning -------------------------------------------------------------------------------------------------- */
+
+const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
+  CORE_CHECK(rows <= agent->max_rows);
+  if (network == &agent->actor) {
+    run_trunk(agent, ops, network->theta, x, rows);
+    if (is_gaussian(agent)) {
+      run_policy(agent, ops, network->theta, x, rows, agent->joined);
+      return agent->joined;
+    }
+  }
+  run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
+  return network->activations.hidden[network->shape.layers - 1];
+}
+
+/* Where a tower puts the gradient at the trunk's output: actor's, then critic's. */
+static float *trunk_gradient(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
+  return gradient->trunk + (is_actor ? 0 : (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk]);
+}
+
+/* The gradient at the networks' inputs, as far as it goes to embeddings: one pass's, or what is added to it. */
+static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_first, const AgentGradient *gradient) {
+  const AgentBlocks *blocks = &agent->blocks;
+  float *total = gradient->actor + agent->actor.embedding, *part = is_first ? total : gradient->embedding;
+  if (blocks->count == 0) return;
+  ops->embed_backward(ops, gradient->entrance, blocks->of_row, rows, agent->inputs - 1, blocks->width, blocks->count,
+                      part);
+  if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
+}
+
+/* From what both towers send down to the trunk's gradient. */
+static void finish_trunk(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
+  const AgentNetwork *actor = &agent->actor;
+  float *from_both = trunk_gradient(agent, gradient, true, rows);
+  ops->add(ops, from_both, trunk_gradient(agent, gradient, false, rows),
+           (size_t)rows * (size_t)actor->shape.width[agent->trunk]);
+  network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
+                          agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor);
+  finish_embedding(agent, ops, rows, true, gradient);
+}
+
+/* The part of the policy's gradient that is log standard deviations'; returns that at the means. */
+static float *split_policy(const Agent *agent, Ops *ops, int rows, float *doutput, const AgentGradient *gradient) {
+  if (!is_gaussian(agent)) return doutput;
+  ops->gaussian_split(ops, doutput, agent->blocks.of_row, rows, agent->head.factors, sigma_sets(agent), gradient->mean,
+                      gradient->actor + agent->actor.log_sigma);
+  return gradient->mean;
+}
+
+void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
+                    const AgentGradient *gradient) {
+  const bool is_actor = network == &agent->actor;
+  float *below = agent->trunk > 0 ? trunk_gradient(agent, gradient, is_actor, rows) : gradient->entrance;
+  if (is_actor) doutput = split_policy(agent, ops, rows, doutput, gradient);
+  network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
+                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch,
+                          is_actor ? gradient->actor : gradient->critic);
+  if (agent->trunk == 0) finish_embedding(agent, ops, rows, is_actor, gradient);
+  else if (!is_actor) finish_trunk(agent, ops, x, rows, gradient);
 }

@@ -18,7 +18,7 @@ void representation_register(Representation *representation, const NetworkShape 
   size_t units = (size_t)representation->units, width = (size_t)representation->width;
   CORE_ARENA(arena, representation->unit, units, "activation moments [units]");
   CORE_ARENA(arena, representation->magnitude, units, "activation magnitudes [units]");
-  if (width > REPRESENTATION_WIDTH_MAX) return;
+  if (width > REPRESENTATION_WIDTH_MAX || units == 0) return;
   CORE_ARENA(arena, representation->gram, width * width, "feature Gram matrix [width][width]");
   CORE_ARENA(arena, representation->eigenvalues, width, "Gram eigenvalues [width]");
   CORE_ARENA(arena, representation->scratch, width, "eigenvalue scratch [width]");
@@ -226,6 +226,7 @@ RepresentationUnits representation_units(const Representation *representation, d
   const NetworkShape *shape = representation->shape;
   RepresentationUnits units = {0};
   int offset = 0;
+  if (representation->units == 0) return (RepresentationUnits){NAN, NAN, NAN};
   for (int layer = 1; layer < shape->layers; offset += shape->width[layer++]) {
     const int width = shape->width[layer];
     double mean = 0;
@@ -234,7 +235,7 @@ RepresentationUnits representation_units(const Representation *representation, d
       double magnitude = representation->magnitude[u];
       units.dormant += magnitude <= tau * mean;
       units.inactive += magnitude / representation->states < INACTIVE_BELOW;
-      units.dead += is_dead(shape->activation, &representation->unit[u], magnitude);
+      units.dead += is_dead(shape->activation[layer - 1], &representation->unit[u], magnitude);
     }
   }
   units.dormant /= representation->units;
@@ -245,7 +246,20 @@ RepresentationUnits representation_units(const Representation *representation, d
 
 /* ---- the policy ------------------------------------------------------------------------------------------------ */
 
+/* A Gaussian's "actions" are its means and deviations; fixed deviations add nothing. */
+static void add_gaussian(const OpsHead *head, const float *logits, int rows, Moments *per_logit) {
+  for (int r = 0; r < rows; r++, logits += head->logits)
+    for (int k = 0; k < head->factors; k++) {
+      moments_add(&per_logit[k], (double)logits[k]);
+      moments_add(&per_logit[head->factors + k], ops_head_deviation(head, logits, k));
+    }
+}
+
 void representation_add_policy(const OpsHead *head, const float *logits, int rows, Moments *per_logit) {
+  if (ops_head_is_continuous(head)) {
+    add_gaussian(head, logits, rows, per_logit);
+    return;
+  }
   for (int r = 0; r < rows; r++, logits += head->logits)
     for (int factor = 0, first = 0; factor < head->factors; first += head->size[factor++]) {
       double largest = -INFINITY, sum = 0, weight[OPS_LOGITS_MAX];

@@ -29,7 +29,7 @@ typedef struct Representation {
   double states;
   Moments *unit;         /* [units] of h, layer after layer */
   double *magnitude;     /* [units] sum of |h| */
-  double *gram;          /* [width][width] X^T X, lower triangle; NULL when the layer is too wide to rank */
+  double *gram;          /* [width][width] X^T X, lower triangle; NULL when the layer is too wide to rank, or none */
   double *eigenvalues;   /* [width] */
   double *scratch;       /* [width] */
 } Representation;
@@ -41,8 +41,9 @@ void representation_register(Representation *representation, const NetworkShape 
 void representation_begin(Representation *representation);
 /* Adds the hidden layers of a forward pass over `rows` states. */
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows);
-/* NaN with fewer states than features, or where the layer is too wide. Uses the Gram matrix up. */
+/* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrix up. */
 RepresentationRank representation_rank(Representation *representation);
+/* NaN without a hidden layer. */
 RepresentationUnits representation_units(const Representation *representation, double tau);
 
 /* ---- its parts --------------------------------------------------------------------------------------------------- */
@@ -55,7 +56,8 @@ void representation_eigenvalues(double *matrix, int n, double *values, double *s
 /* From the eigenvalues of x^T x, in descending order, and the number of states. */
 RepresentationRank representation_rank_of(const double *eigenvalues, int width, double states);
 
-/* Adds the action probabilities in `rows` states: per_logit[head->logits], moments over the states. */
+/* Adds the action probabilities in `rows` states, or a Gaussian's means and deviations: per_logit[head->logits], moments
+ * over the states. */
 void representation_add_policy(const OpsHead *head, const float *logits, int rows, Moments *per_logit);
 /* Mean over the actions of the unbiased variance over the states (4.4); NaN with fewer than two states. */
 double representation_policy_variance(const OpsHead *head, const Moments *per_logit);

@@ -25,27 +25,37 @@ static void register_buffers(Training *training, int max_rows) {
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
   agent_register(&training->agent, config, levels, max_rows, arena);
-  rollout_register(&training->rollout, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
+  if (training->curriculum) {
+    curriculum_register(training->curriculum, config, levels, arena);
+    trained_on.levels = curriculum_places(training->curriculum);
+  }
+  rollout_register(&training->rollout, config, &trained_on, (int)config->env.num, (int)config->ppo.num_steps, arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
-  if (config->eval.count > 0) evaluate_register(&training->evaluator, levels, config->eval.episodes, arena);
+  if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Rows that the activations must hold: a minibatch, or as many acting worlds as are worth one pass. */
 static int activation_rows(const CoreConfig *config) {
-  int64_t minibatch = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  int64_t minibatch = learner_size(config).rows;
   int64_t acting = larger(config->env.num, config->eval.count > 0 ? config->eval.episodes : 0);
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
-  double training_worlds, evaluation_worlds;
-  TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+  double training_worlds, evaluation_worlds, search_worlds;
   TRY(env_estimate_bytes(training->levels, plan->attempts, &evaluation_worlds));
-  /* A checkpoint copies the training worlds' state, which is most of what they hold. */
-  plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  if (training->curriculum) {
+    TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
+    plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
+  } else {
+    TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+    /* A checkpoint copies the training worlds' state, which is most of what they hold. */
+    plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  }
   plan->buffer_bytes = (double)core_arena_bytes(training->arena);
   plan->machine_bytes = machine_memory_bytes();
   return CORE_OK;
@@ -68,22 +78,25 @@ static int fill_plan(Training *training) {
   TRY(check_device(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (core_config_has_curriculum(config))
+    training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   register_buffers(training, activation_rows(config));
-  TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
+  TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
-                     config->ppo.epochs * config->ppo.num_minibatches, training->arena);
+                     learner_size(config).updates, training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
-    .updates_per_iteration = config->ppo.epochs * config->ppo.num_minibatches,
-    .minibatch_rows = training->ppo.minibatch.rows,
+    .updates_per_iteration = learner_size(config).updates,
+    .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
     .attempts = training->evaluator.worlds,
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
     .threads = machine_threads((int)config->train.threads),
+    .generated = training->curriculum ? training->curriculum->generated : 0,
   };
   return estimate_memory(training);
 }
@@ -101,12 +114,15 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
+  learner_destroy(&owned->learner);
   evaluate_destroy(&owned->evaluator);
+  if (owned->curriculum) curriculum_destroy(owned->curriculum);
   ops_destroy(&owned->ops);
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
   free(owned->env_state);
+  free(owned->curriculum);
   free(owned->sgd);
   free(owned);
   *training = NULL;
@@ -120,10 +136,11 @@ int training_check_memory(const Training *training) {
   double total = plan->buffer_bytes + plan->environment_bytes;
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
-                    "env.num or ppo.num_steps%s", core_text_count(total, needed),
+                    "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
-                    plan->attempts > 4096 ? ", or eval.episodes" : "");
+                    plan->attempts > 4096 ? ", or eval.episodes" : "",
+                    training->curriculum ? ", or sfl.batch_size" : "");
 }
 
 int training_allocate(Training *training) {
@@ -135,63 +152,55 @@ int training_allocate(Training *training) {
   omp_set_num_threads(training->plan.threads);
   TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
                      &training->ops));
-  TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
+  if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
+  else TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
+  if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
   return CORE_OK;
 }
 
 void training_start(Training *training) {
-  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
+  training->position = (TrainingPosition){.count.proximal_weight = 1, .solve_rate = NAN};
   if (training->sgd) {
     noisy_sgd_start(training->sgd);
     return;
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
-  ppo_start(&training->ppo);
-  rollout_start(&training->rollout, training->env);
+  training->learner.kind->start(training->learner.state);
+  rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
 
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
-  Agent *agent = &training->agent;
-  Ppo *ppo = &training->ppo;
-  Rollout *rollout = &training->rollout;
-  size_t actor = agent->actor.n * sizeof(float), critic = agent->critic.n * sizeof(float);
-  size_t worlds = (size_t)rollout->worlds;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
     return;
   }
-  checkpoint_add(checkpoint, "actor", agent->actor.theta, actor);
-  checkpoint_add(checkpoint, "actor m", ppo->actor_optimizer.m, actor);
-  checkpoint_add(checkpoint, "actor v", ppo->actor_optimizer.v, actor);
-  checkpoint_add(checkpoint, "critic", agent->critic.theta, critic);
-  checkpoint_add(checkpoint, "critic m", ppo->critic_optimizer.m, critic);
-  checkpoint_add(checkpoint, "critic v", ppo->critic_optimizer.v, critic);
-  if (ppo->ewma) checkpoint_add(checkpoint, "proximal actor", ppo->proximal.theta, actor);
-  checkpoint_add(checkpoint, "observations", rollout_last_observations(rollout),
-                 worlds * (size_t)rollout->features * sizeof(float));
-  checkpoint_add(checkpoint, "returns", rollout->returns, worlds * sizeof *rollout->returns);
+  training->learner.kind->add_sections(training->learner.state, checkpoint);
+  rollout_add_sections(&training->rollout, checkpoint);
+  if (training->curriculum) {
+    curriculum_add_sections(training->curriculum, checkpoint);
+    return;
+  }
   checkpoint_add(checkpoint, "environment", training->env_state, training->env_state_bytes);
 }
 
 void training_before_save(Training *training) {
   if (training->sgd) return;
-  training->position.actor_updates = training->ppo.actor_optimizer.t;
-  training->position.critic_updates = training->ppo.critic_optimizer.t;
-  training->position.proximal_weight = training->ppo.proximal.weight;
-  training->env->save(training->env, training->env_state);
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
+  if (!training->curriculum) training->env->save(training->env, training->env_state);
 }
 
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
-  training->ppo.actor_optimizer.t = training->position.actor_updates;
-  training->ppo.critic_optimizer.t = training->position.critic_updates;
-  training->ppo.proximal.weight = training->position.proximal_weight;
+  training->learner.kind->set_count(training->learner.state, &training->position.count);
+  rollout_restored(&training->rollout);
+  if (training->curriculum)
+    return curriculum_after_load(training->curriculum, training->env, training->position.iteration);
   return training->env->load(training->env, training->env_state, training->env_state_bytes);
 }
 
@@ -205,7 +214,7 @@ int64_t training_transitions(const Training *training) {
   return training->position.iteration * training->plan.transitions_per_iteration;
 }
 
-static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
+static void fill_networks(const LearnerUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
 #define FILL(network) \
   row->grad_norm_##network = update->network.norm_mean; \
   row->grad_norm_##network##_max = update->network.norm_max; \
@@ -227,7 +236,7 @@ static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *ch
 #undef FILL
 }
 
-static void fill_row(const Training *training, const RolloutEpisodes *episodes, const PpoUpdate *update,
+static void fill_row(const Training *training, const RolloutEpisodes *episodes, const LearnerUpdate *update,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
   row->transitions = (double)training_transitions(training);
@@ -270,14 +279,13 @@ static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) 
   const int64_t every = training->config.metrics.profile_every;
   metrics_choose(&training->metrics, &training->config, iteration);
   metrics_begin(&training->metrics, &training->agent);
-  training->ppo.measure = training->metrics.depth >= METRICS_REPRESENTATION;
-  training->ppo.profile = every > 0 && (iteration - 1) % every == 0 ? &training->profile : NULL;
-  if (training->ppo.profile)
+  training->profiled = every > 0 && (iteration - 1) % every == 0;
+  if (training->profiled)
     profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
 }
 
 static void finish_profile(Training *training, StoreIteration *row) {
-  if (training->ppo.profile == NULL) return;
+  if (!training->profiled) return;
   const ProfileSummary summary = profile_finish(&training->profile, training->ops);
   row->kl_monotone = summary.monotone;
   row->kl_slope = summary.slope;
@@ -288,24 +296,36 @@ int training_iterate(Training *training, StoreIteration *row) {
   uint64_t seed = (uint64_t)training->config.train.seed;
   int64_t iteration = training->position.iteration + 1;
   RolloutEpisodes episodes;
-  PpoUpdate update;
+  LearnerUpdate update;
   MetricsPolicyChange change;
 
   double start = core_clock_s();
+  if (training->curriculum)
+    curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
+                     iteration);
+  double begun = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
-  int code = ppo_update(&training->ppo, training->ops, &training->rollout, iteration, &update);
+  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
+                            .measure = training->metrics.depth >= METRICS_REPRESENTATION,
+                            .profile = training->profiled ? &training->profile : NULL};
+  int code = training->learner.kind->update(training->learner.state, &step, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
   *row = store_iteration_unmeasured(iteration);
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         &change);
   finish_profile(training, row);
+  observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
   double measured = core_clock_s();
 
   training->position.iteration = iteration;
   fill_row(training, &episodes, &update, &change, row);
+  if (training->curriculum) {
+    curriculum_fill_row(training->curriculum, &training->rollout, row);
+    row->seconds_levels = begun - start;
+  }
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;
   double end = core_clock_s();
@@ -334,8 +354,8 @@ bool training_evaluation_due(const Training *training) {
 
 void training_evaluate(Training *training, StoreEvaluation *row) {
   int64_t iteration = training->position.iteration;
-  evaluate_play(&training->evaluator, training->ops, &training->agent, (uint64_t)training->config.train.seed,
-                evaluations_until(training, iteration), row);
+  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                (uint64_t)training->config.train.seed, evaluations_until(training, iteration), row);
   row->iteration = iteration;
   row->transitions = (double)training_transitions(training);
   training->position.solve_rate = row->solve_rate;

@@ -1,14 +1,15 @@
 /* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows
  * no files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
  *
- *   rollout (rollout.c <-> envs/)  ->  update (learners/ppo.c)  ->  measurements (metrics.c)  ->  a row of the log */
+ *   rollout (rollout.c <-> envs/)  ->  update (learners/)  ->  measurements (metrics.c)  ->  a row of the log */
 #ifndef TRAINER_TRAINING_H
 #define TRAINER_TRAINING_H
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
+#include "trainer/curriculum.h"
 #include "trainer/evaluate.h"
+#include "trainer/learners/learner.h"
 #include "trainer/learners/noisy_sgd.h"
-#include "trainer/learners/ppo.h"
 #include "trainer/metrics.h"
 
 /* What a configuration comes to, before anything large is allocated. */
@@ -17,14 +18,14 @@ typedef struct TrainingPlan {
   int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
   size_t actor_parameters, critic_parameters;
   int threads;
+  int generated;               /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
 } TrainingPlan;
 
 /* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
 typedef struct TrainingPosition {
   int64_t iteration;           /* finished; the next one is iteration + 1 */
-  int64_t actor_updates, critic_updates;
-  double proximal_weight;
+  LearnerCount count;
   double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
 } TrainingPosition;
 
@@ -37,9 +38,11 @@ typedef struct Training {
   Ops *ops;
   Agent agent;
   Rollout rollout;
-  Ppo ppo;
+  Learner learner;
   Metrics metrics;
   Profile profile;
+  bool profiled;               /* `profile` is of the last iteration */
+  Curriculum *curriculum;      /* NULL: env.curriculum = none */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;

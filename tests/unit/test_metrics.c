@@ -23,12 +23,13 @@ typedef struct Fixture {
 static Fixture *make(int64_t states) {
   Fixture *f = calloc(1, sizeof *f);
   CoreConfig config = core_config_default();
-  const Env env = {.worlds = WORLDS, .observation_length = 3, .levels = 1, .head = {1, 2, {2}}};
+  const Env env = {.worlds = WORLDS, .observation_length = 3, .levels = 1,
+                   .head = {.factors = 1, .logits = 2, .size = {2}}};
   config.net.width = 4;
   config.net.depth = 1;
   f->arena = core_arena_create("test");
   agent_register(&f->agent, &config, &env, 64, f->arena);
-  rollout_register(&f->rollout, &env, WORLDS, STEPS, f->arena);
+  rollout_register(&f->rollout, &config, &env, WORLDS, STEPS, f->arena);
   metrics_register(&f->metrics, &f->agent, &f->rollout, states, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);

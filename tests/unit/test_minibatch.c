@@ -33,14 +33,15 @@ static void number_rows(Fixture *f) {
 
 static Fixture *make(const char *by, int parts) {
   Fixture *f = calloc(1, sizeof *f);
-  const Env env = {.worlds = WORLDS, .observation_length = FEATURES, .levels = 1, .head = {2, 5, {3, 2}}};
+  const Env env = {.worlds = WORLDS, .observation_length = FEATURES, .levels = 1,
+                   .head = {.factors = 2, .logits = 5, .size = {3, 2}}};
   f->config = core_config_default();
   f->config.env.num = WORLDS;
   f->config.ppo.num_steps = STEPS;
   f->config.ppo.num_minibatches = parts;
   snprintf(f->config.ppo.minibatch_by, sizeof f->config.ppo.minibatch_by, "%s", by);
   f->arena = core_arena_create("test");
-  rollout_register(&f->rollout, &env, WORLDS, STEPS, f->arena);
+  rollout_register(&f->rollout, &f->config, &env, WORLDS, STEPS, f->arena);
   assert_int_equal(minibatch_register(&f->minibatch, &f->config, &f->rollout, f->arena), CORE_OK);
   CORE_ARENA(f->arena, f->advantages, TOTAL, "advantages");
   CORE_ARENA(f->arena, f->targets, TOTAL, "targets");

@@ -17,7 +17,8 @@ typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
   float *rewards;
   uint8_t *dones, *solved;
-  int32_t *levels, *episode_steps; /* episode_steps: the episode's length where done */
+  int32_t *levels;        /* 0 for all where levels are new and so in no set: their episodes count together */
+  int32_t *episode_steps; /* the episode's length where done */
 } EnvStep;
 
 typedef struct Env Env;
@@ -30,13 +31,14 @@ struct Env {
   int whole_length;
   int levels;             /* in the set; a level's number is 0..levels-1 */
   int max_steps;          /* of an episode */
-  OpsHead head;           /* the action: one class a factor, as uint8_t [worlds][head.factors] */
+  OpsHead head;           /* an action of classes: one a factor, as uint8_t [worlds][head.factors] */
+  int action_values;      /* an action of so many real numbers, as float [worlds][action_values]; 0: of classes */
 
   /* Episode 0 of every world, each on a level drawn from the set. */
   void (*reset)(Env *env, float *observations);
   /* Puts world w on level[w] and keeps it there at every auto-reset. */
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
-  void (*step)(Env *env, const uint8_t *actions, const EnvStep *out);
+  void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
 
   /* Everything that later steps depend on, for checkpoints. load: CORE_USAGE when the bytes are not this batch's. */
   size_t (*state_bytes)(const Env *env);
@@ -47,6 +49,17 @@ struct Env {
   int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
   /* Another batch of `worlds` worlds on the same levels, with its own state. */
   int (*sibling)(const Env *env, int worlds, uint64_t seed, Env **sibling);
+  /* For curricula; NULL where the environment has no levels but its set. A level is known by a key, which names an
+   * endless sequence of random levels, and its number there.
+   *
+   * Another batch of `worlds` worlds whose set is `places` levels, to be filled by the other two before reset_to is
+   * called. They only replace levels: worlds must be reset afterwards. */
+  int (*with_places)(const Env *env, int worlds, int places, uint64_t seed, Env **made);
+  /* Puts the `count` levels from the first'th of the sequence on into places place, place + 1, ... and tells their
+   * numbers, [count]. Which level is the i'th is a function of (key, i): any ranges fit together. */
+  void (*draw_levels)(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers);
+  /* Puts levels of known numbers there again. */
+  void (*recall_levels)(Env *env, uint64_t key, const uint32_t *numbers, int count, int place);
   void (*destroy)(Env *env);
   void *state;            /* the implementation's own */
 };

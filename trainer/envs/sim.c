@@ -1,14 +1,20 @@
-/* The simulator (sim/batch.h) as an environment: Kinetix levels, multi-discrete actions, flat symbolic observations.
+/* The simulator (sim/batch.h) as an environment: Kinetix levels and action spaces, flat symbolic observations.
  * It translates names only; physics, rewards and randomness are the simulator's. */
 #include "trainer/envs/sim.h"
 
 #include "core/memory.h"
 #include "sim/filter.h"
+#include "sim/generate.h"
+#include "sim/level_stream.h"
+
+enum { DRAWN_AT_ONCE = 64 * SIM_STREAM_GROUP };
 
 typedef struct SimEnv {
   SimBatch *batch;
   SimBatchOptions options; /* siblings differ in worlds and seed only */
   SimLevelSet levels;      /* kept for siblings */
+  SimLevelStream *stream;  /* NULL: a batch whose levels stay */
+  SimLevel *drawn;         /* [DRAWN_AT_ONCE] on their way from the stream to the batch */
 } SimEnv;
 
 static SimEnv *sim_of(const Env *env) { return env->state; }
@@ -19,10 +25,12 @@ static void sim_env_reset_to(Env *env, const int32_t *level, float *observations
   sim_batch_reset_to(sim_of(env)->batch, level, observations);
 }
 
-static void sim_env_step(Env *env, const uint8_t *actions, const EnvStep *out) {
+static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = {.observations = out->observations, .reward = out->rewards, .done = out->dones,
                            .solved = out->solved, .level = out->levels, .episode_steps = out->episode_steps};
   sim_batch_step(sim_of(env)->batch, actions, &step);
+  for (int w = 0; out->levels && w < env->worlds; w++)
+    if (out->levels[w] < 0) out->levels[w] = 0;
 }
 
 static size_t sim_env_state_bytes(const Env *env) { return sim_batch_state_bytes(sim_of(env)->batch); }
@@ -33,7 +41,8 @@ static int sim_env_load(Env *env, const void *state, size_t bytes) {
 
 static size_t sim_env_bytes(const Env *env) {
   const SimEnv *sim = sim_of(env);
-  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level;
+  size_t drawing = sim->stream ? sim_level_stream_bytes(sim->stream) + DRAWN_AT_ONCE * sizeof *sim->drawn : 0;
+  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + drawing;
 }
 
 static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
@@ -42,11 +51,52 @@ static void sim_env_destroy(Env *env) {
   SimEnv *sim = sim_of(env);
   sim_batch_destroy(&sim->batch);
   sim_level_set_free(&sim->levels);
+  sim_level_stream_destroy(&sim->stream);
+  free(sim->drawn);
   free(sim);
   free(env);
 }
 
 static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling);
+static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made);
+
+/* Puts the first `count` of the levels drawn into the set. They are the generator's, so nothing is wrong with them. */
+static void put_drawn(SimEnv *sim, int place, int count) {
+  const SimLevelSet set = {sim->drawn, count, sim->levels.size};
+  CORE_CHECK(sim_batch_replace_some(sim->batch, place, &set) == CORE_OK);
+}
+
+static void sim_env_draw_levels(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
+  SimEnv *sim = sim_of(env);
+  for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
+    int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
+    sim_level_stream_draw(sim->stream, key, first + begin, piece, sim->drawn, numbers + begin);
+    put_drawn(sim, place + begin, piece);
+  }
+}
+
+static void sim_env_recall_levels(Env *env, uint64_t key, const uint32_t *numbers, int count, int place) {
+  SimEnv *sim = sim_of(env);
+  for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
+    int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
+#pragma omp parallel for schedule(dynamic, 16)
+    for (int i = 0; i < piece; i++)
+      CORE_CHECK(sim_generate_level(sim->levels.size, key, numbers[begin + i], &sim->drawn[i]) == CORE_OK);
+    put_drawn(sim, place + begin, piece);
+  }
+}
+
+static void describe_actions(SimActionSpace space, Env *env) {
+  if (space == SIM_CONTINUOUS) {
+    env->action_values = SIM_ACTIONS;
+    return;
+  }
+  env->head.factors = space == SIM_DISCRETE ? 1 : SIM_ACTIONS;
+  for (int i = 0; i < env->head.factors; i++) { /* a motor stands, turns or turns back; a thruster is off or on */
+    env->head.size[i] = space == SIM_DISCRETE ? SIM_DISCRETE_CLASSES : i < SIM_MOTOR_BINDINGS ? 3 : 2;
+    env->head.logits += env->head.size[i];
+  }
+}
 
 /* Takes the levels, also when it fails. */
 static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env) {
@@ -57,7 +107,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     return code;
   }
   SimEnv *sim = core_memory_zero_allocate(1, sizeof *sim);
-  *sim = (SimEnv){batch, *options, *levels};
+  *sim = (SimEnv){.batch = batch, .options = *options, .levels = *levels};
   Env *made = core_memory_zero_allocate(1, sizeof *made);
   *made = (Env){
     .name = "kinetix",
@@ -68,14 +118,11 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
     .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
-  made->head.factors = SIM_ACTIONS;
-  for (int i = 0; i < SIM_ACTIONS; i++) { /* a motor stands, turns or turns back; a thruster is off or on */
-    made->head.size[i] = i < SIM_MOTOR_BINDINGS ? 3 : 2;
-    made->head.logits += made->head.size[i];
-  }
+  describe_actions(options->actions, made);
   *env = made;
   return CORE_OK;
 }
@@ -92,6 +139,30 @@ static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibl
   return sim_env_make(&options, &levels, sibling);
 }
 
+/* The places are made with the set's levels, over and over: nobody plays them. Siblings of it could only have those. */
+static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made) {
+  const SimEnv *sim = sim_of(env);
+  SimBatchOptions options = sim->options;
+  SimLevelStream *stream = NULL;
+  SimLevelSet levels = {.count = places, .size = sim->levels.size};
+  options.worlds = worlds;
+  options.seed = seed;
+  TRY(sim_level_stream_create(levels.size, &stream));
+  levels.level = core_memory_allocate((size_t)places * sizeof *levels.level);
+  for (int i = 0; i < places; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
+  int code = sim_env_make(&options, &levels, made);
+  if (code != CORE_OK) {
+    sim_level_stream_destroy(&stream);
+    return code;
+  }
+  SimEnv *with = sim_of(*made);
+  with->stream = stream;
+  with->drawn = core_memory_zero_allocate(DRAWN_AT_ONCE, sizeof *with->drawn);
+  with->levels.level = core_memory_resize(with->levels.level, sizeof *with->levels.level);
+  with->levels.count = 1;
+  return CORE_OK;
+}
+
 int env_sim_levels(const CoreConfig *config, SimLevelSet *levels) {
   const char *task = config->env.task;
   int64_t count = config->env.level_count;
@@ -105,21 +176,42 @@ int env_sim_levels(const CoreConfig *config, SimLevelSet *levels) {
   return CORE_OK;
 }
 
+/* The place of a setting's value among its choices. */
+static int choice(const char *value, const char *const *choices) {
+  int i = 0;
+  for (; choices[i]; i++)
+    if (strcmp(value, choices[i]) == 0) return i;
+  CORE_CHECK(!"a choice of core/config.def that the simulator does not know");
+  return i;
+}
+
 SimBatchOptions env_sim_options(const CoreConfig *config) {
+  static const char *const spaces[] = {"multi_discrete", "discrete", "continuous", NULL};
+  static const char *const resets[] = {"level_set", "same", "new", "new_filtered", NULL};
   SimBatchOptions options = sim_batch_options_default();
   options.frame_skip = (int)config->env.frame_skip;
   options.max_steps = (int)config->env.max_steps;
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
+  options.actions = (SimActionSpace)choice(config->env.actions, spaces);
+  options.reset = (SimReset)choice(config->env.reset, resets);
   return options;
+}
+
+/* Only random levels can be drawn without end. */
+static int check_reset(const CoreConfig *config) {
+  if (strncmp(config->env.reset, "new", 3) != 0 || strncmp(config->env.task, "random_", 7) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "env.reset = %s needs a random level generator, which env.task = %s has none of; use "
+                    "random_s, random_m or random_l, or env.reset = level_set", config->env.reset, config->env.task);
 }
 
 int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   SimLevelSet levels = {0};
+  TRY(check_reset(config));
   TRY(env_sim_levels(config, &levels));
   SimBatchOptions options = env_sim_options(config);
   options.worlds = worlds;
   options.seed = seed;
-  options.compact_observations = true;
+  options.compact_observations = !core_config_has_curriculum(config);
   return sim_env_make(&options, &levels, env);
 }
