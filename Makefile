@@ -75,6 +75,7 @@ $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
 ifeq ($(ARCH),x86_64)
 $(BUILD)/obj/sim/lanes_avx2.o $(BUILD)/pic/sim/lanes_avx2.o: BASELINE := -march=x86-64-v3
+$(BUILD)/obj/sim/lanes_avx2x2.o $(BUILD)/pic/sim/lanes_avx2x2.o: BASELINE := -march=x86-64-v3 -Wno-psabi
 $(BUILD)/obj/sim/lanes_avx512.o $(BUILD)/pic/sim/lanes_avx512.o: BASELINE := -march=x86-64-v4
 endif
 
@@ -110,12 +111,15 @@ $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: $(BUILD)/commit.stamp
 $(BUILD)/commit.stamp: FORCE
 	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 FORCE:
-.PHONY: all FORCE check demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
+.PHONY: all FORCE check check-long demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
 
 $(BUILD)/tests/%: tests/%.c $(call lib,sweep analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< \
 	  $(call lib,sweep analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
+# The simulator's bits need none of the rest (tests/tools/test_compilers.sh).
+$(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
+	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 
@@ -146,6 +150,10 @@ check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory tests
 	@tests/run.sh $(BUILD) $(ONLY)
+check-long:      ## tests that take long, tests/long (ONLY=part of a name)
+	@tests/tools/dependencies.sh install
+	@$(MAKE) --no-print-directory tests
+	@tests/run.sh $(BUILD) --long $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory all
