@@ -103,7 +103,9 @@ SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
   unsigned over = batches == 1 ? 0 : ((unsigned)listed - active) % batches;
   unsigned lead = over ? batches - over : 0; /* of the active pairs, the first in batch 0 */
   for (int round = 0; round < rounds; round++) {
-    for (unsigned batch = 0; batch < batches; batch++) {
+    bool some = false; /* most overlaps of joined shapes push nothing */
+    for (int i = first; i < s->touching_count; i++) some |= s->touching[i].contact[round] != SIM_NO_CONTACT;
+    for (unsigned batch = 0; some && batch < batches; batch++) {
       int begin = s->order_count;
       unsigned r = lead + batch;
       for (r = r < batches ? r : r - batches; r < active; r += batches) {
