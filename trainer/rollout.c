@@ -115,17 +115,19 @@ static void begin(Rollout *rollout) {
               (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
 
-/* Adds step t's rewards and finished episodes to the book, world by world, so that its sums have one order. */
+/* Adds step t's rewards and finished episodes (of the leader's worlds, where there are blocks) to the book, world by world, so that its sums have one order. */
 static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
   const float *rewards = rollout->rewards + (size_t)t * (size_t)rollout->worlds;
   const uint8_t *dones = rollout->dones + (size_t)t * (size_t)rollout->worlds;
   for (int w = 0; w < rollout->worlds; w++) {
     rollout->returns[w] += (double)rewards[w];
     if (!dones[w]) continue;
-    episodes->count++;
-    episodes->return_mean += rollout->returns[w];
-    episodes->length_mean += rollout->episode_steps[w];
+    const double total = rollout->returns[w];
     rollout->returns[w] = 0;
+    if (w < rollout->observer.first_reported) continue;
+    episodes->count++;
+    episodes->return_mean += total;
+    episodes->length_mean += rollout->episode_steps[w];
     rollout->attempts[rollout->level[w]]++;
     rollout->solutions[rollout->level[w]] += rollout->solved[w] != 0;
   }

@@ -39,7 +39,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Rows that the activations must hold: a minibatch, or as many acting worlds as are worth one pass. */
 static int activation_rows(const CoreConfig *config) {
-  int64_t minibatch = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  int64_t minibatch = learner_size(config).rows;
   int64_t acting = larger(config->env.num, config->eval.count > 0 ? config->eval.episodes : 0);
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
@@ -84,11 +84,11 @@ static int fill_plan(Training *training) {
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
-                     config->ppo.epochs * config->ppo.num_minibatches, training->arena);
+                     learner_size(config).updates, training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
-    .updates_per_iteration = config->ppo.epochs * config->ppo.num_minibatches,
+    .updates_per_iteration = learner_size(config).updates,
     .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
