@@ -386,8 +386,8 @@ static bool has_generator(const char *task) { return strncmp(task, "random_", st
 /* An episode must fit into what is played of a level, or hard levels would never be counted, nor their ends seen. */
 static int check_length(const char *name, int64_t steps, int64_t max_steps) {
   if (steps >= max_steps) return CORE_OK;
-  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at least "
-                    "env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
+  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at "
+                    "least env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
 }
 
 static int check_curriculum(const CoreConfig *config) {
