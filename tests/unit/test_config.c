@@ -326,7 +326,7 @@ static void bad_files_point_at_the_fault(void **state) {
 }
 
 static void checks_between_settings(void **state) {
-  static const struct { const char *pairs[4], *message; } cases[] = {
+  static const struct { const char *pairs[5], *message; } cases[] = {
     {{"ppo.num_minibatches=33"},
      "env.num * ppo.num_steps = 2048 * 256 = 524288 transitions can not be divided into ppo.num_minibatches = 33 equal "
      "parts; set ppo.num_minibatches to 32 or 64"},
@@ -338,6 +338,31 @@ static void checks_between_settings(void **state) {
      "ppo.num_minibatches to 24 or 48, or env.num to a multiple of it"},
     {{"env.task=levels"},
      "env.task = levels needs env.levels; set it to a folder of level files, or to files joined by '+'"},
+    {{"algo.name=sapg", "env.num=2052", "env.actions=multi_discrete"},
+     "algo.name = sapg can not take env.actions = multi_discrete; set env.actions to continuous, or algo.name to ppo or "
+     "ppo_ewma, which take all"},
+    {{"algo.name=sapg", "env.num=2052", "env.actions=discrete"},
+     "algo.name = sapg can not take env.actions = discrete; set env.actions to continuous, or algo.name to ppo or "
+     "ppo_ewma, which take all"},
+    {{"algo.name=pqn", "env.actions=multi_discrete"},
+     "algo.name = pqn can not take env.actions = multi_discrete; set env.actions to discrete, or algo.name to ppo or "
+     "ppo_ewma, which take all"},
+    {{"algo.name=pqn", "env.actions=continuous"},
+     "algo.name = pqn can not take env.actions = continuous; set env.actions to discrete, or algo.name to ppo or "
+     "ppo_ewma, which take all"},
+    {{"algo.name=sapg", "env.actions=continuous"},
+     "env.num = 2048 can not be divided into sapg.blocks = 6 blocks; set env.num to 2046 or 2052"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.off_policy_ratio=6"},
+     "sapg.off_policy_ratio = 6: there are 5 followers in sapg.blocks = 6; set it to 0 to 5"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.sequence_length=3"},
+     "ppo.num_steps = 256 is no multiple of sapg.sequence_length = 3; set the latter to 1, or to a divisor"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "net.action_head=tanh_affine"},
+     "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052"}, NULL},
+    {{"algo.name=ppo", "env.actions=continuous"}, NULL},
+    {{"algo.name=ppo_ewma", "env.actions=continuous", "net.action_head=tanh_affine"}, NULL},
+    {{"algo.name=ppo_ewma", "env.actions=discrete"}, NULL},
+    {{"algo.name=pqn", "env.actions=discrete"}, NULL},
     {{"env.num=48"}, NULL},
     {{"env.num=64", "ppo.minibatch_by=environments"}, NULL},
     {{"env.task=levels", "env.levels=some/folder"}, NULL},
