@@ -397,6 +397,9 @@ int core_config_check(const CoreConfig *config) {
   TRY(check_actions(config));
   TRY(check_sizes(config));
   TRY(core_origin_parse(config->init.from, &origin));
+  if (config->ppo.ratio_cap > 0 && config->ppo.ratio_cap < 1)
+    return core_error(CORE_USAGE, "ppo.ratio_cap = %g would cut the ratio of an unchanged policy, 1; set it to 1 or more, or "
+                      "to 0 for no cap", config->ppo.ratio_cap);
   if (strcmp(config->algo.name, "pqn") == 0 && strcmp(config->net.sharing, "separate") != 0)
     return core_error(CORE_USAGE, "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
                       "net.sharing = separate", config->net.sharing);
