@@ -65,6 +65,7 @@ int core_config_read(const char *path, CoreConfig *config);
  * and what does not come out whole or leaves its range. */
 int core_config_resolve(const CoreConfig *config, CoreConfig *resolved);
 bool core_config_has_no_worlds(const CoreConfig *config); /* noisy_sgd: [env], [ppo], [net], [eval] mean nothing */
+bool core_config_has_curriculum(const CoreConfig *config); /* env.curriculum: levels are new in every iteration */
 bool core_config_is_scaled(const CoreConfig *config); /* is a scale.scheme given? */
 
 /* Checks between keys (N*K divisible by M, levels given for task levels ...). CORE_USAGE names both keys. */

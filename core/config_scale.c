@@ -71,6 +71,8 @@ static int scale(CoreConfig *config) {
 
 bool core_config_has_no_worlds(const CoreConfig *config) { return strcmp(config->algo.name, "noisy_sgd") == 0; }
 
+bool core_config_has_curriculum(const CoreConfig *config) { return strcmp(config->env.curriculum, "none") != 0; }
+
 bool core_config_is_scaled(const CoreConfig *config) { return strcmp(config->scale.scheme, "none") != 0; }
 
 int core_config_resolve(const CoreConfig *config, CoreConfig *resolved) {

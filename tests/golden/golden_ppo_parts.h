@@ -6,6 +6,7 @@
 #include "trainer/advantage.h"
 #include "trainer/estimators.h"
 #include "trainer/learners/noisy_sgd.h"
+#include "trainer/learners/sapg.h"
 #include "trainer/minibatch.h"
 #include "trainer/network.h"
 #include "trainer/normalise.h"
@@ -106,6 +107,10 @@ static void gae_one(Check *check, const char *prefix) {
   lambda_target(check, prefix, rule, n, steps, worlds);
   advantage_standardise(check->ops, ADVANTAGE_STOIX_BATCH, advantage, n, NULL);
   check_singles(check, prefix, "advantage_stoix", CHECK_SINGLE, advantage, n);
+  rule.lambda = 0; /* targets are one-step returns then */
+  advantage_estimate(check->ops, rule, reward, values, done, truncated, next_value, (int)steps, (int)worlds,
+                     advantage, target);
+  check_singles(check, prefix, "sapg_one_step_return", CHECK_SINGLE, target, n);
 }
 
 /* The prefixes of a file's sub-cases are what stands before "in/reward". */
@@ -121,7 +126,6 @@ static void case_gae(Check *check) {
     cases++;
   }
   if (cases != check_int(check, "hp/cases", 1, 10000)) check_give_up(check, "hp/cases does not agree with the file");
-  check->left_out = "one-step SAPG return";
 }
 
 /* openai/ppo-ewma's running moments over rollouts. */
@@ -291,6 +295,24 @@ static void layout_minibatches(Check *check, const char *permutations, const cha
   check->values += n;
 }
 
+/* SAPG's order of samples, without followers. */
+static void layout_sequences(Check *check) {
+  const SapgLayout layout = {.steps = check_int(check, "minibatch/hp/K", 1, 4096), .blocks = 1,
+                             .worlds = check_int(check, "minibatch/hp/N", 1, 4096),
+                             .sequence = check_int(check, "minibatch/hp/seq", 1, 4096)};
+  size_t all = 0, total = sapg_samples(&layout), length = total / (size_t)layout.sequence;
+  double *shuffled = check_input(check, "minibatch/in/permutation_sequences", &all);
+  uint32_t *sequences = check_memory(check, length * sizeof *sequences), *order = check_memory(check, total * sizeof *order);
+  const size_t epochs = all / length;
+  double *samples = check_memory(check, epochs * total * sizeof *samples);
+  for (size_t epoch = 0; epoch < epochs; epoch++) {
+    for (size_t i = 0; i < length; i++) sequences[i] = (uint32_t)shuffled[epoch * length + i];
+    sapg_order(&layout, sequences, order);
+    for (size_t i = 0; i < total; i++) samples[epoch * total + i] = order[i];
+  }
+  check_doubles(check, "minibatch/", "sequences", CHECK_DOUBLE, samples, epochs * total);
+}
+
 /* Replays the noisy convex example with the file's start and noise. */
 static void layout_convex(Check *check) {
   size_t n = 0, all = 0;
@@ -348,7 +370,7 @@ static void case_layout(Check *check) {
   layout_minibatches(check, "minibatch/in/permutation_envs", "envs", MINIBATCH_ENVIRONMENTS);
   layout_convex(check);
   layout_running(check);
-  check->left_out = "sequence minibatches";
+  layout_sequences(check);
 }
 
 /* -------- moments and estimators ----------------------------------------------------------------------------- */

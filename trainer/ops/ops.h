@@ -19,6 +19,11 @@ typedef struct OpsPolicySums {
   double k1, k3;          /* sums of -l and expm1(l)-l, l = logp - logp_behaviour */
   double clipped;         /* samples with the (proximal) ratio outside 1 +- epsilon */
 } OpsPolicySums;
+/* Sums over a minibatch of what gaussian_regularise adds to a loss. */
+typedef struct OpsGaussianSums {
+  double entropy;         /* of coefficient times entropy */
+  double bounds;          /* of squares beyond the bound, without their coefficient */
+} OpsGaussianSums;
 typedef struct OpsValueSums { double loss; /* 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2, summed; Q: (Q-T)^2 */ } OpsValueSums;
 
 /* What a policy's outputs mean. An action has `factors` components; a state's policy is `logits` numbers, below called
@@ -100,6 +105,11 @@ struct Ops {
   /* Its transpose, for gradients: dmean[rows][factors] and dlog_sigma[sets][factors] are set. */
   void (*gaussian_split)(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                          float *dmean, float *dlog_sigma);
+  /* GAUSSIAN, rows of sets: adds to dlogits the gradient of bounds_coef*mean(sum over means of the square of what lies
+   * beyond +-bound) - mean(entropy_coef[set]*entropy). */
+  void (*gaussian_regularise)(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                              const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                              OpsGaussianSums *sums);
   /* Rows whose last column is the number of a set: x[rows][features + 1] -> joined[rows][features + width], the set's
    * embedding[sets][width] after the features, and set[rows]. */
   void (*embed_forward)(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
