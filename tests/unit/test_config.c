@@ -50,6 +50,7 @@ static const char *const pinned_defaults[][2] = {
   {"pqn.lr_schedule", "linear"}, {"pqn.gamma", "0.99"}, {"pqn.q_lambda", "0.65"}, {"pqn.epsilon_start", "1"},
   {"pqn.epsilon_end", "0.05"}, {"pqn.exploration_fraction", "0.5"}, {"pqn.max_grad_norm", "10"},
   {"net.action_head", "gaussian"},
+  {"ppo.ratio_cap", "0"}, {"ppo.kl_penalty", "0"}, {"ppo.adv_ewma_decay", "0"}, {"ppo.reward_scale", "1"},
 };
 
 static void defaults_never_change(void **state) {
@@ -144,9 +145,9 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"ppo.epsilon=-0.1", "ppo.epsilon = -0.1 is out of range; possible: 0 to inf"},
     {"ppo.com=inf", "ppo.com = inf is out of range; possible: 0 to 1e9 updates"},
     {"ppo.clip_value=maybe", "ppo.clip_value = maybe is neither yes nor no; possible: yes or no"},
-    {"algo.name=ppo_ewm", "algo.name = ppo_ewm is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd; did you mean ppo_ewma?"},
-    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd"},
-    {"algo.name=ppo|ppo_ewma", "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd; did you mean ppo_ewma?"},
+    {"algo.name=ppo_ewm", "algo.name = ppo_ewm is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
+    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd"},
+    {"algo.name=ppo|ppo_ewma", "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
     {"net.activation=gelu", "net.activation = gelu is none of: tanh, relu, silu, elu; did you mean relu?"},
     {"env.levels=a\nb", "env.levels holds a newline or control character"},
     {"env.levels=a\tb", "env.levels holds a newline or control character"},
@@ -341,17 +342,17 @@ static void checks_between_settings(void **state) {
     {{"env.task=levels"},
      "env.task = levels needs env.levels; set it to a folder of level files, or to files joined by '+'"},
     {{"algo.name=sapg", "env.num=2052", "env.actions=multi_discrete"},
-     "algo.name = sapg can not take env.actions = multi_discrete; set env.actions to continuous, or algo.name to ppo or "
-     "ppo_ewma, which take all"},
+     "algo.name = sapg has a deviation a block, which env.actions = multi_discrete has not; set env.actions = "
+     "continuous, or algo.name to ppo or ppo_ewma, which take all"},
     {{"algo.name=sapg", "env.num=2052", "env.actions=discrete"},
-     "algo.name = sapg can not take env.actions = discrete; set env.actions to continuous, or algo.name to ppo or "
-     "ppo_ewma, which take all"},
+     "algo.name = sapg has a deviation a block, which env.actions = discrete has not; set env.actions = "
+     "continuous, or algo.name to ppo or ppo_ewma, which take all"},
     {{"algo.name=pqn", "env.actions=multi_discrete"},
-     "algo.name = pqn can not take env.actions = multi_discrete; set env.actions to discrete, or algo.name to ppo or "
-     "ppo_ewma, which take all"},
+     "algo.name = pqn takes the best of a few single actions, which env.actions = multi_discrete has not; set "
+     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which take all"},
     {{"algo.name=pqn", "env.actions=continuous"},
-     "algo.name = pqn can not take env.actions = continuous; set env.actions to discrete, or algo.name to ppo or "
-     "ppo_ewma, which take all"},
+     "algo.name = pqn takes the best of a few single actions, which env.actions = continuous has not; set "
+     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which take all"},
     {{"algo.name=sapg", "env.actions=continuous"},
      "env.num = 2048 can not be divided into sapg.blocks = 6 blocks; set env.num to 2046 or 2052"},
     {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.off_policy_ratio=6"},
