@@ -126,7 +126,8 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
                               const double *moments) {
   const SapgLayout *layout = &data->layout;
   const size_t n = sapg_on_policy(layout);
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda, .reward_scale = 1};
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
+                              .reward_scale = config->ppo.reward_scale};
   memcpy(data->values, rollout->values, (n + (size_t)layout->worlds) * sizeof *data->values);
   denormalise(data->values, n + (size_t)layout->worlds, moments);
   advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, NULL, NULL, layout->steps,
@@ -164,7 +165,7 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
   const SapgLayout *layout = &data->layout;
   const size_t each = sapg_off_policy(layout), base = sapg_on_policy(layout) + (size_t)d * each;
   const int block = sapg_block_worlds(layout);
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = 1};
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = config->ppo.reward_scale};
   float *values = data->values + base;
   value_as_leader(data, ops, agent, rollout, data->follower[d], rows, values,
                   data->logp_own ? data->logp_own + base : NULL);
