@@ -116,7 +116,8 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
     CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
                "gradients at the trunk's output [2][rows][width]");
   if (is_gaussian(agent))
-    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors, "gradient at the means [rows][factors]");
+    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
+               "gradient at the means [rows][factors]");
   if (agent->blocks.count == 0) return;
   CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
              "gradients at the inputs [rows][features]");

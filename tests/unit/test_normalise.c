@@ -1,5 +1,5 @@
-/* trainer/normalise: statistics against the two-pass definition, each rule's prior, bounds and moment of change, rewards
- * against a replay in double of gym's and ppo-ewma's normalisers; the observer's column of blocks. */
+/* trainer/normalise: statistics against the two-pass definition, each rule's prior, bounds and moment of change,
+ * rewards against a replay in double of gym's and ppo-ewma's normalisers; the observer's column of blocks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,7 +113,8 @@ static void test_threads_and_restoring(void **state) {
   free(x);
 }
 
-/* ---- rewards ------------------------------------------------------------------------------------------------------ */
+/* ---- rewards ------------------------------------------------------------------------------------------------------
+ * */
 
 enum { WORLDS = 3, STEPS = 40 };
 
@@ -148,13 +149,15 @@ static void test_rewards_by_replay(void **state) {
       for (int k = 0; k < seen; k++) squares += pow(all[k] - mean, 2);
       squares += 1e-4 * mean * mean;
       const double want = fmin(fmax((double)raw[i] / sqrt(squares / count + 1e-8), -10), 10);
-      if (fabs((double)rewards[i] - want) > 1e-5) fail_msg("rule %d, %d: %g, want %g", rule, i, (double)rewards[i], want);
+      if (fabs((double)rewards[i] - want) > 1e-5)
+        fail_msg("rule %d, %d: %g, want %g", rule, i, (double)rewards[i], want);
     }
     core_arena_destroy(&arena);
   }
 }
 
-/* ---- the observer ------------------------------------------------------------------------------------------------- */
+/* ---- the observer -------------------------------------------------------------------------------------------------
+ * */
 
 static void test_blocks_are_the_last_column(void **state) {
   CoreConfig config = core_config_default();
@@ -171,7 +174,8 @@ static void test_blocks_are_the_last_column(void **state) {
   for (int i = 0; i < 12; i++) observer.raw[i] = (float)i;
   observer_see(&observer, seen);
   for (int w = 0; w < 6; w++)
-    assert_true(seen[w * 3] == (float)(2 * w) && seen[w * 3 + 1] == (float)(2 * w + 1) && seen[w * 3 + 2] == (float)(w / 2));
+    assert_true(seen[w * 3] == (float)(2 * w) && seen[w * 3 + 1] == (float)(2 * w + 1) &&
+                seen[w * 3 + 2] == (float)(w / 2));
   observer_look(&observer, observer.raw, 6, seen);
   for (int w = 0; w < 6; w++) assert_true(seen[w * 3] == (float)(2 * w) && seen[w * 3 + 2] == 2);
   core_arena_destroy(&arena);

@@ -1,6 +1,6 @@
-/* trainer/learners/sapg: which samples an iteration has and in what order, the leader's values and returns against a naive
- * recomputation, gradients through embeddings and blocks' deviations against finite differences, whole trainings that stop
- * and go on, and what distinguishes its settings. */
+/* trainer/learners/sapg: which samples an iteration has and in what order, the leader's values and returns against a
+ * naive recomputation, gradients through embeddings and blocks' deviations against finite differences, whole trainings
+ * that stop and go on, and what distinguishes its settings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,8 @@ static StoreIteration iterate(Training *training, int iterations) {
   return row;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ------------------------------------------------------------------------------------------------------
+ * */
 
 static void test_order_holds_every_sample_once(void **state) {
   const SapgLayout layout = {.worlds = 12, .steps = 8, .blocks = 3, .drawn = 2, .sequence = 4};
@@ -50,7 +51,8 @@ static void test_order_holds_every_sample_once(void **state) {
   }
 }
 
-/* What the samples of the last iteration must have been, from the rollout that is still there and weights from before. */
+/* What the samples of the last iteration must have been, from the rollout that is still there and weights from before.
+ * */
 static void test_leader_learns_from_followers(void **state) {
   CoreConfig config = small_config();
   set(&config, "sapg.clip=paper");
@@ -120,7 +122,8 @@ static void test_minibatches_carry_the_learning_block(void **state) {
   training_destroy(&training);
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+/* ---- gradients ----------------------------------------------------------------------------------------------------
+ * */
 
 enum { ROWS = 9, SHOWN = 3, BLOCKS = 3, FACTORS = 2, WIDTH = 4 };
 
@@ -156,7 +159,8 @@ static double scalar_of(const Fixture *f, const double *theta) {
     for (int l = 0; l < agent->trunk; l++) {
       double next[512];
       oracle_dense(trunk, theta + network_kernel(&agent->actor.shape, l), theta + network_bias(&agent->actor.shape, l),
-                   next, agent->actor.shape.width[l], agent->actor.shape.width[l + 1], agent->actor.shape.activation[l]);
+                   next, agent->actor.shape.width[l], agent->actor.shape.width[l + 1],
+                   agent->actor.shape.activation[l]);
       memcpy(trunk, next, sizeof trunk);
     }
     oracle_network(&agent->critic.shape, theta + agent->actor.n, trunk, output);
@@ -232,7 +236,8 @@ static void test_names_of_parameters(void **state) {
   training_destroy(&training);
 }
 
-/* ---- whole trainings ---------------------------------------------------------------------------------------------- */
+/* ---- whole trainings ----------------------------------------------------------------------------------------------
+ * */
 
 /* Saved after two iterations, in another memory, the third and fourth are the same bits. */
 static void compare_resumed(const CoreConfig *config) {

@@ -1,5 +1,5 @@
-/* The samples of a SAPG iteration (sapg.h): which, with what values, returns and advantages, in what order (spec 7.2). It
- * runs networks and changes no weights. */
+/* The samples of a SAPG iteration (sapg.h): which, with what values, returns and advantages, in what order (spec 7.2).
+ * It runs networks and changes no weights. */
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +59,8 @@ static uint32_t sample_of_sequence(const SapgLayout *layout, uint32_t sequence, 
   uint32_t world = sequence / each_world, t = sequence % each_world * (uint32_t)layout->sequence + step;
   if (world < worlds) return t * worlds + world;
   world -= worlds; /* those of the drawn followers come after all worlds */
-  return (uint32_t)sapg_on_policy(layout) + world / block * (uint32_t)sapg_off_policy(layout) + t * block + world % block;
+  const uint32_t drawn = world / block, each = (uint32_t)sapg_off_policy(layout);
+  return (uint32_t)sapg_on_policy(layout) + drawn * each + t * block + world % block;
 }
 
 void sapg_order(const SapgLayout *layout, const uint32_t *sequences, uint32_t *order) {
@@ -135,8 +136,8 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
   memcpy(data->logp, rollout->logp, n * sizeof *data->logp);
 }
 
-/* The leader's values in the states that the follower's worlds went through, [K + 1][n], and for the clip around its own
- * ratio its log-probabilities of the follower's actions. */
+/* The leader's values in the states that the follower's worlds went through, [K + 1][n], and for the clip around its
+ * own ratio its log-probabilities of the follower's actions. */
 static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, uint32_t follower,
                             int rows, float *values, float *logp_own) {
   const uint32_t block = (uint32_t)sapg_block_worlds(&data->layout);
