@@ -106,12 +106,12 @@ int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
 typedef struct StateHeader {
   char magic[4];
   uint32_t version;
-  int32_t worlds, level_count;
+  int32_t level_count;
   SimSize size;
 } StateHeader;
 
 static StateHeader header_of(const SimBatch *batch) {
-  return (StateHeader){{'S', 'I', 'M', 'B'}, 1, batch->options.worlds, batch->level_count, batch->size};
+  return (StateHeader){{'S', 'I', 'M', 'B'}, 2, batch->level_count, batch->size};
 }
 
 typedef struct Cursor { unsigned char *write; const unsigned char *read; } Cursor;
@@ -150,12 +150,15 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   walk_field(cursor, &world->keeps_level, sizeof world->keeps_level);
 }
 
-size_t sim_batch_state_bytes(const SimBatch *batch) {
+size_t sim_batch_world_bytes(const SimBatch *batch) {
   size_t body = 6 * sizeof(real), shapes = (size_t)(batch->size.polygons + batch->size.circles);
   size_t joint = sizeof(SimVec) + sizeof(real), contact = sizeof(SimVec);
-  size_t world = shapes * body + (size_t)batch->size.joints * joint +
-                 (size_t)sim_model_contacts(batch->size) * contact + sizeof(real) + 4 * sizeof(int32_t);
-  return sizeof(StateHeader) + (size_t)batch->options.worlds * world;
+  return shapes * body + (size_t)batch->size.joints * joint + (size_t)sim_model_contacts(batch->size) * contact +
+         sizeof(real) + 4 * sizeof(int32_t);
+}
+
+size_t sim_batch_state_bytes(const SimBatch *batch) {
+  return sizeof(StateHeader) + (size_t)batch->options.worlds * sim_batch_world_bytes(batch);
 }
 
 void sim_batch_save(const SimBatch *batch, void *state) {

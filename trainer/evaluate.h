@@ -7,15 +7,17 @@
 #include "trainer/envs/env.h"
 
 typedef struct Evaluator {
-  Env *env;              /* owned */
-  int worlds;            /* attempts an evaluation */
+  Env *env;              /* owned; NULL where there are fewer attempts than ranks and none is left for this one */
+  int all_worlds;        /* attempts an evaluation */
+  int first_world, worlds; /* this rank's of them */
+  int levels, max_steps;
   int32_t *level;        /* [worlds]; never changes */
   float *observations;   /* [worlds][features] */
   float *logits, *logp, *rewards;
   uint8_t *actions, *dones, *solved, *finished;
   int32_t *episode_steps;
   double *returns;
-  int32_t *attempts, *solutions; /* [levels] */
+  int64_t *attempts, *solutions; /* [levels] */
 } Evaluator;
 
 /* Attempts for `episodes` wished on `levels` levels: a multiple of the levels, or fewer than them. */
@@ -28,7 +30,7 @@ void evaluate_register(Evaluator *evaluator, const Env *levels, int64_t episodes
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed);
 void evaluate_destroy(Evaluator *evaluator);
 
-/* Plays and fills all of *row but iteration and transitions. `number`: which evaluation of the run this is (0, 1, ...);
+/* All ranks together. Plays and fills all of *row but iteration and transitions. `number`: which evaluation of the run this is (0, 1, ...);
  * with the seed it fixes the actions' randomness. */
 void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, uint64_t seed, int64_t number,
                    StoreEvaluation *row);

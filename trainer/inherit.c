@@ -76,8 +76,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     if (strcmp(section->name, "proximal actor") == 0) proximal = section;
     else TRY(read_section(parent, section));
   }
-  if (proximal) TRY(read_proximal(training, parent, proximal));
-  return training_after_load(training);
+  return proximal ? read_proximal(training, parent, proximal) : CORE_OK;
 }
 
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {

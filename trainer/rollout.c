@@ -5,10 +5,11 @@
 
 #include "core/random.h"
 #include "core/terminal.h"
+#include "trainer/ranks.h"
 
 void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, CoreArena *arena) {
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = env->observation_length, .levels = env->levels,
-                       .head = env->head};
+                       .head = env->head, .shards = shards_alone(worlds)};
   size_t k = (size_t)steps, n = (size_t)worlds;
   CORE_ARENA(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
              "rollout observations [steps + 1][worlds][features]");
@@ -53,10 +54,16 @@ static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
   }
 }
 
-/* Sums to means. */
+/* Sums over all ranks, then to means. */
 static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
+  double sums[] = {episodes->return_mean, episodes->length_mean}, rates = 0;
   int64_t levels = 0;
-  double rates = 0;
+  ranks_sum_counts(&episodes->count, 1);
+  ranks_sum_counts(rollout->attempts, (size_t)rollout->levels);
+  ranks_sum_counts(rollout->solutions, (size_t)rollout->levels);
+  ranks_sum(sums, 2);
+  episodes->return_mean = sums[0];
+  episodes->length_mean = sums[1];
   for (int i = 0; i < rollout->levels; i++) {
     if (rollout->attempts[i] == 0) continue;
     levels++;
@@ -67,10 +74,19 @@ static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
 }
 
+/* One shard of worlds after the other goes through the network: what a shard gives must not depend on its neighbours. */
+static void forward(const Rollout *rollout, Ops *ops, const Agent *agent, const AgentNetwork *network, const float *x,
+                    float *output) {
+  const size_t inputs = (size_t)network->shape.width[0], outputs = (size_t)network->shape.width[network->shape.layers];
+  const int worlds = shards_worlds(&rollout->shards);
+  for (int first = 0; first < rollout->worlds; first += worlds)
+    agent_forward(agent, ops, network, network->theta, x + (size_t)first * inputs, worlds,
+                  output + (size_t)first * outputs);
+}
+
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes) {
   size_t n = (size_t)rollout->worlds;
-  int worlds = rollout->worlds;
   memset(rollout->attempts, 0, (size_t)rollout->levels * sizeof *rollout->attempts);
   memset(rollout->solutions, 0, (size_t)rollout->levels * sizeof *rollout->solutions);
   memcpy(observations_at(rollout, 0), rollout_last_observations(rollout),
@@ -86,10 +102,10 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
     uint64_t key = seed ^ (step & 0xffffffff00000000u);
 
-    agent_forward(agent, ops, &agent->actor, agent->actor.theta, observations, worlds, logits);
-    agent_forward(agent, ops, &agent->critic, agent->critic.theta, observations, worlds, rollout->values + row);
-    ops->policy_sample(ops, &rollout->head, logits, worlds, key, CORE_RANDOM_ACTION, 0, (uint32_t)step, actions,
-                       rollout->logp + row);
+    forward(rollout, ops, agent, &agent->actor, observations, logits);
+    forward(rollout, ops, agent, &agent->critic, observations, rollout->values + row);
+    ops->policy_sample(ops, &rollout->head, logits, rollout->worlds, key, CORE_RANDOM_ACTION,
+                       (uint32_t)rollout->shards.first_world, (uint32_t)step, actions, rollout->logp + row);
     const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,
                          .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                          .episode_steps = rollout->episode_steps};
@@ -98,8 +114,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     episodes->environment_s += core_clock_s() - stepped;
     count_episodes(rollout, t, episodes);
   }
-  agent_forward(agent, ops, &agent->critic, agent->critic.theta, rollout_last_observations(rollout), worlds,
-                rollout->values + (size_t)rollout->steps * n);
+  forward(rollout, ops, agent, &agent->critic, rollout_last_observations(rollout),
+          rollout->values + (size_t)rollout->steps * n);
   close_book(rollout, episodes);
 }
 

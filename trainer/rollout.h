@@ -5,8 +5,9 @@
 #define TRAINER_ROLLOUT_H
 #include "trainer/agent.h"
 #include "trainer/envs/env.h"
+#include "trainer/shards.h"
 
-/* Episodes that ended during a rollout. */
+/* Episodes that ended during a rollout, in the worlds of all ranks. */
 typedef struct RolloutEpisodes {
   int64_t count;
   double return_mean, length_mean;  /* NaN without episodes */
@@ -16,6 +17,7 @@ typedef struct RolloutEpisodes {
 
 typedef struct Rollout {
   int steps, worlds, features, levels;
+  Shards shards;         /* which of the run's worlds these are; alone after rollout_register */
   OpsHead head;
   /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
    * observations[0] at the next rollout. A time limit ends an episode, so no other bootstrap value is needed. */
@@ -33,7 +35,7 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
-  uint32_t *attempts, *solutions;     /* [levels] */
+  int64_t *attempts, *solutions;      /* [levels] */
 } Rollout;
 
 void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, CoreArena *arena);
@@ -43,7 +45,7 @@ float *rollout_last_observations(const Rollout *rollout);
 /* New episodes in every world. */
 void rollout_start(Rollout *rollout, Env *env);
 
-/* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts
+/* Collects one rollout; all ranks together. Actions are a function of (seed, the run's number of the world, step since the run's start); `iteration` counts
  * from 1. */
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);

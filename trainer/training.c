@@ -8,6 +8,7 @@
 #include "core/terminal.h"
 #include "trainer/estimators.h"
 #include "trainer/machine.h"
+#include "trainer/ranks.h"
 
 /* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */
 enum { ACTING_ROWS = 4096, PLANNING_WORLDS = 1 };
@@ -25,7 +26,8 @@ static void register_buffers(Training *training, int max_rows) {
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
   agent_register(&training->agent, config, levels, max_rows, arena);
-  rollout_register(&training->rollout, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  rollout_register(&training->rollout, levels, training->shards.worlds, (int)config->ppo.num_steps, arena);
+  training->rollout.shards = training->shards;
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, levels, config->eval.episodes, arena);
 }
@@ -42,21 +44,24 @@ static int activation_rows(const CoreConfig *config) {
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
   double training_worlds, evaluation_worlds;
-  TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
-  TRY(env_estimate_bytes(training->levels, plan->attempts, &evaluation_worlds));
-  /* A checkpoint copies the training worlds' state, which is most of what they hold. */
-  plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  TRY(env_estimate_bytes(training->levels, training->shards.worlds, &training_worlds));
+  TRY(env_estimate_bytes(training->levels, training->evaluator.worlds, &evaluation_worlds));
+  /* A checkpoint copies the training worlds' state, which is most of what they hold, at the first rank that of all. */
+  plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   plan->buffer_bytes = (double)core_arena_bytes(training->arena);
-  plan->machine_bytes = machine_memory_bytes();
+  plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   return CORE_OK;
 }
 
 static int fill_plan_of_sgd(Training *training) {
   const CoreConfig *config = &training->config;
+  if (ranks_size() > 1)
+    return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one process",
+                      ranks_size());
   training->sgd = core_memory_zero_allocate(1, sizeof *training->sgd);
   TRY(noisy_sgd_register(training->sgd, config, training->arena));
   training->plan = (TrainingPlan){.iterations = core_config_iterations(config), .transitions_per_iteration = 1,
-                                  .updates_per_iteration = 1, .threads = 1,
+                                  .updates_per_iteration = 1, .ranks = 1, .threads = 1,
                                   .buffer_bytes = (double)core_arena_bytes(training->arena),
                                   .machine_bytes = machine_memory_bytes()};
   return CORE_OK;
@@ -67,6 +72,7 @@ static int fill_plan(Training *training) {
   TRY(core_config_check(config));
   TRY(check_device(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
+  TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   register_buffers(training, activation_rows(config));
   TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
@@ -80,9 +86,10 @@ static int fill_plan(Training *training) {
     .minibatch_rows = training->ppo.minibatch.rows,
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
-    .attempts = training->evaluator.worlds,
+    .attempts = training->evaluator.all_worlds,
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
+    .ranks = ranks_size(),
     .threads = machine_threads((int)config->train.threads),
   };
   return estimate_memory(training);
@@ -106,6 +113,7 @@ void training_destroy(Training **training) {
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
+  sections_destroy(&owned->sections);
   free(owned->env_state);
   free(owned->sgd);
   free(owned);
@@ -135,7 +143,8 @@ int training_allocate(Training *training) {
   omp_set_num_threads(training->plan.threads);
   TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
                      &training->ops));
-  TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
+  TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world, seed,
+                                &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
@@ -160,7 +169,9 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   Ppo *ppo = &training->ppo;
   Rollout *rollout = &training->rollout;
   size_t actor = agent->actor.n * sizeof(float), critic = agent->critic.n * sizeof(float);
+  Sections *sections = &training->sections;
   size_t worlds = (size_t)rollout->worlds;
+  sections->checkpoint = checkpoint;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
@@ -173,10 +184,12 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   checkpoint_add(checkpoint, "critic m", ppo->critic_optimizer.m, critic);
   checkpoint_add(checkpoint, "critic v", ppo->critic_optimizer.v, critic);
   if (ppo->ewma) checkpoint_add(checkpoint, "proximal actor", ppo->proximal.theta, actor);
-  checkpoint_add(checkpoint, "observations", rollout_last_observations(rollout),
-                 worlds * (size_t)rollout->features * sizeof(float));
-  checkpoint_add(checkpoint, "returns", rollout->returns, worlds * sizeof *rollout->returns);
-  checkpoint_add(checkpoint, "environment", training->env_state, training->env_state_bytes);
+  const size_t records = worlds * training->env->world_bytes, head = training->env_state_bytes - records;
+  sections_add_worlds(sections, "observations", rollout_last_observations(rollout),
+                      worlds * (size_t)rollout->features * sizeof(float));
+  sections_add_worlds(sections, "returns", rollout->returns, worlds * sizeof *rollout->returns);
+  checkpoint_add(checkpoint, "environment head", training->env_state, head);
+  sections_add_worlds(sections, "environment", (char *)training->env_state + head, records);
 }
 
 void training_before_save(Training *training) {
@@ -185,14 +198,16 @@ void training_before_save(Training *training) {
   training->position.critic_updates = training->ppo.critic_optimizer.t;
   training->position.proximal_weight = training->ppo.proximal.weight;
   training->env->save(training->env, training->env_state);
+  sections_gather(&training->sections);
 }
 
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
+  sections_share(&training->sections);
   training->ppo.actor_optimizer.t = training->position.actor_updates;
   training->ppo.critic_optimizer.t = training->position.critic_updates;
   training->ppo.proximal.weight = training->position.proximal_weight;
-  return training->env->load(training->env, training->env_state, training->env_state_bytes);
+  return ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes));
 }
 
 /* ---- iterations ------------------------------------------------------------------------------------------------ */
@@ -283,6 +298,22 @@ static void finish_profile(Training *training, StoreIteration *row) {
   row->kl_slope = summary.slope;
 }
 
+/* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that
+ * differ between machines), what follows would be wrong without anybody noticing. */
+static int check_weights(const Training *training) {
+  const Agent *agent = &training->agent;
+  if (ranks_size() == 1) return CORE_OK;
+  double norm = training->ops->norm_squared(training->ops, agent->actor.theta, agent->actor.n) +
+                training->ops->norm_squared(training->ops, agent->critic.theta, agent->critic.n);
+  double first = norm;
+  ranks_broadcast(&first, sizeof first);
+  int code = CORE_OK;
+  if (memcmp(&first, &norm, sizeof norm) != 0)
+    code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all ranks "
+                      "need the same program, libraries and kind of processor", training->position.iteration);
+  return ranks_agree(code);
+}
+
 int training_iterate(Training *training, StoreIteration *row) {
   if (training->sgd) return iterate_sgd(training, row);
   uint64_t seed = (uint64_t)training->config.train.seed;
@@ -309,13 +340,16 @@ int training_iterate(Training *training, StoreIteration *row) {
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;
   double end = core_clock_s();
-  row->seconds_rollout = collected - start;
-  row->seconds_update = updated - collected;
-  row->seconds_other = end - updated;
-  row->seconds_environment = episodes.environment_s;
-  row->seconds_metrics = measured - updated;
-  row->steps_per_second = (double)training->plan.transitions_per_iteration / (end - start);
-  return CORE_OK;
+  double seconds[] = {collected - start, updated - collected, end - updated, episodes.environment_s, measured - updated,
+                      end - start};
+  ranks_max(seconds, sizeof seconds / sizeof *seconds);
+  row->seconds_rollout = seconds[0];
+  row->seconds_update = seconds[1];
+  row->seconds_other = seconds[2];
+  row->seconds_environment = seconds[3];
+  row->seconds_metrics = seconds[4];
+  row->steps_per_second = (double)training->plan.transitions_per_iteration / seconds[5];
+  return check_weights(training);
 }
 
 /* ---- evaluations ----------------------------------------------------------------------------------------------- */
