@@ -34,13 +34,16 @@ static struct Lifeline {
   struct pollfd *line;  /* [count + 1]; the last one is wake[0] */
   int *rank;            /* [count] at the other end */
   int *word;            /* [count] the last byte heard, -1 before any */
-  RanksOnLoss *handler;
-  void *context;
 } lifeline;
 
-void ranks_on_loss(RanksOnLoss *handler, void *context) {
-  lifeline.handler = handler;
-  lifeline.context = context;
+/* Who is told of a death. The lock is held while that goes on, so that nobody takes away what the handler works with. */
+static struct { pthread_mutex_t lock; RanksOnLoss *call; void *context; } handler = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void ranks_on_loss(RanksOnLoss *call, void *context) {
+  pthread_mutex_lock(&handler.lock);
+  handler.call = call;
+  handler.context = context;
+  pthread_mutex_unlock(&handler.lock);
 }
 
 /* ---- watching ------------------------------------------------------------------------------------------------------ */
@@ -59,7 +62,8 @@ static void take_down(int rank, int word) {
     snprintf(message, sizeof message, "%s ended without a word: killed (SIGKILL, perhaps for lack of memory), or its "
              "machine is gone", who);
   if (ranks_is_first()) say(ENDING);
-  if (lifeline.handler) lifeline.handler(lifeline.context, message);
+  pthread_mutex_lock(&handler.lock);
+  if (handler.call) handler.call(handler.context, message);
   else if (word != ENDING) fprintf(stderr, "trainer: %s\n", message);
   _exit(CORE_FAIL);
 }

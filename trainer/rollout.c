@@ -74,14 +74,18 @@ static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
 }
 
-/* One shard of worlds after the other goes through the network: what a shard gives must not depend on its neighbours. */
-static void forward(const Rollout *rollout, Ops *ops, const Agent *agent, const AgentNetwork *network, const float *x,
-                    float *output) {
-  const size_t inputs = (size_t)network->shape.width[0], outputs = (size_t)network->shape.width[network->shape.layers];
+/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. */
+static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *logits) {
   const int worlds = shards_worlds(&rollout->shards);
   for (int first = 0; first < rollout->worlds; first += worlds)
-    agent_forward(agent, ops, network, network->theta, x + (size_t)first * inputs, worlds,
-                  output + (size_t)first * outputs);
+    agent_policy(agent, ops, agent->actor.theta, observations + (size_t)first * (size_t)rollout->features, worlds,
+                 logits + (size_t)first * (size_t)rollout->head.logits);
+}
+
+static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *values) {
+  const int worlds = shards_worlds(&rollout->shards);
+  for (int first = 0; first < rollout->worlds; first += worlds)
+    agent_values(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds, values + first);
 }
 
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
@@ -102,8 +106,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
     uint64_t key = seed ^ (step & 0xffffffff00000000u);
 
-    forward(rollout, ops, agent, &agent->actor, observations, logits);
-    forward(rollout, ops, agent, &agent->critic, observations, rollout->values + row);
+    act(rollout, ops, agent, observations, logits);
+    value(rollout, ops, agent, observations, rollout->values + row);
     ops->policy_sample(ops, &rollout->head, logits, rollout->worlds, key, CORE_RANDOM_ACTION,
                        (uint32_t)rollout->shards.first_world, (uint32_t)step, actions, rollout->logp + row);
     const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,
@@ -114,8 +118,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     episodes->environment_s += core_clock_s() - stepped;
     count_episodes(rollout, t, episodes);
   }
-  forward(rollout, ops, agent, &agent->critic, rollout_last_observations(rollout),
-          rollout->values + (size_t)rollout->steps * n);
+  value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + (size_t)rollout->steps * n);
   close_book(rollout, episodes);
 }
 

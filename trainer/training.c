@@ -75,7 +75,7 @@ static int fill_plan(Training *training) {
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   register_buffers(training, activation_rows(config));
-  TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
+  TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
                      config->ppo.epochs * config->ppo.num_minibatches, training->arena);
@@ -83,7 +83,7 @@ static int fill_plan(Training *training) {
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
     .updates_per_iteration = config->ppo.epochs * config->ppo.num_minibatches,
-    .minibatch_rows = training->ppo.minibatch.rows,
+    .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
     .attempts = training->evaluator.all_worlds,
@@ -108,6 +108,7 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
+  learner_destroy(&owned->learner);
   evaluate_destroy(&owned->evaluator);
   ops_destroy(&owned->ops);
   env_destroy(&owned->env);
@@ -152,23 +153,20 @@ int training_allocate(Training *training) {
 }
 
 void training_start(Training *training) {
-  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
+  training->position = (TrainingPosition){.count.proximal_weight = 1, .solve_rate = NAN};
   if (training->sgd) {
     noisy_sgd_start(training->sgd);
     return;
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
-  ppo_start(&training->ppo);
+  training->learner.kind->start(training->learner.state);
   rollout_start(&training->rollout, training->env);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
 
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
-  Agent *agent = &training->agent;
-  Ppo *ppo = &training->ppo;
   Rollout *rollout = &training->rollout;
-  size_t actor = agent->actor.n * sizeof(float), critic = agent->critic.n * sizeof(float);
   Sections *sections = &training->sections;
   size_t worlds = (size_t)rollout->worlds;
   sections->checkpoint = checkpoint;
@@ -177,14 +175,8 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
     return;
   }
-  checkpoint_add(checkpoint, "actor", agent->actor.theta, actor);
-  checkpoint_add(checkpoint, "actor m", ppo->actor_optimizer.m, actor);
-  checkpoint_add(checkpoint, "actor v", ppo->actor_optimizer.v, actor);
-  checkpoint_add(checkpoint, "critic", agent->critic.theta, critic);
-  checkpoint_add(checkpoint, "critic m", ppo->critic_optimizer.m, critic);
-  checkpoint_add(checkpoint, "critic v", ppo->critic_optimizer.v, critic);
-  if (ppo->ewma) checkpoint_add(checkpoint, "proximal actor", ppo->proximal.theta, actor);
   const size_t records = worlds * training->env->world_bytes, head = training->env_state_bytes - records;
+  training->learner.kind->add_sections(training->learner.state, checkpoint);
   sections_add_worlds(sections, "observations", rollout_last_observations(rollout),
                       worlds * (size_t)rollout->features * sizeof(float));
   sections_add_worlds(sections, "returns", rollout->returns, worlds * sizeof *rollout->returns);
@@ -194,9 +186,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
 
 void training_before_save(Training *training) {
   if (training->sgd) return;
-  training->position.actor_updates = training->ppo.actor_optimizer.t;
-  training->position.critic_updates = training->ppo.critic_optimizer.t;
-  training->position.proximal_weight = training->ppo.proximal.weight;
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
   training->env->save(training->env, training->env_state);
   sections_gather(&training->sections);
 }
@@ -204,9 +194,7 @@ void training_before_save(Training *training) {
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
   sections_share(&training->sections);
-  training->ppo.actor_optimizer.t = training->position.actor_updates;
-  training->ppo.critic_optimizer.t = training->position.critic_updates;
-  training->ppo.proximal.weight = training->position.proximal_weight;
+  training->learner.kind->set_count(training->learner.state, &training->position.count);
   return ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes));
 }
 
@@ -220,7 +208,7 @@ int64_t training_transitions(const Training *training) {
   return training->position.iteration * training->plan.transitions_per_iteration;
 }
 
-static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
+static void fill_networks(const LearnerUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
 #define FILL(network) \
   row->grad_norm_##network = update->network.norm_mean; \
   row->grad_norm_##network##_max = update->network.norm_max; \
@@ -242,7 +230,7 @@ static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *ch
 #undef FILL
 }
 
-static void fill_row(const Training *training, const RolloutEpisodes *episodes, const PpoUpdate *update,
+static void fill_row(const Training *training, const RolloutEpisodes *episodes, const LearnerUpdate *update,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
   row->transitions = (double)training_transitions(training);
@@ -285,33 +273,16 @@ static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) 
   const int64_t every = training->config.metrics.profile_every;
   metrics_choose(&training->metrics, &training->config, iteration);
   metrics_begin(&training->metrics, &training->agent);
-  training->ppo.measure = training->metrics.depth >= METRICS_REPRESENTATION;
-  training->ppo.profile = every > 0 && (iteration - 1) % every == 0 ? &training->profile : NULL;
-  if (training->ppo.profile)
+  training->profiled = every > 0 && (iteration - 1) % every == 0;
+  if (training->profiled)
     profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
 }
 
 static void finish_profile(Training *training, StoreIteration *row) {
-  if (training->ppo.profile == NULL) return;
+  if (!training->profiled) return;
   const ProfileSummary summary = profile_finish(&training->profile, training->ops);
   row->kl_monotone = summary.monotone;
   row->kl_slope = summary.slope;
-}
-
-/* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that
- * differ between machines), what follows would be wrong without anybody noticing. */
-static int check_weights(const Training *training) {
-  const Agent *agent = &training->agent;
-  if (ranks_size() == 1) return CORE_OK;
-  double norm = training->ops->norm_squared(training->ops, agent->actor.theta, agent->actor.n) +
-                training->ops->norm_squared(training->ops, agent->critic.theta, agent->critic.n);
-  double first = norm;
-  ranks_broadcast(&first, sizeof first);
-  int code = CORE_OK;
-  if (memcmp(&first, &norm, sizeof norm) != 0)
-    code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all ranks "
-                      "need the same program, libraries and kind of processor", training->position.iteration);
-  return ranks_agree(code);
 }
 
 int training_iterate(Training *training, StoreIteration *row) {
@@ -319,14 +290,17 @@ int training_iterate(Training *training, StoreIteration *row) {
   uint64_t seed = (uint64_t)training->config.train.seed;
   int64_t iteration = training->position.iteration + 1;
   RolloutEpisodes episodes;
-  PpoUpdate update;
+  LearnerUpdate update;
   MetricsPolicyChange change;
 
   double start = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
-  int code = ppo_update(&training->ppo, training->ops, &training->rollout, iteration, &update);
+  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
+                            .measure = training->metrics.depth >= METRICS_REPRESENTATION,
+                            .profile = training->profiled ? &training->profile : NULL};
+  int code = training->learner.kind->update(training->learner.state, &step, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
   *row = store_iteration_unmeasured(iteration);
@@ -349,7 +323,21 @@ int training_iterate(Training *training, StoreIteration *row) {
   row->seconds_environment = seconds[3];
   row->seconds_metrics = seconds[4];
   row->steps_per_second = (double)training->plan.transitions_per_iteration / seconds[5];
-  return check_weights(training);
+  return CORE_OK;
+}
+
+int training_check_weights(const Training *training) {
+  const Agent *agent = &training->agent;
+  if (ranks_size() == 1) return CORE_OK;
+  double norm = training->ops->norm_squared(training->ops, agent->actor.theta, agent->actor.n) +
+                training->ops->norm_squared(training->ops, agent->critic.theta, agent->critic.n);
+  double first = norm;
+  ranks_broadcast(&first, sizeof first);
+  int code = CORE_OK;
+  if (memcmp(&first, &norm, sizeof norm) != 0)
+    code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all ranks "
+                      "need the same program, libraries and kind of processor", training->position.iteration);
+  return ranks_agree(code);
 }
 
 /* ---- evaluations ----------------------------------------------------------------------------------------------- */

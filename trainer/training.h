@@ -1,14 +1,14 @@
 /* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows
  * no files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
  *
- *   rollout (rollout.c <-> envs/)  ->  update (learners/ppo.c)  ->  measurements (metrics.c)  ->  a row of the log */
+ *   rollout (rollout.c <-> envs/)  ->  update (learners/)  ->  measurements (metrics.c)  ->  a row of the log */
 #ifndef TRAINER_TRAINING_H
 #define TRAINER_TRAINING_H
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
 #include "trainer/evaluate.h"
+#include "trainer/learners/learner.h"
 #include "trainer/learners/noisy_sgd.h"
-#include "trainer/learners/ppo.h"
 #include "trainer/metrics.h"
 #include "trainer/sections.h"
 
@@ -24,8 +24,7 @@ typedef struct TrainingPlan {
 /* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
 typedef struct TrainingPosition {
   int64_t iteration;           /* finished; the next one is iteration + 1 */
-  int64_t actor_updates, critic_updates;
-  double proximal_weight;
+  LearnerCount count;
   double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
 } TrainingPosition;
 
@@ -38,9 +37,10 @@ typedef struct Training {
   Ops *ops;
   Agent agent;
   Rollout rollout;
-  Ppo ppo;
+  Learner learner;
   Metrics metrics;
   Profile profile;
+  bool profiled;               /* `profile` is of the last iteration */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;
@@ -75,6 +75,10 @@ int64_t training_transitions(const Training *training); /* of all worlds since t
 /* The next iteration, of all ranks together, which all return the same. CORE_FAIL when it diverged: the message names tensor, element and iteration; the last checkpoint
  * is the last good state. wall_seconds of the row is left to the caller. */
 int training_iterate(Training *training, StoreIteration *row);
+
+/* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that
+ * differ between machines), what follows would be wrong without anybody noticing. All ranks; CORE_FAIL says so. */
+int training_check_weights(const Training *training);
 
 /* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
 bool training_evaluation_due(const Training *training);
