@@ -138,12 +138,13 @@ void sim_batch_save(const SimBatch *batch, void *state) {
   Cursor cursor = {.write = (unsigned char *)state + sizeof header};
   for (int w = 0; w < batch->options.worlds; w++) {
     SimWorld world = batch->worlds[w];
+    if (world.level > batch->level_count) world.level = batch->level_count; /* a new one, whatever its place here */
     walk_world(batch, &cursor, &world);
   }
 }
 
 static int check_world(const SimBatch *batch, const SimWorld *world, int w) {
-  const bool own = sim_batch_has_new_levels(batch) && world->level == batch->level_count + w; /* a new level */
+  const bool own = sim_batch_has_new_levels(batch) && world->level == batch->level_count; /* a new level */
   if (!own && (world->level < 0 || world->level >= batch->level_count))
     return core_error(CORE_USAGE, "saved simulator state: world %d plays level %d of %d", w, world->level,
                       batch->level_count);
@@ -172,7 +173,10 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   for (int w = 0; w < batch->options.worlds; w++) walk_world(batch, &cursor, &batch->worlds[w]);
 #pragma omp parallel for schedule(dynamic, 16)
   for (int w = 0; w < batch->options.worlds; w++) /* new levels are not saved: they follow from the episode's number */
-    if (batch->worlds[w].level >= batch->level_count) sim_batch_prepare_new(batch, w);
+    if (batch->worlds[w].level == batch->level_count) {
+      batch->worlds[w].level += w;
+      sim_batch_prepare_new(batch, w);
+    }
   return CORE_OK;
 }
 
