@@ -30,10 +30,11 @@ typedef struct SimBatchOptions {
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
   bool compact_observations; /* leave out features that are 0 on every level of the set at all times; all are given
                                 where levels are new, since nobody knows what comes */
+  SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
 } SimBatchOptions;
-/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set. */
+/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, multi-discrete. */
 SimBatchOptions sim_batch_options_default(void);
 
 /* The levels are copied. A batch of new levels keeps a level's constants for each world (about 9 KiB), and needs no
@@ -66,9 +67,9 @@ typedef struct SimStepOut {
   int32_t *episode_steps;    /* length of the episode when done */
 } SimStepOut;
 
-/* actions: [worlds][SIM_ACTIONS] classes of the multi-discrete space (motors 0,1,2 = 0,+1,-1; thrusters 0,1).
- * Parallel over worlds with OpenMP, using the caller's thread count. */
-void sim_batch_step(SimBatch *batch, const uint8_t *actions, const SimStepOut *out);
+/* actions: [worlds] of what options.actions says (SimActionSpace). Parallel over worlds with OpenMP, using the caller's
+ * thread count. */
+void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out);
 
 /* Everything that a step depends on, for checkpoints: a head that does not depend on the worlds, then a record of equal
  * size for each world in order, so that states of neighbouring batches can be joined and cut. */

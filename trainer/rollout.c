@@ -75,11 +75,12 @@ static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
 }
 
 /* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. */
-static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *logits) {
+static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *logits,
+                float *values) {
   const int worlds = shards_worlds(&rollout->shards);
   for (int first = 0; first < rollout->worlds; first += worlds)
-    agent_policy(agent, ops, agent->actor.theta, observations + (size_t)first * (size_t)rollout->features, worlds,
-                 logits + (size_t)first * (size_t)rollout->head.logits);
+    agent_act(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds,
+              logits + (size_t)first * (size_t)rollout->head.logits, values + first);
 }
 
 static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *values) {
@@ -106,8 +107,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
     uint64_t key = seed ^ (step & 0xffffffff00000000u);
 
-    act(rollout, ops, agent, observations, logits);
-    value(rollout, ops, agent, observations, rollout->values + row);
+    act(rollout, ops, agent, observations, logits, rollout->values + row);
     ops->policy_sample(ops, &rollout->head, logits, rollout->worlds, key, CORE_RANDOM_ACTION,
                        (uint32_t)rollout->shards.first_world, (uint32_t)step, actions, rollout->logp + row);
     const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,
