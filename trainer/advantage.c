@@ -19,9 +19,13 @@ static double spread(AdvantageNorm norm, const Moments *moments) {
   }
 }
 
+void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n) {
+  if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, moments->mean, 1 / spread(norm, moments));
+}
+
 void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
   Moments before;
   ops->moments(ops, advantage, NULL, n, &before);
-  if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, before.mean, 1 / spread(norm, &before));
+  advantage_standardise_by(ops, norm, &before, advantage, n);
   if (moments) *moments = before;
 }

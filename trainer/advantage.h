@@ -28,5 +28,7 @@ typedef enum AdvantageNorm {
 /* Standardises advantage[n] in place; *moments (or NULL) gets those of the values before. Moments are float64, so a
  * large mean costs no digits (the JAX reference computes E[A^2] - m^2 in float32). */
 void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments);
+/* The same for a part of the values that `moments` are of. */
+void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
 
 #endif

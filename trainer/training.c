@@ -8,6 +8,7 @@
 #include "core/terminal.h"
 #include "trainer/estimators.h"
 #include "trainer/machine.h"
+#include "trainer/minibatch.h"
 #include "trainer/ranks.h"
 
 /* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */
@@ -34,11 +35,10 @@ static void register_buffers(Training *training, int max_rows) {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Rows that the activations must hold: a minibatch, or as many acting worlds as are worth one pass. */
-static int activation_rows(const CoreConfig *config) {
-  int64_t minibatch = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
-  int64_t acting = larger(config->env.num, config->eval.count > 0 ? config->eval.episodes : 0);
-  return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
+/* Rows that the activations must hold: a piece of a minibatch, or as many acting worlds as are worth one pass. */
+static int activation_rows(const CoreConfig *config, const Shards *shards) {
+  int64_t acting = larger(shards->worlds, config->eval.count > 0 ? config->eval.episodes : 0);
+  return (int)larger(minibatch_room(config, shards), acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 
 static int estimate_memory(Training *training) {
@@ -77,7 +77,7 @@ static int fill_plan(Training *training) {
   if (training->levels->action_values > 0)
     return core_error(CORE_USAGE, "algo.name = %s: has no policy for actions of real numbers; set env.actions to "
                       "multi_discrete or discrete", config->algo.name);
-  register_buffers(training, activation_rows(config));
+  register_buffers(training, activation_rows(config, &training->shards));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,

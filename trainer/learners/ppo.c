@@ -6,6 +6,8 @@
 #include <math.h>
 
 #include "trainer/estimators.h"
+#include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
 static const char PROXIMAL_SECTION[] = "proximal actor"; /* of a checkpoint */
 
@@ -20,7 +22,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
                .actor_optimizer = optimizer_of(config), .critic_optimizer = optimizer_of(config)};
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  size_t rows = (size_t)ppo->minibatch.rows, logits = (size_t)agent->head.logits;
+  size_t rows = (size_t)ppo->minibatch.room, logits = (size_t)agent->head.logits;
   CORE_ARENA(arena, ppo->advantages, total, "advantages [steps][worlds]");
   CORE_ARENA(arena, ppo->targets, total, "value targets [steps][worlds]");
   CORE_ARENA(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
@@ -29,7 +31,10 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
   CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
-  agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
+  gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
+  if (rollout->shards.shards > 1)
+    CORE_ARENA(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
+               "columns of a shard [2][steps][worlds]");
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -160,12 +165,12 @@ static int descend_both(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update
   const Agent *agent = ppo->agent;
   const double rate = update->learning_rate;
   double actor, critic;
-  TRY(measure_gradient(step->ops, &agent->actor, ppo->gradient.actor, &actor));
-  TRY(measure_gradient(step->ops, &agent->critic, ppo->gradient.critic, &critic));
+  TRY(measure_gradient(step->ops, &agent->actor, ppo->gradient.mean.actor, &actor));
+  TRY(measure_gradient(step->ops, &agent->critic, ppo->gradient.mean.critic, &critic));
   bool separate = agent->sharing == AGENT_SEPARATE;
-  descend(step, &agent->actor, &ppo->actor_optimizer, ppo->gradient.actor, rate, actor,
+  descend(step, &agent->actor, &ppo->actor_optimizer, ppo->gradient.mean.actor, rate, actor,
           separate ? actor : hypot(actor, critic), &update->actor);
-  descend(step, &agent->critic, &ppo->critic_optimizer, ppo->gradient.critic, rate, critic,
+  descend(step, &agent->critic, &ppo->critic_optimizer, ppo->gradient.mean.critic, rate, critic,
           separate ? critic : hypot(actor, critic), &update->critic);
   return CORE_OK;
 }
@@ -189,11 +194,11 @@ static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
   ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
                    config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy)) return explain_loss(ppo, ops, actor, "policy", sums.loss);
-  update->policy_loss += sums.loss / batch->rows;
-  update->entropy += sums.entropy / batch->rows;
-  update->clip_fraction += sums.clipped / batch->rows;
-  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->rows;
-  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  update->policy_loss += sums.loss / batch->all_rows;
+  update->entropy += sums.entropy / batch->all_rows;
+  update->clip_fraction += sums.clipped / batch->all_rows;
+  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->all_rows;
+  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
   return CORE_OK;
 }
 
@@ -208,21 +213,35 @@ static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upd
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
                   config->ppo.value_coef, ppo->doutput, &sums);
   if (!isfinite(sums.loss)) return explain_loss(ppo, ops, critic, "value", sums.loss);
-  update->value_loss += sums.loss / batch->rows;
-  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  update->value_loss += sums.loss / batch->all_rows;
+  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
+  return CORE_OK;
+}
+
+/* This rank's part of the gradients of minibatch m. */
+static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+  const bool standardise = strcmp(ppo->config->ppo.normalize_advantage, "minibatch") == 0;
+  Ops *ops = step->ops;
+  Minibatch *batch = &ppo->minibatch;
+  Moments moments;
+  minibatch_select(batch, step->rollout, m);
+  if (standardise) minibatch_advantage_moments(batch, ops, step->rollout, ppo->advantages, &moments);
+  gradient_begin(&ppo->gradient);
+  while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
+    if (standardise)
+      advantage_standardise_by(ops, ADVANTAGE_KINETIX_MINIBATCH, &moments, batch->advantages, (size_t)batch->rows);
+    TRY(actor_gradient(ppo, step, update));
+    TRY(critic_gradient(ppo, step, update));
+    gradient_add(&ppo->gradient, batch->shard, batch->rows);
+  }
   return CORE_OK;
 }
 
 static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
-  Ops *ops = step->ops;
-  Minibatch *batch = &ppo->minibatch;
-  minibatch_gather(batch, ops, step->rollout, ppo->advantages, ppo->targets, m);
-  if (strcmp(ppo->config->ppo.normalize_advantage, "minibatch") == 0)
-    advantage_standardise(ops, ADVANTAGE_KINETIX_MINIBATCH, batch->advantages, (size_t)batch->rows, NULL);
-  TRY(actor_gradient(ppo, step, update));
-  TRY(critic_gradient(ppo, step, update));
+  TRY(ranks_agree(add_gradients(ppo, step, m, update)));
+  gradient_finish(&ppo->gradient, ppo->minibatch.all_rows);
   TRY(descend_both(ppo, step, update));
-  if (ppo->ewma) proximal_update(ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
+  if (ppo->ewma) proximal_update(step->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
 
@@ -237,12 +256,26 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   Moments advantage, target, residual;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
                      rollout->worlds, ppo->advantages, ppo->targets);
-  advantage_standardise(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, ppo->advantages, total, &advantage);
-  ops->moments(ops, ppo->targets, NULL, total, &target);
-  ops->moments(ops, ppo->targets, rollout->values, total, &residual);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, ppo->moments_scratch, &advantage);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, ppo->moments_scratch, &target);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, rollout->values, rollout->steps, ppo->moments_scratch,
+                         &residual);
+  advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
   update->advantage_mean = advantage.mean;
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);
+}
+
+/* What each rank summed over its rows, over all ranks; gradients are the same at all of them already. */
+static void reduce_sums(LearnerUpdate *update) {
+  double sums[] = {update->policy_loss, update->value_loss, update->entropy, update->clip_fraction,
+                   update->silent_fraction};
+  ranks_sum(sums, sizeof sums / sizeof *sums);
+  update->policy_loss = sums[0];
+  update->value_loss = sums[1];
+  update->entropy = sums[2];
+  update->clip_fraction = sums[3];
+  update->silent_fraction = sums[4];
 }
 
 /* Sums over `steps` minibatches to means; what was not measured to NaN. */
@@ -263,7 +296,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration)};
   estimate_advantages(ppo, ops, step->rollout, update);
-  TRY(check_rollout(ppo, ops, step->rollout));
+  TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   for (int epoch = 0; epoch < epochs; epoch++) {
     minibatch_shuffle(&ppo->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
     for (int m = 0; m < parts; m++) {
@@ -272,6 +305,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
       if (step->profile) profile_take(step->profile, ops, ppo->agent);
     }
   }
+  reduce_sums(update);
   average(update, (double)epochs * parts, step->measure);
   TRY(check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
@@ -327,9 +361,9 @@ static bool derive(void *state, const char *section) {
   return true;
 }
 
-const LearnerKind ppo_learner = {"ppo", create, destroy, start, update_weights, add_sections, get_count, set_count,
+const LearnerKind ppo_learner = {"ppo", true, create, destroy, start, update_weights, add_sections, get_count, set_count,
                                  derive};
-const LearnerKind ppo_ewma_learner = {"ppo_ewma", create, destroy, start, update_weights, add_sections, get_count,
+const LearnerKind ppo_ewma_learner = {"ppo_ewma", true, create, destroy, start, update_weights, add_sections, get_count,
                                       set_count, derive};
 
 Ppo *ppo_of(const Learner *learner) {
