@@ -28,6 +28,7 @@ static struct Ranks {
   RankPlace *place;     /* [size] */
 } self = {.size = 1, .on_machine = 1};
 
+bool ranks_built(void) { return CORE_HAS_MPI; }
 int ranks_rank(void) { return self.rank; }
 int ranks_size(void) { return self.size; }
 bool ranks_is_first(void) { return self.rank == 0; }

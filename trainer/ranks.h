@@ -17,6 +17,7 @@ int ranks_start(void);
 /* All: leaves together; nothing here may be called afterwards but ranks_size and its like. Safe without a start. */
 void ranks_stop(void);
 
+bool ranks_built(void);      /* with MPI */
 int ranks_rank(void);        /* 0 .. size - 1 */
 int ranks_size(void);        /* 1 without a launcher */
 bool ranks_is_first(void);   /* rank 0, the only one that writes files and talks to people */

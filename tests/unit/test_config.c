@@ -39,7 +39,8 @@ static const char *const pinned_defaults[][2] = {
   {"init.from", ""}, {"init.restore", "all"},
   {"eval.count", "20"}, {"eval.episodes", "512"},
   {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"},
-  {"checkpoint.every", "60"}, {"checkpoint.keep", "2"},
+  {"checkpoint.every", "60"}, {"checkpoint.keep", "2"}, {"checkpoint.every_iterations", "0"},
+  {"comm.deterministic", "no"}, {"comm.shards", "0"},
 };
 
 static void defaults_never_change(void **state) {
