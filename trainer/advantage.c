@@ -25,6 +25,7 @@ void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *momen
 
 void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
   Moments before;
+  if (norm == ADVANTAGE_RAW && moments == NULL) return;
   ops->moments(ops, advantage, NULL, n, &before);
   advantage_standardise_by(ops, norm, &before, advantage, n);
   if (moments) *moments = before;

@@ -43,11 +43,12 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
   CORE_ARENA(arena, minibatch->order, by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds,
              "minibatch permutation");
-  CORE_ARENA(arena, minibatch->index, all < own ? all : own, "minibatch rows [rows]");
+  CORE_ARENA(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
+  CORE_ARENA(arena, minibatch->index, rows, "minibatch rows [rows]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
   CORE_ARENA(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
-  CORE_ARENA(arena, minibatch->actions, rows * (size_t)rollout->head.factors, "minibatch actions [rows][factors]");
+  CORE_ARENA(arena, minibatch->actions, rows * rollout->action_bytes, "minibatch actions [rows][bytes]");
   CORE_ARENA(arena, minibatch->logp, rows, "minibatch log-probabilities [rows]");
   CORE_ARENA(arena, minibatch->values, rows, "minibatch values [rows]");
   CORE_ARENA(arena, minibatch->advantages, rows, "minibatch advantages [rows]");
@@ -78,7 +79,7 @@ void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m) {
   if (shards->all_shards == 1) {
     minibatch->shard_rows[0] = minibatch->all_rows;
     for (uint32_t i = 0; i < (uint32_t)minibatch->all_rows; i++)
-      minibatch->index[i] = row_of_part(minibatch, rollout, m, i);
+      minibatch->own[i] = row_of_part(minibatch, rollout, m, i);
     return;
   }
   for (int pass = 0; pass < 2; pass++) {
@@ -91,7 +92,7 @@ void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m) {
       int64_t row = shards_row(shards, row_of_part(minibatch, rollout, m, i));
       if (row < 0) continue;
       int *place = &minibatch->shard_rows[row % rollout->worlds / columns];
-      if (pass == 1) minibatch->index[*place] = (uint32_t)row;
+      if (pass == 1) minibatch->own[*place] = (uint32_t)row;
       ++*place;
     }
   }
@@ -105,11 +106,11 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
     minibatch->shard++;
     minibatch->taken_of_shard = 0;
   }
-  const uint32_t *index = minibatch->index + minibatch->taken;
+  const uint32_t *rows = minibatch->own + minibatch->taken;
   minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->taken_of_shard, minibatch->room);
   minibatch->taken += minibatch->rows;
   minibatch->taken_of_shard += minibatch->rows;
-  return index;
+  return rows;
 }
 
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
@@ -117,6 +118,7 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   const uint32_t *index = next_piece(minibatch, rollout);
   const int rows = minibatch->rows;
   if (index == NULL) return false;
+  for (int i = 0; i < rows; i++) minibatch->index[i] = shards_row_of_run(&rollout->shards, index[i]);
   ops->gather_rows(ops, rollout->observations, index, minibatch->observations, rows, rollout->features);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);

@@ -19,11 +19,12 @@ typedef struct Minibatch {
   int shard;               /* of this rank's, the one that the piece belongs to */
   MinibatchBy by;
   uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments; the same at all ranks */
-  uint32_t *index;         /* this rank's rollout rows of the minibatch, shard after shard */
+  uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard */
   int *shard_rows;         /* [shards] how many of each */
-  int taken, taken_of_shard; /* of index: in the pieces so far; and of those, in pieces of the present shard */
+  int taken, taken_of_shard; /* of own: in the pieces so far; and of those, in pieces of the present shard */
+  uint32_t *index;         /* [room] the rows of the run's rollout [steps][all worlds] that were gathered last */
   float *observations;     /* [room][features] */
-  uint8_t *actions;        /* [room][factors] */
+  uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
   float *values;           /* [room] at the rollout */
   float *advantages, *targets; /* [room] */

@@ -175,8 +175,14 @@ void ranks_gather_all(const void *own, size_t bytes, void *all) {
     memcpy(all, own, bytes);
     return;
   }
-  CORE_CHECK(bytes <= CHUNK);
-  MPI_Allgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+  if (bytes <= CHUNK) {
+    MPI_Allgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    return;
+  }
+  memcpy((char *)all + (size_t)self.rank * bytes, own, bytes);
+  for (int rank = 0; rank < self.size; rank++)
+    for (size_t done = 0; done < bytes; done += CHUNK)
+      MPI_Bcast((char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, MPI_COMM_WORLD);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------------------- */

@@ -33,4 +33,10 @@ static inline int64_t shards_row(const Shards *shards, uint32_t row) {
   return world < (uint32_t)shards->worlds ? (int64_t)step * shards->worlds + world : -1;
 }
 
+/* And back. */
+static inline uint32_t shards_row_of_run(const Shards *shards, uint32_t row) {
+  uint32_t worlds = (uint32_t)shards->worlds;
+  return row / worlds * (uint32_t)shards->all_worlds + (uint32_t)shards->first_world + row % worlds;
+}
+
 #endif

@@ -84,8 +84,7 @@ static Fixture *make(const char *by, Shards shards) {
   const Env env = {.worlds = shards.worlds, .observation_length = 1, .levels = 1,
                    .head = {.factors = 1, .logits = 2, .size = {2}}};
   f->arena = core_arena_create("test");
-  rollout_register(&f->rollout, &env, shards.worlds, STEPS, f->arena);
-  f->rollout.shards = shards;
+  rollout_register(&f->rollout, &f->config, &env, &shards, STEPS, f->arena);
   assert_int_equal(minibatch_register(&f->minibatch, &f->config, &f->rollout, f->arena), CORE_OK);
   CORE_ARENA(f->arena, f->advantages, TOTAL, "advantages");
   CORE_ARENA(f->arena, f->targets, TOTAL, "targets");
@@ -118,6 +117,7 @@ static void go_through(Fixture *f, int part_of[TOTAL], int *pieces) {
       shard_before = f->minibatch.shard;
       for (int i = 0; i < f->minibatch.rows; i++) {
         const int row = (int)f->minibatch.targets[i], world = row % WORLDS - shards->first_world;
+        assert_int_equal(f->minibatch.index[i], row);
         assert_int_equal(part_of[row], -1);
         assert_int_equal(world / shards_worlds(shards), f->minibatch.shard);
         part_of[row] = m;

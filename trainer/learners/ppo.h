@@ -22,6 +22,7 @@ typedef struct Ppo {
   float *moments_scratch;          /* of reduce_rollout_moments; NULL where it needs none */
   float *doutput;                  /* [rows][logits]: gradient at a network's output */
   float *logp;                     /* [rows] of the present policy, when measured */
+  float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
 } Ppo;
 

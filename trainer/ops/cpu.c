@@ -25,6 +25,7 @@ static const Ops cpu_table = {
     .policy_loss = cpu_policy_loss, .value_loss = cpu_value_loss,
     .policy_sampled_entropy = cpu_policy_sampled_entropy, .normal_rows = cpu_normal_rows,
     .gaussian_join = cpu_gaussian_join, .gaussian_split = cpu_gaussian_split,
+    .embed_forward = cpu_embed_forward, .embed_backward = cpu_embed_backward,
     .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .ewma = cpu_ewma,
     .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
     .destroy = cpu_destroy,

@@ -87,6 +87,10 @@ void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, cons
                        float *logits);
 void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                         float *dmean, float *dlog_sigma);
+void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                       float *joined, int32_t *set);
+void cpu_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
+                        float *dembedding);
 void cpu_gaussian_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose, uint32_t world,
                          uint32_t step, float *action);
 float cpu_gaussian_logp(const OpsHead *head, const float *logits, const float *action);

@@ -3,6 +3,7 @@
  * that become a statistic are float64. Nothing is allocated after ops_cpu_create. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,8 +30,8 @@ typedef struct OpsValueSums { double loss; /* sum of 0.5*max((V-T)^2, (Vclip-T)^
 typedef enum OpsHeadKind { OPS_MULTI_DISCRETE, OPS_GAUSSIAN, OPS_TANH_AFFINE } OpsHeadKind;
 enum { OPS_FACTORS_MAX = 16, OPS_LOGITS_MAX = 256 };
 typedef struct OpsHead {
-  OpsHeadKind kind;
   int factors, logits, size[OPS_FACTORS_MAX];
+  OpsHeadKind kind;
   float low, high;        /* bounds of a continuous action's components, as the environment takes them */
 } OpsHead;
 
@@ -38,6 +39,13 @@ static inline int ops_head_is_continuous(const OpsHead *head) { return head->kin
 /* Bytes of one action. */
 static inline size_t ops_head_action_bytes(const OpsHead *head) {
   return (size_t)head->factors * (ops_head_is_continuous(head) ? sizeof(float) : sizeof(uint8_t));
+}
+
+/* The standard deviation of component k of a continuous head, from a row of logits. */
+static inline double ops_head_deviation(const OpsHead *head, const float *logits, int k) {
+  const double raw = (double)logits[head->factors + k];
+  if (head->kind == OPS_GAUSSIAN) return exp(raw);
+  return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
 }
 
 typedef struct Ops Ops;
@@ -85,13 +93,20 @@ struct Ops {
   /* noise[rows][columns]: N(0,1), row r keyed by (seed; purpose, index[r], step). */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                       int columns, float *noise);
-  /* GAUSSIAN with free log standard deviations: mean[rows][factors] and log_sigma[sets][factors] -> logits[rows][2 factors].
+  /* GAUSSIAN with free log standard deviations: mean[rows][factors], log_sigma[sets][factors] -> logits[rows][2 factors].
    * set[rows]: whose log_sigma a row takes; NULL: all take the first. */
   void (*gaussian_join)(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
                         float *logits);
   /* Its transpose, for gradients: dmean[rows][factors] and dlog_sigma[sets][factors] are set. */
   void (*gaussian_split)(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                          float *dmean, float *dlog_sigma);
+  /* Rows whose last column is the number of a set: x[rows][features + 1] -> joined[rows][features + width], the set's
+   * embedding[sets][width] after the features, and set[rows]. */
+  void (*embed_forward)(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                        float *joined, int32_t *set);
+  /* Its transpose: dembedding[sets][width] is set. */
+  void (*embed_backward)(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
+                         float *dembedding);
   /* Value loss 0.5*mean max(...) times value_coef; dvalue[rows] set. clip: around old_value by epsilon. */
   void (*value_loss)(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                      double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
