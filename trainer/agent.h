@@ -46,6 +46,9 @@ typedef struct Agent {
   AgentNetwork actor, critic;       /* outputs: head.logits logits, or a Gaussian's means; 1 value */
   float *joined;                    /* [max_rows][head.logits] GAUSSIAN: means and log standard deviations */
   AgentBlocks blocks;
+  bool is_q;                        /* the actor's outputs are Q values: the policy takes the greatest but with probability
+                                     * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
+  double epsilon;
   float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's */
   const int32_t *features;          /* [features]: which of whole_inputs features the networks see, NULL: all (env.h) */
   int whole_inputs;

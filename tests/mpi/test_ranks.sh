@@ -89,6 +89,16 @@ for by in transitions environments; do
   tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 4 ranks, minibatches by $by" \
     "$(problem=0; for other in "$by".*; do cmp -s $by.1 "$other" || problem=1; done; echo $problem)" "$(diff $by.1 $by.4)"
 done
+# Running statistics, a common trunk, real-valued actions with sampled entropies.
+others=(--set comm.deterministic=yes --set env.normalize_observations=cleanrl --set env.normalize_rewards=ppo_ewma
+  --set net.sharing=shared --set env.actions=continuous --set net.action_head=tanh_affine)
+for ranks in 1 3; do train $ranks "other$ranks" "${others[@]}" >out 2>&1 || cat out; contents "other$ranks" >other.$ranks; done
+tap_result "the same with running statistics, a common trunk and real-valued actions" \
+  "$([ -s other.1 ] && cmp -s other.1 other.3; echo $?)" "$(diff other.1 other.3; cat out)"
+tap_run "a learner of one process says so" 2 "algo.name = pqn learns in one process" mpirun -n 2 trainer --config small.ini \
+  --root one --dry-run --set algo.name=pqn --set env.actions=discrete
+tap_run "and so does a curriculum" 2 "env.curriculum = sfl searches levels in one process" mpirun -n 2 trainer --root one --dry-run \
+  --set env.curriculum=sfl --set env.task=random_s
 tap_result "comm.shards chooses other bits" "$(train 1 shards --set comm.deterministic=yes --set comm.shards=3 \
   --set ppo.minibatch_by=transitions --set ppo.normalize_advantage=minibatch; contents shards >shards.1; cmp -s shards.1 transitions.1
   [ $? -eq 1 ]; echo $?)"
