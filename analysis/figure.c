@@ -44,7 +44,10 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   return code;
 }
 
-/* The asked level set, or the one that most runs were evaluated on. */
+/* The levels that a run was trained on, as its evaluations call them. */
+static bool is_training_set(const char *name) { return strcmp(name, "train") == 0; }
+
+/* The asked level set, or the one that most runs were evaluated on, and of several the training levels. */
 static int choose_level_set(AnalysisContext *context) {
   LevelSets sets = {0};
   TRY(count_level_sets(context, &sets));
@@ -57,7 +60,9 @@ static int choose_level_set(AnalysisContext *context) {
   const char *names[LEVEL_SETS], *asked = context->request->level_set;
   for (size_t i = 0; i < sets.count; i++) {
     names[i] = sets.names[i];
-    if (asked ? strcmp(asked, sets.names[i]) == 0 : sets.runs[i] > sets.runs[best]) best = i;
+    const bool more = sets.runs[i] > sets.runs[best];
+    const bool as_many = sets.runs[i] == sets.runs[best] && is_training_set(sets.names[i]);
+    if (asked ? strcmp(asked, sets.names[i]) == 0 : more || as_many) best = i;
   }
   if (asked && strcmp(asked, sets.names[best]) != 0) {
     const char *near = core_text_nearest(asked, names, sets.count);

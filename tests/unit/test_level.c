@@ -380,7 +380,7 @@ static void test_sets(void **state) {
   SimLevel large = level;
   assert_int_equal(sim_level_expand(&large, SIM_SIZE_L), CORE_OK);
   store_level("set/l/a.json", &large, path);
-  if (sim_level_set_read(base, &set) != CORE_OK) fail_msg("%s", core_error_message());
+  if (sim_level_set_read(base, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   const char *const names[] = {"a", "b", "l/a", "m/a"};
   assert_int_equal(set.count, 4);
   assert_int_equal(set.size.polygons, 12);
@@ -391,21 +391,21 @@ static void test_sets(void **state) {
   }
   sim_level_set_free(&set);
   snprintf(list, sizeof list, "%s/b.json+%s/m", base, base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_OK);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_OK);
   assert_int_equal(set.count, 2);
   assert_int_equal(set.size.polygons, 6);
   sim_level_set_free(&set);
   snprintf(list, sizeof list, "%s/a.json+%s/other/a.json", base, base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("a second level named 'a'");
   assert_int_equal(set.count, 0);
   snprintf(list, sizeof list, "%s/empty", base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("no level files");
   snprintf(list, sizeof list, "%s/a.json++", base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("an empty name");
-  assert_int_equal(sim_level_set_read("", &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read("", "", &set), CORE_USAGE);
   assert_message("env.levels is empty");
 }
 
@@ -418,7 +418,7 @@ static void check_masses(const char *path, int expected) {
     print_message("# %s is not here\n", path);
     skip();
   }
-  if (sim_level_set_read(path, &set) != CORE_OK) fail_msg("%s", core_error_message());
+  if (sim_level_set_read(path, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   assert_int_equal(set.count, expected);
   for (int i = 0; i < set.count; i++) {
     assert_int_equal(sim_level_check(&set.level[i]), CORE_OK);
