@@ -5,6 +5,7 @@
  * deviation or a damaged file, 2 wrong use. */
 #include <dirent.h>
 
+#include "tests/golden/golden_gaussian.h"
 #include "tests/golden/golden_metrics.h"
 #include "tests/golden/golden_ppo_parts.h"
 #include "tests/golden/golden_ppo_update.h"
@@ -15,7 +16,7 @@ static const Case cases[] = {
     {"in/z_behaviour", case_distribution}, {"hp/cases", case_gae},          {"plain/in/advantage", case_advantage_norm},
     {"in/step0/logp_behaviour", case_update}, {"out/jax_dloss_dlogp", case_ties}, {"out/adam_theta", case_adam},
     {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
-    {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},
+    {"in/mu_behaviour", case_gaussian}, {"in/raw", case_tanh_affine}, {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},
 };
 
 /* What of an update file is not part of the trainer yet, or NULL. */

@@ -57,7 +57,8 @@ static Fixture *make(int max_rows) {
   config.net.width = 8;
   config.net.depth = 2;
   f->env = (Env){.worlds = WORLDS, .observation_length = FEATURES, .levels = 3, .max_steps = 9,
-                 .head = {2, 5, {3, 2}}, .reset = toy_reset, .step = toy_step, .state = &f->toy};
+                 .head = {.factors = 2, .logits = 5, .size = {3, 2}},
+                 .reset = toy_reset, .step = toy_step, .state = &f->toy};
   f->arena = core_arena_create("test");
   agent_register(&f->agent, &config, &f->env, max_rows, f->arena);
   rollout_register(&f->rollout, &f->env, WORLDS, STEPS, f->arena);
