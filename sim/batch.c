@@ -48,7 +48,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
   int code = core_arena_commit(batch->arena);
   if (code == CORE_OK) {
-    sim_batch_take_levels(batch, levels);
+    sim_batch_take_levels(batch, 0, levels);
     code = sim_batch_choose_features(batch);
   }
   if (code != CORE_OK) {
@@ -74,6 +74,7 @@ const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_
   return batch->features;
 }
 size_t sim_batch_bytes(const SimBatch *batch) { return sizeof *batch + core_arena_bytes(batch->arena); }
+int sim_batch_level_count(const SimBatch *batch) { return batch->level_count; }
 int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
 
 /* ---- saved states: a header, then every world's fields in the order of walk_world -------------------------------- */
@@ -118,6 +119,8 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   walk_field(cursor, world->joint_spin_impulse, (size_t)batch->size.joints * sizeof world->joint_spin_impulse[0]);
   walk_field(cursor, world->contact_impulse,
              (size_t)sim_model_contacts(batch->size) * sizeof world->contact_impulse[0]);
+  memset(world->warm, 0, sizeof world->warm);
+  for (unsigned i = 0; i < (unsigned)sim_model_contacts(batch->size); i++) sim_step_note_contact(world, i);
   walk_field(cursor, &world->last_distance, sizeof world->last_distance);
   walk_field(cursor, &world->level, sizeof world->level);
   walk_field(cursor, &world->timestep, sizeof world->timestep);

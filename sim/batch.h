@@ -47,6 +47,8 @@ void sim_batch_destroy(SimBatch **batch);
  * be reset (sim_batch_reset_to). CORE_USAGE, and nothing has changed: other counts, a level that can not be simulated,
  * or one that shows features which compact observations leave out. */
 int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *levels);
+/* The same for places first .. first + levels->count - 1 only. */
+int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *levels);
 
 int sim_batch_worlds(const SimBatch *batch);
 int sim_batch_observation_length(const SimBatch *batch); /* flat symbolic: S 140, M 247, L 679; fewer when compact */
@@ -55,6 +57,7 @@ const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_
 /* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
 void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
 size_t sim_batch_bytes(const SimBatch *batch);
+int sim_batch_level_count(const SimBatch *batch);
 
 /* Starts episode 0 of every world, with a level as options.reset says. observations: [worlds][length], may be NULL. */
 void sim_batch_reset(SimBatch *batch, float *observations);
@@ -74,6 +77,9 @@ typedef struct SimStepOut {
 /* actions: [worlds] of what options.actions says (SimActionSpace). Parallel over worlds with OpenMP, using the caller's
  * thread count. */
 void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out);
+
+/* The worlds as they are now: [worlds][length]. */
+void sim_batch_observe(const SimBatch *batch, float *observations);
 
 /* Everything that a step depends on, for checkpoints: bytes of fixed size for given options and levels. */
 size_t sim_batch_state_bytes(const SimBatch *batch);

@@ -10,8 +10,8 @@ int sim_observe_length(SimSize size) {
 /* The sixteen values that both kinds of shape begin with. */
 static void write_shape(const SimShape *shape, float *row) {
   RealSinCos turn = real_sin_cos(shape->rotation);
-  SimBody body = {.position = {shape->x, shape->y}, .velocity = {shape->vx, shape->vy},
-                  .angular_velocity = shape->angular_velocity, .sine = turn.sine, .cosine = turn.cosine};
+  SimBody body = {.velocity = {shape->vx, shape->vy}, .angular_velocity = shape->angular_velocity,
+                  .position = {shape->x, shape->y}, .sine = turn.sine, .cosine = turn.cosine};
   sim_observe_body(&body, row);
   row[4] = shape->inverse_mass;
   row[5] = shape->inverse_inertia;

@@ -2,11 +2,17 @@
  * the trunk is: run_trunk and finish_trunk are the only places that know what stands below a tower. */
 #include "trainer/agent.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/random.h"
+#include "trainer/action.h"
+#include "trainer/observer.h"
+
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
-enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100 };
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200 };
 
 /* ---- shapes and memory ----------------------------------------------------------------------------------------- */
 
@@ -23,10 +29,12 @@ static AgentSharing sharing_of(const char *name) {
   return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
 }
 
+static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
+
 static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
   NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
                                      activation_of(config->net.activation), head_gain);
-  shape.layer_norm = strcmp(config->net.norm, "layer") == 0;
+  shape.layer_norm = strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
   return shape;
 }
 
@@ -41,23 +49,54 @@ static void register_activations(Agent *agent, CoreArena *arena) {
   CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
 }
 
+static bool is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAUSSIAN; }
+
+/* Sets of log standard deviations. */
+static int sigma_sets(const Agent *agent) { return agent->blocks.count > 0 ? agent->blocks.count : 1; }
+
+void agent_count_parameters(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  critic->n = critic->log_sigma = critic->embedding = network_parameters(&critic->shape);
+  actor->log_sigma = network_parameters(&actor->shape);
+  actor->embedding = actor->log_sigma + (is_gaussian(agent) ? (size_t)(sigma_sets(agent) * agent->head.factors) : 0);
+  actor->n = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
+}
+
+const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer) {
+  enum { NAME = 64 };
+  if (k < network->log_sigma) return network_parameter_name(&network->shape, network->name, k, buffer);
+  bool sigma = k < network->embedding;
+  snprintf(buffer, NAME, "%s.%s[%zu]", network->name, sigma ? "log_sigma" : "embedding",
+           k - (sigma ? network->log_sigma : network->embedding));
+  return buffer;
+}
+
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
-  *agent = (Agent){.head = env->head, .max_rows = max_rows, .sharing = sharing_of(config->net.sharing),
-                   .actor.name = "actor", .critic.name = "critic", .features = env->features,
-                   .whole_inputs = env->whole_length};
-  int below = env->observation_length;
-  agent->actor.shape = tower(config, below, env->head.logits, 0.01);
+  *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
+                   .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
+                   .features = env->features, .whole_inputs = env->whole_length,
+                   .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
+                   .epsilon = config->pqn.epsilon_end};
+  if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
+  int below = env->observation_length + agent->blocks.width;
+  agent->actor.shape = tower(config, below, is_gaussian(agent) ? agent->head.factors : agent->head.logits,
+                             agent->is_q ? sqrt(2) : 0.01);
   if (agent->sharing == AGENT_SHARED) {
     agent->trunk = (int)config->net.trunk_depth;
     below = (int)config->net.trunk_width;
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
   }
-  agent->critic.shape = tower(config, below, 1, 1.0);
-  agent->actor.n = network_parameters(&agent->actor.shape);
-  agent->critic.n = network_parameters(&agent->critic.shape);
+  if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
+  agent_count_parameters(agent);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
   register_activations(agent, arena);
+  const size_t rows = (size_t)max_rows;
+  if (is_gaussian(agent)) CORE_ARENA(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA(arena, agent->blocks.joined, rows * (size_t)agent->actor.shape.width[0],
+             "observations with embeddings [rows][features]");
+  CORE_ARENA(arena, agent->blocks.of_row, rows, "blocks [rows]");
 }
 
 void agent_place(Agent *agent) {
@@ -76,6 +115,13 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   if (agent->trunk > 0)
     CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
                "gradients at the trunk's output [2][rows][width]");
+  if (is_gaussian(agent))
+    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors, "gradient at the means [rows][factors]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
+             "gradients at the inputs [rows][features]");
+  CORE_ARENA(arena, gradient->embedding, (size_t)agent->blocks.count * (size_t)agent->blocks.width,
+             "a network's embedding gradients [blocks][width]");
 }
 
 static int widest(const NetworkShape *shape) {
@@ -95,12 +141,15 @@ int agent_max_width(const Agent *agent) {
  * always 0 add nothing and get no gradient, so what is learned is the same. */
 static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
   NetworkShape whole = network->shape;
-  whole.width[0] = agent->whole_inputs;
+  whole.width[0] = agent->whole_inputs + agent->blocks.width;
   const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
   float *theta = core_memory_allocate(n * sizeof *theta);
   network_initialise(&whole, seed, tensor, theta);
-  for (int i = 0; i < network->shape.width[0]; i++)
-    memcpy(network->theta + (size_t)i * columns, theta + (size_t)agent->features[i] * columns, columns * sizeof *theta);
+  const int shown = network->shape.width[0] - agent->blocks.width; /* embeddings stand behind what is shown */
+  for (int i = 0; i < network->shape.width[0]; i++) {
+    const int of_whole = i < shown ? agent->features[i] : agent->whole_inputs + i - shown;
+    memcpy(network->theta + (size_t)i * columns, theta + (size_t)of_whole * columns, columns * sizeof *theta);
+  }
   const size_t rest = network_bias(&whole, 0), kept = network_bias(&network->shape, 0);
   memcpy(network->theta + kept, theta + rest, (n - rest) * sizeof *theta);
   free(theta);
@@ -113,9 +162,21 @@ static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed,
   memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
 }
 
+/* N(0, 1), so that blocks differ from the start. */
+static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
+  float *embedding = actor->theta + actor->embedding;
+  for (size_t i = 0; i < actor->n - actor->embedding; i++) {
+    const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, EMBEDDING_TENSOR, (uint32_t)i, 0);
+    double normal, unused;
+    core_random_normal_pair(words.v[0], words.v[1], &normal, &unused);
+    embedding[i] = (float)normal;
+  }
+}
+
 void agent_initialise(Agent *agent, uint64_t seed) {
   initialise(agent, &agent->actor, seed, ACTOR_TENSOR, false);
-  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
+  initialise_embedding(&agent->actor, seed);
+  if (!agent->is_q) initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
 }
 
 /* ---- forward --------------------------------------------------------------------------------------------------- */
@@ -125,15 +186,24 @@ static int trunk_of(const Agent *agent, const AgentNetwork *network) {
   return network == &agent->actor ? agent->trunk : 0;
 }
 
-/* Runs the common trunk, with the weights of an actor's vector. */
-static void run_trunk(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
-  const AgentNetwork *actor = &agent->actor;
-  network_forward_layers(ops, &actor->shape, theta, x, rows, &actor->activations, 0, agent->trunk);
+/* What the networks see of x. */
+static const float *entrance(const Agent *agent, const float *x) {
+  return agent->blocks.count > 0 ? agent->blocks.joined : x;
 }
 
-/* What the towers stand on: the trunk's output, or x where there is none. */
+/* Runs what both towers stand on, embeddings and trunk, with the weights of an actor's vector. */
+static void run_trunk(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
+  const AgentNetwork *actor = &agent->actor;
+  const AgentBlocks *blocks = &agent->blocks;
+  if (blocks->count > 0)
+    ops->embed_forward(ops, x, theta + actor->embedding, rows, agent->inputs - 1, blocks->width, blocks->joined,
+                       blocks->of_row);
+  network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
+}
+
+/* What the towers stand on: the trunk's output, or the networks' input where there is none. */
 static const float *below_tower(const Agent *agent, const float *x) {
-  return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : x;
+  return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : entrance(agent, x);
 }
 
 static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
@@ -152,7 +222,7 @@ static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *netwo
 
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                    int rows, float *output) {
-  size_t inputs = (size_t)agent->actor.shape.width[0], outputs = (size_t)network->shape.width[network->shape.layers];
+  size_t inputs = (size_t)agent->inputs, outputs = (size_t)network->shape.width[network->shape.layers];
   const float *trunk_theta = network == &agent->actor ? theta : agent->actor.theta;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
@@ -162,21 +232,32 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   }
 }
 
-/* The policy in a piece of rows whose trunk has run. */
-static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
-  run_tower_to(agent, ops, &agent->actor, theta, x, rows, parameters);
+/* The policy in a piece of rows whose trunk has run, and unless values is NULL their values. Q values become probabilities, means get their deviations. */
+static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                       float *values) {
+  const AgentNetwork *actor = &agent->actor;
+  if (is_gaussian(agent)) {
+    run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
+    ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
+                       agent->blocks.of_row, rows, agent->head.factors, parameters);
+  } else {
+    run_tower_to(agent, ops, actor, theta, x, rows, parameters);
+  }
+  if (agent->is_q && values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
+  if (agent->is_q) ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
+  else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
 /* In pieces that the activations hold; values may be NULL. */
 static void act(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                 float *values) {
-  size_t inputs = (size_t)agent->actor.shape.width[0];
+  size_t inputs = (size_t)agent->inputs;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
     run_trunk(agent, ops, theta, rows_of_x, piece);
-    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits);
-    if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, rows_of_x, piece, values + row);
+    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits,
+               values ? values + row : NULL);
   }
 }
 
@@ -184,8 +265,19 @@ void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float 
   act(agent, ops, theta, x, rows, parameters, NULL);
 }
 
+/* The greatest Q of any number of rows. */
+static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  const AgentNetwork *network = &agent->actor;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)network->shape.width[0], piece);
+    ops->q_values(ops, q, piece, agent->head.logits, values + row);
+  }
+}
+
 void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
-  agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+  if (agent->is_q) greatest_q(agent, ops, x, rows, values);
+  else agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
 void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values) {
@@ -196,15 +288,30 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
   CORE_CHECK(rows <= agent->max_rows);
-  if (network == &agent->actor) run_trunk(agent, ops, network->theta, x, rows);
+  if (network == &agent->actor) {
+    run_trunk(agent, ops, network->theta, x, rows);
+    if (is_gaussian(agent)) {
+      run_policy(agent, ops, network->theta, x, rows, agent->joined, NULL);
+      return agent->joined;
+    }
+  }
   run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
   return network->activations.hidden[network->shape.layers - 1];
 }
 
-/* Where a tower puts the gradient at its input: actor's, then critic's; NULL without a trunk. */
+/* Where a tower puts the gradient at the trunk's output: actor's, then critic's. */
 static float *trunk_gradient(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
-  if (agent->trunk == 0) return NULL;
   return gradient->trunk + (is_actor ? 0 : (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk]);
+}
+
+/* The gradient at the networks' inputs, as far as it goes to embeddings: one pass's, or what is added to it. */
+static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_first, const AgentGradient *gradient) {
+  const AgentBlocks *blocks = &agent->blocks;
+  float *total = gradient->actor + agent->actor.embedding, *part = is_first ? total : gradient->embedding;
+  if (blocks->count == 0) return;
+  ops->embed_backward(ops, gradient->entrance, blocks->of_row, rows, agent->inputs - 1, blocks->width, blocks->count,
+                      part);
+  if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
 }
 
 /* From what both towers send down to the trunk's gradient. */
@@ -213,16 +320,27 @@ static void finish_trunk(const Agent *agent, Ops *ops, const float *x, int rows,
   float *from_both = trunk_gradient(agent, gradient, true, rows);
   ops->add(ops, from_both, trunk_gradient(agent, gradient, false, rows),
            (size_t)rows * (size_t)actor->shape.width[agent->trunk]);
-  network_backward_layers(ops, &actor->shape, actor->theta, x, rows, &actor->activations, 0, agent->trunk, from_both,
-                          NULL, gradient->scratch, gradient->actor);
+  network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
+                          agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor);
+  finish_embedding(agent, ops, rows, true, gradient);
+}
+
+/* The part of the policy's gradient that is log standard deviations'; returns that at the means. */
+static float *split_policy(const Agent *agent, Ops *ops, int rows, float *doutput, const AgentGradient *gradient) {
+  if (!is_gaussian(agent)) return doutput;
+  ops->gaussian_split(ops, doutput, agent->blocks.of_row, rows, agent->head.factors, sigma_sets(agent), gradient->mean,
+                      gradient->actor + agent->actor.log_sigma);
+  return gradient->mean;
 }
 
 void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
                     const AgentGradient *gradient) {
   const bool is_actor = network == &agent->actor;
+  float *below = agent->trunk > 0 ? trunk_gradient(agent, gradient, is_actor, rows) : gradient->entrance;
+  if (is_actor) doutput = split_policy(agent, ops, rows, doutput, gradient);
   network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
-                          trunk_of(agent, network), network->shape.layers, doutput,
-                          trunk_gradient(agent, gradient, is_actor, rows), gradient->scratch,
+                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch,
                           is_actor ? gradient->actor : gradient->critic);
-  if (agent->trunk > 0 && !is_actor) finish_trunk(agent, ops, x, rows, gradient);
+  if (agent->trunk == 0) finish_embedding(agent, ops, rows, is_actor, gradient);
+  else if (!is_actor) finish_trunk(agent, ops, x, rows, gradient);
 }

@@ -25,7 +25,7 @@ int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, con
     TRY(env_create_evaluation(config, trained, i, 1, 0, &set->levels, set->name));
     sets->count++;
     TRY(check_name(sets, i));
-    evaluate_register(&set->evaluator, set->levels, config->eval.episodes, arena);
+    evaluate_register(&set->evaluator, config, set->levels, arena);
   }
   return CORE_OK;
 }
@@ -53,9 +53,9 @@ void evaluation_sets_destroy(EvaluationSets *sets) {
   sets->count = 0;
 }
 
-void evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, uint64_t seed, int64_t number,
-                          StoreEvaluation *row) {
+void evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
+                          uint64_t seed, int64_t number, StoreEvaluation *row) {
   const uint64_t stream = seed | (uint64_t)(i + 1) << 32; /* seeds have 32 bits */
-  evaluate_play(&sets->set[i].evaluator, ops, agent, stream, number, row);
+  evaluate_play(&sets->set[i].evaluator, ops, agent, observer, stream, number, row);
   core_text_copy(row->level_set, sizeof row->level_set, sets->set[i].name, "level set");
 }

@@ -25,7 +25,7 @@ int evaluation_sets_create(EvaluationSets *sets, uint64_t seed);
 void evaluation_sets_destroy(EvaluationSets *sets);
 
 /* Evaluates on set `i`, as evaluate_play does. */
-void evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, uint64_t seed, int64_t number,
-                          StoreEvaluation *row);
+void evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
+                          uint64_t seed, int64_t number, StoreEvaluation *row);
 
 #endif

@@ -25,9 +25,14 @@ static int register_buffers(Training *training, int max_rows) {
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
   agent_register(&training->agent, config, levels, max_rows, arena);
-  rollout_register(&training->rollout, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
+  if (training->curriculum) {
+    curriculum_register(training->curriculum, config, levels, arena);
+    trained_on.levels = curriculum_places(training->curriculum);
+  }
+  rollout_register(&training->rollout, config, &trained_on, (int)config->env.num, (int)config->ppo.num_steps, arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
-  if (config->eval.count > 0) evaluate_register(&training->evaluator, levels, config->eval.episodes, arena);
+  if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
   return evaluation_sets_register(&training->others, config, levels, arena);
 }
 
@@ -35,19 +40,25 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Rows that the activations must hold: a minibatch, or as many acting worlds as are worth one pass. */
 static int activation_rows(const CoreConfig *config) {
-  int64_t minibatch = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  int64_t minibatch = learner_size(config).rows;
   int64_t acting = larger(config->env.num, config->eval.count > 0 ? config->eval.episodes : 0);
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
-  double training_worlds, evaluation_worlds, other_worlds;
-  TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+  double training_worlds, evaluation_worlds, other_worlds, search_worlds;
   TRY(env_estimate_bytes(training->levels, plan->attempts, &evaluation_worlds));
-  /* A checkpoint copies the training worlds' state, which is most of what they hold. */
   TRY(evaluation_sets_estimate_bytes(&training->others, &other_worlds));
-  plan->environment_bytes = 2 * training_worlds + evaluation_worlds + other_worlds;
+  evaluation_worlds += other_worlds;
+  if (training->curriculum) {
+    TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
+    plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
+  } else {
+    TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+    /* A checkpoint copies the training worlds' state, which is most of what they hold. */
+    plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  }
   plan->buffer_bytes = (double)core_arena_bytes(training->arena);
   plan->machine_bytes = machine_memory_bytes();
   return CORE_OK;
@@ -70,18 +81,17 @@ static int fill_plan(Training *training) {
   TRY(check_device(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
-  if (training->levels->action_values > 0)
-    return core_error(CORE_USAGE, "algo.name = %s: has no policy for actions of real numbers; set env.actions to "
-                      "multi_discrete or discrete", config->algo.name);
+  if (core_config_has_curriculum(config))
+    training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   TRY(register_buffers(training, activation_rows(config)));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
-                     config->ppo.epochs * config->ppo.num_minibatches, training->arena);
+                     learner_size(config).updates, training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
-    .updates_per_iteration = config->ppo.epochs * config->ppo.num_minibatches,
+    .updates_per_iteration = learner_size(config).updates,
     .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
@@ -89,6 +99,7 @@ static int fill_plan(Training *training) {
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
     .threads = machine_threads((int)config->train.threads),
+    .generated = training->curriculum ? training->curriculum->generated : 0,
   };
   return estimate_memory(training);
 }
@@ -109,11 +120,13 @@ void training_destroy(Training **training) {
   learner_destroy(&owned->learner);
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
+  if (owned->curriculum) curriculum_destroy(owned->curriculum);
   ops_destroy(&owned->ops);
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
   free(owned->env_state);
+  free(owned->curriculum);
   free(owned->sgd);
   free(owned);
   *training = NULL;
@@ -127,10 +140,11 @@ int training_check_memory(const Training *training) {
   double total = plan->buffer_bytes + plan->environment_bytes;
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
-                    "env.num or ppo.num_steps%s", core_text_count(total, needed),
+                    "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
-                    plan->attempts > 4096 ? ", or eval.episodes" : "");
+                    plan->attempts > 4096 ? ", or eval.episodes" : "",
+                    training->curriculum ? ", or sfl.batch_size" : "");
 }
 
 int training_allocate(Training *training) {
@@ -142,9 +156,11 @@ int training_allocate(Training *training) {
   omp_set_num_threads(training->plan.threads);
   TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
                      &training->ops));
-  TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
+  if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
+  else TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
   TRY(evaluation_sets_create(&training->others, seed));
+  if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
   return CORE_OK;
@@ -158,35 +174,38 @@ void training_start(Training *training) {
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
-  rollout_start(&training->rollout, training->env);
+  rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
 
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
-  Rollout *rollout = &training->rollout;
-  size_t worlds = (size_t)rollout->worlds;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
     return;
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
-  checkpoint_add(checkpoint, "observations", rollout_last_observations(rollout),
-                 worlds * (size_t)rollout->features * sizeof(float));
-  checkpoint_add(checkpoint, "returns", rollout->returns, worlds * sizeof *rollout->returns);
+  rollout_add_sections(&training->rollout, checkpoint);
+  if (training->curriculum) {
+    curriculum_add_sections(training->curriculum, checkpoint);
+    return;
+  }
   checkpoint_add(checkpoint, "environment", training->env_state, training->env_state_bytes);
 }
 
 void training_before_save(Training *training) {
   if (training->sgd) return;
   training->learner.kind->get_count(training->learner.state, &training->position.count);
-  training->env->save(training->env, training->env_state);
+  if (!training->curriculum) training->env->save(training->env, training->env_state);
 }
 
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
   training->learner.kind->set_count(training->learner.state, &training->position.count);
+  rollout_restored(&training->rollout);
+  if (training->curriculum)
+    return curriculum_after_load(training->curriculum, training->env, training->position.iteration);
   return training->env->load(training->env, training->env_state, training->env_state_bytes);
 }
 
@@ -286,6 +305,10 @@ int training_iterate(Training *training, StoreIteration *row) {
   MetricsPolicyChange change;
 
   double start = core_clock_s();
+  if (training->curriculum)
+    curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
+                     iteration);
+  double begun = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
@@ -299,10 +322,15 @@ int training_iterate(Training *training, StoreIteration *row) {
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         &change);
   finish_profile(training, row);
+  observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
   double measured = core_clock_s();
 
   training->position.iteration = iteration;
   fill_row(training, &episodes, &update, &change, row);
+  if (training->curriculum) {
+    curriculum_fill_row(training->curriculum, &training->rollout, row);
+    row->seconds_levels = begun - start;
+  }
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;
   double end = core_clock_s();
@@ -335,14 +363,15 @@ static void place_row(const Training *training, StoreEvaluation *row) {
 }
 
 void training_evaluate(Training *training, StoreEvaluation *row) {
-  evaluate_play(&training->evaluator, training->ops, &training->agent, (uint64_t)training->config.train.seed,
-                evaluations_until(training, training->position.iteration), row);
+  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
   place_row(training, row);
   training->position.solve_rate = row->solve_rate;
 }
 
 void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
-  evaluation_sets_play(&training->others, set, training->ops, &training->agent, (uint64_t)training->config.train.seed,
+  evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
+                       (uint64_t)training->config.train.seed,
                        evaluations_until(training, training->position.iteration), row);
   place_row(training, row);
 }

@@ -34,6 +34,8 @@ static const char *const pinned_defaults[][2] = {
   {"ppo.adam_beta1", "0.9"}, {"ppo.adam_beta2", "0.999"}, {"ppo.adam_epsilon", "1e-5"},
   {"sgd.dimensions", "50"}, {"sgd.noise", "3"}, {"sgd.start", "10"}, {"sgd.learning_rate", "0.1"},
   {"scale.scheme", "none"}, {"scale.factor", "1"},
+  {"env.curriculum", "none"}, {"sfl.sampled_ratio", "0.5"}, {"sfl.batch_size", "4096"}, {"sfl.num_batches", "3"},
+  {"sfl.rollout_steps", "512"}, {"sfl.max_episodes", "50"}, {"sfl.buffer_size", "1024"}, {"sfl.period", "128"},
   {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
   {"net.sharing", "separate"}, {"net.trunk_width", "128"}, {"net.trunk_depth", "1"}, {"net.trunk_activation", "relu"},
   {"net.norm", "auto"}, {"ppo.norm_epsilon", "0"},

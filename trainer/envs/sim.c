@@ -4,13 +4,19 @@
 
 #include "core/memory.h"
 #include "sim/filter.h"
+#include "sim/generate.h"
+#include "sim/level_stream.h"
 #include "sim/observe.h"
 #include "trainer/levels.h"
+
+enum { DRAWN_AT_ONCE = 64 * SIM_STREAM_GROUP };
 
 typedef struct SimEnv {
   SimBatch *batch;
   SimBatchOptions options; /* siblings differ in worlds and seed only; its features are the batch's */
   SimLevelSet levels;      /* kept for siblings */
+  SimLevelStream *stream;  /* NULL: a batch whose levels stay */
+  SimLevel *drawn;         /* [DRAWN_AT_ONCE] on their way from the stream to the batch */
 } SimEnv;
 
 static SimEnv *sim_of(const Env *env) { return env->state; }
@@ -37,7 +43,8 @@ static int sim_env_load(Env *env, const void *state, size_t bytes) {
 
 static size_t sim_env_bytes(const Env *env) {
   const SimEnv *sim = sim_of(env);
-  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level;
+  size_t drawing = sim->stream ? sim_level_stream_bytes(sim->stream) + DRAWN_AT_ONCE * sizeof *sim->drawn : 0;
+  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + drawing;
 }
 
 static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
@@ -46,11 +53,41 @@ static void sim_env_destroy(Env *env) {
   SimEnv *sim = sim_of(env);
   sim_batch_destroy(&sim->batch);
   sim_level_set_free(&sim->levels);
+  sim_level_stream_destroy(&sim->stream);
+  free(sim->drawn);
   free(sim);
   free(env);
 }
 
 static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling);
+static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made);
+
+/* Puts the first `count` of the levels drawn into the set. They are the generator's, so nothing is wrong with them. */
+static void put_drawn(SimEnv *sim, int place, int count) {
+  SimLevelSet set = {sim->drawn, count, sim->options.new_size};
+  CORE_CHECK(sim_level_set_expand(&set, sim->levels.size) == CORE_OK);
+  CORE_CHECK(sim_batch_replace_some(sim->batch, place, &set) == CORE_OK);
+}
+
+static void sim_env_draw_levels(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
+  SimEnv *sim = sim_of(env);
+  for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
+    int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
+    sim_level_stream_draw(sim->stream, key, first + begin, piece, sim->drawn, numbers + begin);
+    put_drawn(sim, place + begin, piece);
+  }
+}
+
+static void sim_env_recall_levels(Env *env, uint64_t key, const uint32_t *numbers, int count, int place) {
+  SimEnv *sim = sim_of(env);
+  for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
+    int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
+#pragma omp parallel for schedule(dynamic, 16)
+    for (int i = 0; i < piece; i++)
+      CORE_CHECK(sim_generate_level(sim->options.new_size, key, numbers[begin + i], &sim->drawn[i]) == CORE_OK);
+    put_drawn(sim, place + begin, piece);
+  }
+}
 
 static void describe_actions(SimActionSpace space, Env *env) {
   if (space == SIM_CONTINUOUS) {
@@ -73,7 +110,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     return code;
   }
   SimEnv *sim = core_memory_zero_allocate(1, sizeof *sim);
-  *sim = (SimEnv){batch, *options, *levels};
+  *sim = (SimEnv){.batch = batch, .options = *options, .levels = *levels};
   Env *made = core_memory_zero_allocate(1, sizeof *made);
   *made = (Env){
     .name = "kinetix",
@@ -84,6 +121,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
     .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
@@ -104,6 +142,31 @@ static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibl
   levels.level = core_memory_allocate(bytes);
   memcpy(levels.level, sim->levels.level, bytes);
   return sim_env_make(&options, &levels, sibling);
+}
+
+/* The places are made with the set's levels, over and over: nobody plays them. Siblings of it could only have those. */
+static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made) {
+  const SimEnv *sim = sim_of(env);
+  SimBatchOptions options = sim->options;
+  SimLevelStream *stream = NULL;
+  SimLevelSet levels = {.count = places, .size = sim->levels.size};
+  options.worlds = worlds;
+  options.seed = seed;
+  options.reset = SIM_RESET_SAME;
+  TRY(sim_level_stream_create(options.new_size, &stream));
+  levels.level = core_memory_allocate((size_t)places * sizeof *levels.level);
+  for (int i = 0; i < places; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
+  int code = sim_env_make(&options, &levels, made);
+  if (code != CORE_OK) {
+    sim_level_stream_destroy(&stream);
+    return code;
+  }
+  SimEnv *with = sim_of(*made);
+  with->stream = stream;
+  with->drawn = core_memory_zero_allocate(DRAWN_AT_ONCE, sizeof *with->drawn);
+  with->levels.level = core_memory_resize(with->levels.level, sizeof *with->levels.level);
+  with->levels.count = 1;
+  return CORE_OK;
 }
 
 static SimSize own_size(const CoreConfig *config, SimSize size) {
@@ -185,7 +248,8 @@ static int choose_features(const CoreConfig *config, const SimLevelSet *trained,
   char name[ENV_SET_NAME];
   int sets;
   TRY(env_evaluation_sets(config, &sets));
-  memset(used, options->reset >= SIM_RESET_NEW, (size_t)sim_observe_length(trained->size));
+  const bool any = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config); /* levels nobody knows yet */
+  memset(used, any, (size_t)sim_observe_length(trained->size));
   sim_batch_mark_features(trained, used);
   for (int i = 0; i < sets; i++) {
     SimLevelSet levels;

@@ -2,12 +2,12 @@
  * action's bounds (1.7), row by row in float64. A row costs a few elementary functions, a small part of the network's
  * work for it, so nothing here is vectorised. Called by cpu_policy.c for one row at a time; knows no batch. */
 #include <math.h>
+#include <string.h>
 
 #include "core/random.h"
 #include "trainer/ops/cpu_internal.h"
 
 static const double HALF_LOG_2PI = 0.91893853320467274178;   /* log(2 pi) / 2 */
-static const double MIN_SCALE = 1e-3;                        /* of TANH_AFFINE, beside softplus */
 static const double TAIL = 1e-3;                             /* actions so near to a bound share one log-probability */
 
 /* log(1 + e^x) and its derivative. */
@@ -37,7 +37,7 @@ typedef struct Component { double location, log_scale, scale, d_scale; } Compone
 static Component component_of(const OpsHead *head, const float *logits, int k) {
   const double location = (double)logits[k], raw = (double)logits[head->factors + k];
   if (head->kind == OPS_GAUSSIAN) return (Component){location, raw, exp(raw), 1};
-  const double scale = softplus(raw) + MIN_SCALE;
+  const double scale = ops_head_deviation(head, logits, k);
   return (Component){location, log(scale), scale, sigmoid(raw) / scale};
 }
 
@@ -203,5 +203,58 @@ void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int 
       }
     }
     for (size_t k = 0; k < n; k++) dlog_sigma[(size_t)s * n + k] = (float)sum[k];
+  }
+}
+
+/* One row's part; the gradients are divided by the number of rows. */
+static void regularise_row(const OpsHead *head, const float *logits, double entropy_coef, double bound,
+                           double bounds_coef, int rows, float *dlogits, OpsGaussianSums *sums) {
+  double entropy = 0;
+  for (int k = 0; k < head->factors; k++) {
+    const double mean = (double)logits[k];
+    const double beyond = mean > bound ? mean - bound : mean < -bound ? mean + bound : 0;
+    entropy += (double)logits[head->factors + k] + HALF_LOG_2PI + 0.5;
+    sums->bounds += beyond * beyond;
+    dlogits[k] += (float)(2 * bounds_coef * beyond / rows);
+    dlogits[head->factors + k] -= (float)(entropy_coef / rows);
+  }
+  sums->entropy += entropy_coef * entropy;
+}
+
+void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                             const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                             OpsGaussianSums *sums) {
+  CORE_CHECK(head->kind == OPS_GAUSSIAN);
+  *sums = (OpsGaussianSums){0};
+  for (int r = 0; r < rows; r++) {
+    const size_t at = (size_t)r * (size_t)head->logits;
+    regularise_row(head, logits + at, (double)entropy_coef[set[r]], bound, bounds_coef, rows, dlogits + at, sums);
+  }
+}
+
+void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                       float *joined, int32_t *set) {
+  const size_t from = (size_t)features + 1, to = (size_t)(features + width);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
+  for (int r = 0; r < rows; r++) {
+    const float *row = x + (size_t)r * from;
+    set[r] = (int32_t)row[features];
+    memcpy(joined + (size_t)r * to, row, (size_t)features * sizeof *joined);
+    memcpy(joined + (size_t)r * to + (size_t)features, embedding + (size_t)set[r] * (size_t)width,
+           (size_t)width * sizeof *joined);
+  }
+}
+
+/* A set's numbers at a time, each a sum in the order of the rows. */
+void cpu_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
+                        float *dembedding) {
+  const size_t from = (size_t)(features + width);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
+  for (int number = 0; number < sets * width; number++) {
+    const int s = number / width, k = number % width;
+    double sum = 0;
+    for (int r = 0; r < rows; r++)
+      if (set[r] == s) sum += (double)djoined[(size_t)r * from + (size_t)(features + k)];
+    dembedding[number] = (float)sum;
   }
 }
