@@ -54,7 +54,7 @@ expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 tim
   trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
 check "--dry-run writes nothing" "$(ls | grep runs)"
 
-expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discrete; set env.actions to discrete' \
+expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discrete has not; set env.actions = discrete' \
   trainer "${small[@]}" --set algo.name=pqn --dry-run
 expect "pqn runs to its end" 0 'finished, 2 of 2' trainer "${small[@]}" --set algo.name=pqn --set env.actions=discrete
 check "its log has a loss of Q and no critic" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) { sub(/\[.*/, "", $i); c[$i] = i } }

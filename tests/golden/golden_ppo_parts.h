@@ -302,7 +302,8 @@ static void layout_sequences(Check *check) {
                              .sequence = check_int(check, "minibatch/hp/seq", 1, 4096)};
   size_t all = 0, total = sapg_samples(&layout), length = total / (size_t)layout.sequence;
   double *shuffled = check_input(check, "minibatch/in/permutation_sequences", &all);
-  uint32_t *sequences = check_memory(check, length * sizeof *sequences), *order = check_memory(check, total * sizeof *order);
+  uint32_t *sequences = check_memory(check, length * sizeof *sequences);
+  uint32_t *order = check_memory(check, total * sizeof *order);
   const size_t epochs = all / length;
   double *samples = check_memory(check, epochs * total * sizeof *samples);
   for (size_t epoch = 0; epoch < epochs; epoch++) {

@@ -95,7 +95,8 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   return (double)silent;
 }
 
-/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the loss's. */
+/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
+ * loss's. */
 static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -212,7 +213,8 @@ static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdat
 static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda, .reward_scale = config->ppo.reward_scale};
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
+                              .reward_scale = config->ppo.reward_scale};
   bool batch = strcmp(config->ppo.normalize_advantage, "batch") == 0;
   Moments advantage, target, residual;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
