@@ -92,6 +92,8 @@ expect "by path, only the weights" 0 'starting from .*init.restore = weights., a
 expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
 expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
 expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
+expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
+  --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
 expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:1234 --dry-run
 rm -r runs
 
