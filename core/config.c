@@ -386,8 +386,8 @@ static bool has_generator(const char *task) { return strncmp(task, "random_", st
 /* An episode must fit into what is played of a level, or hard levels would never be counted, nor their ends seen. */
 static int check_length(const char *name, int64_t steps, int64_t max_steps) {
   if (steps >= max_steps) return CORE_OK;
-  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at least "
-                    "env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
+  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at "
+                    "least env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
 }
 
 static int check_curriculum(const CoreConfig *config) {
@@ -430,6 +430,12 @@ static int check_pqn(const CoreConfig *config) {
   return CORE_OK;
 }
 
+static int check_ratio_cap(const CoreConfig *config) {
+  if (config->ppo.ratio_cap == 0 || config->ppo.ratio_cap >= 1) return CORE_OK;
+  return core_error(CORE_USAGE, "ppo.ratio_cap = %g would cut the ratio of an unchanged policy, 1; set it to 1 or more, or to "
+                    "0 for no cap", config->ppo.ratio_cap);
+}
+
 int core_config_check(const CoreConfig *config) {
   CoreOrigin origin;
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);
@@ -437,6 +443,7 @@ int core_config_check(const CoreConfig *config) {
   TRY(check_sizes(config));
   TRY(check_curriculum(config));
   TRY(core_origin_parse(config->init.from, &origin));
+  TRY(check_ratio_cap(config));
   if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "

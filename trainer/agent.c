@@ -116,7 +116,8 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
     CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
                "gradients at the trunk's output [2][rows][width]");
   if (is_gaussian(agent))
-    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors, "gradient at the means [rows][factors]");
+    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
+               "gradient at the means [rows][factors]");
   if (agent->blocks.count == 0) return;
   CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
              "gradients at the inputs [rows][features]");
@@ -232,7 +233,8 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   }
 }
 
-/* The policy in a piece of rows whose trunk has run, and unless values is NULL their values. Q values become probabilities, means get their deviations. */
+/* The policy in a piece of rows whose trunk has run, and unless values is NULL their values. Q values become
+ * probabilities, means get their deviations. */
 static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                        float *values) {
   const AgentNetwork *actor = &agent->actor;
@@ -270,7 +272,7 @@ static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, f
   const AgentNetwork *network = &agent->actor;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
-    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)network->shape.width[0], piece);
+    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)agent->inputs, piece);
     ops->q_values(ops, q, piece, agent->head.logits, values + row);
   }
 }
