@@ -42,7 +42,7 @@ static const char *const pinned_defaults[][2] = {
   {"init.from", ""}, {"init.restore", "all"},
   {"eval.count", "20"}, {"eval.levels", ""}, {"eval.episodes", "512"},
   {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"},
-  {"env.reset", "level_set"}, {"env.actions", "multi_discrete"}, {"env.normalize_observations", "none"},
+  {"env.normalize_observations", "none"},
   {"env.normalize_warmup", "128"}, {"env.normalize_rewards", "none"}, {"env.normalize_rewards_gamma", "0.99"},
   {"sapg.blocks", "6"}, {"sapg.off_policy_ratio", "1"}, {"sapg.clip", "code"}, {"sapg.embedding", "32"},
   {"sapg.entropy_scale", "0"}, {"sapg.bounds_coef", "0.0001"}, {"sapg.kl_threshold", "0.016"},
