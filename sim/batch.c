@@ -5,6 +5,7 @@
 
 #include "sim/batch_internal.h"
 #include "sim/block.h"
+#include "sim/observe_entity.h"
 
 SimBatchOptions sim_batch_options_default(void) {
   return (SimBatchOptions){.worlds = 1, .frame_skip = 2, .max_steps = 256, .dense_reward = 0.2f, .auto_reset = true};
@@ -18,6 +19,8 @@ static int check_options(const SimBatchOptions *o) {
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
   if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))
     return core_error(CORE_USAGE, "dense_reward must be a finite number from 0 up, not %g", (double)o->dense_reward);
+  if (o->compact_observations && o->observation != SIM_OBSERVATION_FLAT)
+    return core_error(CORE_USAGE, "only flat observations can be compact: the places of the others have a meaning");
   return CORE_OK;
 }
 
@@ -33,10 +36,38 @@ static int check_levels(const SimLevelSet *set) {
   return CORE_OK;
 }
 
+static int observation_length(SimObservationKind kind, SimSize size) {
+  switch (kind) {
+    case SIM_OBSERVATION_PADDED: return sim_padded_layout(size).length;
+    case SIM_OBSERVATION_ENTITY: return sim_entity_layout(size).length;
+    default: return sim_observe_length(size);
+  }
+}
+
+/* Level i's constants and the constant part of its observations. */
+static void prepare_level(SimBatch *batch, int i) {
+  const SimLevel *level = &batch->levels[i];
+  const bool pad_writes_zero = batch->options.pad_writes_zero;
+  float *template_row = batch->templates + (size_t)i * (size_t)batch->whole_length;
+  sim_model_build(level, pad_writes_zero, &batch->models[i]);
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED: sim_observe_padded_template(level, template_row); break;
+    case SIM_OBSERVATION_ENTITY:
+      sim_model_list_all_pairs(level, pad_writes_zero, &batch->models[i]);
+      sim_observe_entity_template(level, template_row);
+      break;
+    default: sim_observe_template(level, template_row);
+  }
+}
+
 /* All features, or those that some level's template holds or some level's moving body writes. */
 static void choose_features(SimBatch *batch) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
-  memset(used, !batch->options.compact_observations, sizeof used);
+  if (!batch->options.compact_observations) {
+    for (int k = 0; k < batch->whole_length; k++) batch->features[k] = k;
+    batch->observation_length = batch->whole_length;
+    return;
+  }
   for (int i = 0; i < batch->level_count; i++) {
     const float *row = batch->templates + (size_t)i * (size_t)batch->whole_length;
     for (int k = 0; k < batch->whole_length; k++) used[k] |= row[k] != 0;
@@ -61,7 +92,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->size = levels->size;
   batch->level_count = levels->count;
   batch->kernels = sim_block_kernels();
-  batch->whole_length = sim_observe_length(levels->size);
+  batch->whole_length = observation_length(options->observation, levels->size);
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
   CORE_ARENA(batch->arena, batch->levels, count, "levels [levels]");
@@ -76,8 +107,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   }
   for (int i = 0; i < levels->count; i++) {
     batch->levels[i] = levels->level[i];
-    sim_model_build(&levels->level[i], options->pad_writes_zero, &batch->models[i]);
-    sim_observe_template(&levels->level[i], batch->templates + (size_t)i * (size_t)batch->whole_length);
+    prepare_level(batch, i);
   }
   choose_features(batch);
   sim_batch_reset(batch, NULL);

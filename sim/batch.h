@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/level.h"
+#include "sim/observe_layout.h"
 
 typedef struct SimBatch SimBatch;
 
@@ -20,16 +20,18 @@ typedef struct SimBatchOptions {
   float dense_reward;        /* reward a metre; 0 = sparse */
   bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
-  bool compact_observations; /* leave out features that are 0 on every level of the set at all times */
+  SimObservationKind observation;
+  bool compact_observations; /* flat ones: leave out features that are 0 on every level of the set at all times */
 } SimBatchOptions;
-SimBatchOptions sim_batch_options_default(void); /* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset */
+SimBatchOptions sim_batch_options_default(void); /* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset, flat */
 
 /* The levels are copied. CORE_USAGE for an impossible option or level, CORE_FAIL when memory is out. */
 int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **batch);
 void sim_batch_destroy(SimBatch **batch);
 
 int sim_batch_worlds(const SimBatch *batch);
-int sim_batch_observation_length(const SimBatch *batch); /* flat symbolic: S 140, M 247, L 679; fewer when compact */
+/* Flat: S 140, M 247, L 679, fewer when compact. Others: the length in their layout (observe_layout.h). */
+int sim_batch_observation_length(const SimBatch *batch);
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
 size_t sim_batch_bytes(const SimBatch *batch);

@@ -193,6 +193,7 @@ static int physics_step(SimBlock *block, int first, int count) {
   block->contact_count = 0;
   for (int w = first; w < end; w++) {
     block->bits[w] = make_contacts(block, w, w > first ? block->pair_end[w - 1] : 0);
+    sim_step_keep_touching(block->world[w], &block->scratch);
     sim_step_actuate(block->model[w], block->world[w], &block->control[w]);
     add_to_solver(block, w);
   }

@@ -77,6 +77,8 @@ typedef struct SimWorld {
   int32_t level, timestep;
   uint32_t episode;
   int32_t keeps_level;                      /* auto-reset starts the same level again */
+  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step; no state, only
+                                                 * for observations, made anew by every step */
 } SimWorld;
 
 #endif
