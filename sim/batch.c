@@ -17,22 +17,12 @@ static int check_options(const SimBatchOptions *o) {
     return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
   if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
+  if ((int)o->reset < SIM_RESET_LEVEL_SET || (int)o->reset > SIM_RESET_NEW_FILTERED)
+    return core_error(CORE_USAGE, "there is no kind of reset with number %d", (int)o->reset);
   if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))
     return core_error(CORE_USAGE, "dense_reward must be a finite number from 0 up, not %g", (double)o->dense_reward);
   if (o->compact_observations && o->observation != SIM_OBSERVATION_FLAT)
     return core_error(CORE_USAGE, "only flat observations can be compact: the places of the others have a meaning");
-  return CORE_OK;
-}
-
-static int check_levels(const SimLevelSet *set) {
-  if (set->count < 1) return core_error(CORE_USAGE, "the level set is empty");
-  for (int i = 0; i < set->count; i++) {
-    SimSize size = set->level[i].size;
-    TRY(sim_level_check(&set->level[i]));
-    if (size.polygons != set->size.polygons || size.circles != set->size.circles || size.joints != set->size.joints ||
-        size.thrusters != set->size.thrusters)
-      return core_error(CORE_USAGE, "level '%.63s' has another size than the set; expand it first", set->level[i].name);
-  }
   return CORE_OK;
 }
 
@@ -44,60 +34,25 @@ static int observation_length(SimObservationKind kind, SimSize size) {
   }
 }
 
-/* Level i's constants and the constant part of its observations. */
-static void prepare_level(SimBatch *batch, int i) {
-  const SimLevel *level = &batch->levels[i];
-  const bool pad_writes_zero = batch->options.pad_writes_zero;
-  float *template_row = batch->templates + (size_t)i * (size_t)batch->whole_length;
-  sim_model_build(level, pad_writes_zero, &batch->models[i]);
-  switch (batch->options.observation) {
-    case SIM_OBSERVATION_PADDED: sim_observe_padded_template(level, template_row); break;
-    case SIM_OBSERVATION_ENTITY:
-      sim_model_list_all_pairs(level, pad_writes_zero, &batch->models[i]);
-      sim_observe_entity_template(level, template_row);
-      break;
-    default: sim_observe_template(level, template_row);
-  }
-}
-
-/* All features, or those that some level's template holds or some level's moving body writes. */
-static void choose_features(SimBatch *batch) {
-  uint8_t used[SIM_OBSERVE_MAX] = {0};
-  if (!batch->options.compact_observations) {
-    for (int k = 0; k < batch->whole_length; k++) batch->features[k] = k;
-    batch->observation_length = batch->whole_length;
-    return;
-  }
-  for (int i = 0; i < batch->level_count; i++) {
-    const float *row = batch->templates + (size_t)i * (size_t)batch->whole_length;
-    for (int k = 0; k < batch->whole_length; k++) used[k] |= row[k] != 0;
-    for (int k = 0; k < batch->models[i].moving_count; k++) {
-      const int offset = sim_observe_offset(batch->size, batch->models[i].moving[k]);
-      if (offset >= 0) sim_observe_mark_body(used + offset);
-    }
-  }
-  batch->observation_length = 0;
-  for (int k = 0; k < batch->whole_length; k++)
-    if (used[k]) batch->features[batch->observation_length++] = k;
-}
-
 int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **out) {
   *out = NULL;
   TRY(check_options(options));
-  TRY(check_levels(levels));
+  TRY(sim_batch_check_levels(options, levels));
   SimBatch *batch = core_memory_zero_allocate(1, sizeof *batch);
-  size_t count = (size_t)levels->count;
   batch->options = *options;
+  const size_t count = (size_t)levels->count;
+  const size_t places = count + (sim_batch_has_new_levels(batch) ? (size_t)options->worlds : 0);
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
+  batch->new_size = options->new_size.polygons > 0 ? options->new_size : levels->size;
   batch->level_count = levels->count;
   batch->kernels = sim_block_kernels();
   batch->whole_length = observation_length(options->observation, levels->size);
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
   CORE_ARENA(batch->arena, batch->levels, count, "levels [levels]");
-  CORE_ARENA(batch->arena, batch->models, count, "level constants [levels]");
-  CORE_ARENA(batch->arena, batch->templates, count * (size_t)batch->whole_length,
+  CORE_ARENA(batch->arena, batch->models, places, "level constants [levels]");
+  CORE_ARENA(batch->arena, batch->templates, places * (size_t)batch->whole_length,
              "constant observations [levels][features]");
   CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
   int code = core_arena_commit(batch->arena);
@@ -105,11 +60,8 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
     sim_batch_destroy(&batch);
     return code;
   }
-  for (int i = 0; i < levels->count; i++) {
-    batch->levels[i] = levels->level[i];
-    prepare_level(batch, i);
-  }
-  choose_features(batch);
+  sim_batch_take_levels(batch, levels);
+  sim_batch_choose_features(batch);
   sim_batch_reset(batch, NULL);
   *out = batch;
   return CORE_OK;
@@ -199,7 +151,8 @@ void sim_batch_save(const SimBatch *batch, void *state) {
 }
 
 static int check_world(const SimBatch *batch, const SimWorld *world, int w) {
-  if (world->level < 0 || world->level >= batch->level_count)
+  const bool own = sim_batch_has_new_levels(batch) && world->level == batch->level_count + w; /* a new level */
+  if (!own && (world->level < 0 || world->level >= batch->level_count))
     return core_error(CORE_USAGE, "saved simulator state: world %d plays level %d of %d", w, world->level,
                       batch->level_count);
   if (world->timestep < 0 || (batch->options.auto_reset && world->timestep >= batch->options.max_steps))
@@ -225,6 +178,9 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   }
   cursor.read = (const unsigned char *)state + sizeof expected;
   for (int w = 0; w < batch->options.worlds; w++) walk_world(batch, &cursor, &batch->worlds[w]);
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int w = 0; w < batch->options.worlds; w++) /* new levels are not saved: they follow from the episode's number */
+    if (batch->worlds[w].level >= batch->level_count) sim_batch_prepare_new(batch, w);
   return CORE_OK;
 }
 
@@ -233,7 +189,8 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
 void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);
   const SimWorld *world = &batch->worlds[w];
-  *level = batch->levels[world->level];
+  if (world->level < batch->level_count) *level = batch->levels[world->level];
+  else sim_batch_draw_new(batch, w, level);
   for (int k = 0; k < level->size.polygons + level->size.circles; k++) {
     SimShape *shape = k < level->size.polygons ? &level->polygon[k] : &level->circle[k - level->size.polygons];
     const SimBody *body = &world->body[k];

@@ -1,7 +1,7 @@
 /* Many worlds that step together: the simulator as its users (trainer, tools, tests) see it.
  *
- * An environment step = frame_skip physics steps with one action, reward, auto-reset to a level drawn uniformly from
- * the set, observation (spec kinetix.md 3.2, 3.3). What happens in a world depends on (seed, global world number,
+ * An environment step = frame_skip physics steps with one action, reward, auto-reset to the next level (SimReset),
+ * observation (spec kinetix.md 3.2, 3.3). What happens in a world depends on (seed, global world number,
  * episode) only, never on threads or on how worlds are divided. Nothing is allocated in a step. */
 #ifndef SIM_BATCH_H
 #define SIM_BATCH_H
@@ -12,6 +12,14 @@
 
 typedef struct SimBatch SimBatch;
 
+/* The level that a world's episodes are played on. */
+typedef enum SimReset {
+  SIM_RESET_LEVEL_SET,    /* each on one drawn uniformly from the set */
+  SIM_RESET_SAME,         /* all on one, drawn from the set when the batch is reset */
+  SIM_RESET_NEW,          /* each on a new one of the random generator (generate.h) */
+  SIM_RESET_NEW_FILTERED, /* each on a new one that the no-op filter kept (filter.h), which costs far more */
+} SimReset;
+
 typedef struct SimBatchOptions {
   int worlds;
   uint64_t seed;
@@ -21,13 +29,22 @@ typedef struct SimBatchOptions {
   bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
   SimObservationKind observation;
-  bool compact_observations; /* flat ones: leave out features that are 0 on every level of the set at all times */
+  bool compact_observations; /* flat ones: leave out features that are 0 on every level of the set at all times; all are
+                                given where levels are new, since nobody knows what comes */
+  SimReset reset;
+  SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
 } SimBatchOptions;
-SimBatchOptions sim_batch_options_default(void); /* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset, flat */
+/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, flat. */
+SimBatchOptions sim_batch_options_default(void);
 
-/* The levels are copied. CORE_USAGE for an impossible option or level, CORE_FAIL when memory is out. */
+/* The levels are copied. A batch of new levels keeps a level's constants for each world (about 9 KiB), and needs no
+ * level in its set, only the set's size. CORE_USAGE for an impossible option or level, CORE_FAIL when memory is out. */
 int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **batch);
 void sim_batch_destroy(SimBatch **batch);
+/* Puts other levels in the place of the set's, as many and of the same size, without allocating; every world must then
+ * be reset (sim_batch_reset_to). CORE_USAGE, and nothing has changed: other counts, a level that can not be simulated,
+ * or one that shows features which compact observations leave out. */
+int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *levels);
 
 int sim_batch_worlds(const SimBatch *batch);
 /* Flat: S 140, M 247, L 679, fewer when compact. Others: the length in their layout (observe_layout.h). */
@@ -36,7 +53,7 @@ int sim_batch_observation_length(const SimBatch *batch);
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
 size_t sim_batch_bytes(const SimBatch *batch);
 
-/* Starts episode 0 of every world with a level drawn from the set. observations: [worlds][length], may be NULL. */
+/* Starts episode 0 of every world, with a level as options.reset says. observations: [worlds][length], may be NULL. */
 void sim_batch_reset(SimBatch *batch, float *observations);
 /* Starts every world w on level[w] and keeps it on that level at every auto-reset (evaluation, learnability). */
 void sim_batch_reset_to(SimBatch *batch, const int32_t *level, float *observations);
@@ -47,7 +64,7 @@ typedef struct SimStepOut {
   float *observations;       /* [worlds][length], after auto-reset */
   float *reward;
   uint8_t *done, *solved;    /* solved: the episode ended at the goal */
-  int32_t *level;
+  int32_t *level;            /* its number in the set; -1: a new one, in no set */
   int32_t *episode_steps;    /* length of the episode when done */
 } SimStepOut;
 

@@ -7,8 +7,10 @@
 #include "sim/block.h"
 #include "sim/observe_entity.h"
 
-static int draw_level(const SimBatch *batch, int w, uint32_t episode) {
-  uint32_t number = batch->options.first_world + (uint32_t)w;
+/* The level for world w's present episode. */
+static int draw_level(SimBatch *batch, int w) {
+  if (sim_batch_has_new_levels(batch)) return sim_batch_prepare_new(batch, w);
+  uint32_t number = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
   CoreRandom4 words = core_random_4(batch->options.seed, CORE_RANDOM_RESET, number, episode, 0);
   return (int)core_random_below(words.v[0], (uint32_t)batch->level_count);
 }
@@ -56,8 +58,8 @@ static void reset_all(SimBatch *batch, const int32_t *level, float *observations
 #pragma omp parallel for schedule(static)
   for (int w = 0; w < batch->options.worlds; w++) {
     batch->worlds[w].episode = 0;
-    batch->worlds[w].keeps_level = level != NULL;
-    sim_batch_start_world(batch, w, level ? level[w] : draw_level(batch, w, 0));
+    batch->worlds[w].keeps_level = level != NULL || batch->options.reset == SIM_RESET_SAME;
+    sim_batch_start_world(batch, w, level ? level[w] : draw_level(batch, w));
     observe(batch, w, observations);
   }
 }
@@ -83,7 +85,7 @@ void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, S
 static void next_episode(SimBatch *batch, int w) {
   SimWorld *world = &batch->worlds[w];
   world->episode++;
-  sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w, world->episode));
+  sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w));
 }
 
 /* Writes world w's results and, where its episode is over, starts the next. */
@@ -92,7 +94,7 @@ static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, con
   if (out->reward) out->reward[w] = result->reward;
   if (out->done) out->done[w] = result->done;
   if (out->solved) out->solved[w] = result->done && result->solved;
-  if (out->level) out->level[w] = world->level;
+  if (out->level) out->level[w] = world->level < batch->level_count ? world->level : -1;
   if (out->episode_steps) out->episode_steps[w] = world->timestep;
   if (result->done && batch->options.auto_reset) next_episode(batch, w);
   observe(batch, w, out->observations);

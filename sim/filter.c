@@ -10,6 +10,7 @@
 #include "sim/batch.h"
 #include "sim/generate.h"
 #include "sim/generate_internal.h"
+#include "sim/task.h"
 
 enum { PLAYED_AT_ONCE = 256, FIXED_GROUP = 64 };
 static const double SOLVED_WEIGHT = 0.001;
@@ -66,6 +67,34 @@ static double minus_log(double x) {
 static double waiting_time(uint64_t seed, uint32_t number, bool solved) {
   CoreRandom4 words = core_random_4(seed, CORE_RANDOM_LEVEL, number, SIM_GENERATE_FILTER, 0);
   return minus_log(((double)words.v[0] + 0.5) * 0x1p-32) / (solved ? SOLVED_WEIGHT : 1);
+}
+
+/* Plays one level as play_idle does. */
+static bool solves_itself(const SimLevel *level) {
+  static const uint8_t idle[SIM_ACTIONS];
+  const SimBatchOptions options = sim_batch_options_default();
+  const SimTaskRules rules = {options.frame_skip, options.max_steps, options.dense_reward};
+  SimModel model;
+  SimScratch scratch;
+  SimWorld world = {.last_distance = -1.0f};
+  sim_model_build(level, options.pad_writes_zero, &model);
+  memcpy(world.body, model.start, sizeof world.body);
+  for (int step = 0; step < SIM_FILTER_STEPS; step++) {
+    const SimTaskResult result = sim_task_step(&rules, &model, &world, idle, &scratch);
+    if (result.done) return result.reward > SOLVED_REWARD;
+  }
+  return false;
+}
+
+void sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level) {
+  const bool swap = waiting_time(seed, first + 1, false) < waiting_time(seed, first, false);
+  const uint32_t early = first + swap, late = first + !swap;
+  CORE_CHECK(sim_generate_level(size, seed, early, level) == CORE_OK);
+  if (!solves_itself(level)) return; /* most often: the other one can only come up later still */
+  const SimLevel solved = *level;
+  CORE_CHECK(sim_generate_level(size, seed, late, level) == CORE_OK);
+  const bool both = solves_itself(level);
+  if (both || waiting_time(seed, early, true) <= waiting_time(seed, late, false)) *level = solved;
 }
 
 static int by_value(const void *a, const void *b) {

@@ -14,6 +14,10 @@ int sim_filter_noop(const SimLevelSet *set, uint8_t *solved);
  * that no level can have, a count below 1, numbers beyond 32 bits; CORE_FAIL: out of memory. */
 int sim_generate_filtered(SimSize size, uint64_t seed, uint32_t first, int count, SimLevelSet *set);
 
+/* The one that sim_generate_filtered(size, seed, first, 1, ..) keeps, one level at a time on this thread and without
+ * allocating, for resets inside a step. The size must be one that levels can have. */
+void sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level);
+
 /* The fixed sets "random_s", "random_m", "random_l": filtered levels of seed 0 in groups of 64, so that level i is the
  * same in sets of any count. */
 int sim_generate_set(SimSize size, int count, SimLevelSet *set);

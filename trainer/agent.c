@@ -76,6 +76,14 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   }
 }
 
+void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+  agent_forward(agent, ops, &agent->actor, theta, x, rows, parameters);
+}
+
+void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+}
+
 int agent_max_width(const Agent *agent) {
   int widest = 0;
   for (int i = 0; i <= agent->actor.shape.layers; i++)

@@ -36,6 +36,12 @@ void agent_initialise(Agent *agent, uint64_t seed);
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                    int rows, float *output);
 
+/* The policy in x [rows][inputs], as the head's parameters [rows][head.logits]; theta: of the actor or a copy. What a
+ * learner samples from, compares and stores is always this, however the network makes it. */
+void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters);
+/* The critic's values [rows]. */
+void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values);
+
 /* The widest layer, input included: what ops must be able to hold. */
 int agent_max_width(const Agent *agent);
 

@@ -94,7 +94,7 @@ void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, uint64_t 
   env->reset_to(env, evaluator->level, evaluator->observations);
   for (int t = 0; t < env->max_steps && left > 0; t++) {
     uint32_t step = (uint32_t)(number * env->max_steps + t);
-    agent_forward(agent, ops, &agent->actor, agent->actor.theta, evaluator->observations, worlds, evaluator->logits);
+    agent_policy(agent, ops, agent->actor.theta, evaluator->observations, worlds, evaluator->logits);
     ops->policy_sample(ops, &agent->head, evaluator->logits, worlds, seed, CORE_RANDOM_EVALUATE, 0, step,
                        evaluator->actions, evaluator->logp);
     env->step(env, evaluator->actions, &out);

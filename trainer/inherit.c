@@ -58,32 +58,32 @@ static int read_section(const Parent *parent, const CheckpointSection *section) 
                             "networks only");
 }
 
-/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. */
-static int read_proximal(Training *training, const Parent *parent, const CheckpointSection *section) {
-  bool there;
-  TRY(checkpoint_has_section(parent->checkpoint, section->name, &there));
-  if (there) return read_section(parent, section);
-  ppo_start_proximal(&training->ppo);
-  training->position.proximal_weight = training->ppo.proximal.weight;
-  return CORE_OK;
+/* What the parent's learner did not have, ours may make from all the rest. */
+static int make_section(Training *training, const Parent *parent, const CheckpointSection *section) {
+  const Learner *learner = &training->learner;
+  if (learner->kind->derive != NULL && learner->kind->derive(learner->state, section->name)) return CORE_OK;
+  return read_section(parent, section); /* says that it is not there */
 }
 
 static int restore_all(Training *training, const Checkpoint *sections, const Parent *parent) {
-  const CheckpointSection *proximal = NULL;
+  bool there[CHECKPOINT_SECTIONS_MAX];
   for (int i = 0; i < sections->sections; i++) {
     const CheckpointSection *section = &sections->section[i];
-    if (strcmp(section->name, "clock") == 0) continue; /* time is the run's own */
-    if (strcmp(section->name, "proximal actor") == 0) proximal = section;
-    else TRY(read_section(parent, section));
+    there[i] = strcmp(section->name, "clock") == 0; /* time is the run's own */
+    if (there[i]) continue;
+    TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
+    if (there[i]) TRY(read_section(parent, section));
   }
-  if (proximal) TRY(read_proximal(training, parent, proximal));
-  return training_after_load(training);
+  TRY(training_after_load(training));
+  for (int i = 0; i < sections->sections; i++)
+    if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
+  return CORE_OK;
 }
 
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
   for (int i = 0; i < sections->sections; i++)
     if (is_network(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
-  ppo_start(&training->ppo);
+  training->learner.kind->start(training->learner.state);
   return CORE_OK;
 }
 

@@ -58,7 +58,7 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
   if (metrics->depth >= METRICS_POLICY) representation_add_policy(head, metrics->updated, rows, metrics->per_logit);
   if (metrics->depth < METRICS_REPRESENTATION) return;
   representation_add(&metrics->actor, &agent->actor.activations, rows);
-  agent_forward(agent, ops, &agent->critic, agent->critic.theta, metrics->observations, rows, metrics->values);
+  agent_values(agent, ops, metrics->observations, rows, metrics->values);
   representation_add(&metrics->critic, &agent->critic.activations, rows);
 }
 
@@ -70,7 +70,7 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   ops->gather_rows(ops, rollout->logits, metrics->index, metrics->behaviour, rows, head->logits);
   ops->gather_rows(ops, rollout->logp, metrics->index, metrics->behaviour_logp, rows, 1);
   rollout_gather_actions(rollout, metrics->index, rows, metrics->actions);
-  agent_forward(agent, ops, &agent->actor, agent->actor.theta, metrics->observations, rows, metrics->updated);
+  agent_policy(agent, ops, agent->actor.theta, metrics->observations, rows, metrics->updated);
   add_representation(metrics, ops, agent, head, rows);
   ops->policy_logp(ops, head, metrics->updated, metrics->actions, metrics->updated_logp, rows);
   ops->policy_kl(ops, head, metrics->behaviour, metrics->updated, rows, &kl, &kl_reverse);

@@ -146,7 +146,7 @@ static void act(Player *player, uint64_t seed, int step, Stage *stage) {
   float logp;
   for (int i = 0; i < env->observation_length; i++)
     player->observation[i] = stage->observation[env->features ? env->features[i] : i];
-  agent_forward(agent, player->ops, &agent->actor, agent->actor.theta, player->observation, 1, player->logits);
+  agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
                              (uint32_t)step, stage->action, &logp);
 }

@@ -27,8 +27,8 @@ static float *snapshot(const Profile *profile, int i) {
 }
 
 static void take(Profile *profile, Ops *ops, const Agent *agent) {
-  agent_forward(agent, ops, &agent->actor, agent->actor.theta, profile->observations, profile->states,
-                snapshot(profile, profile->taken));
+  agent_policy(agent, ops, agent->actor.theta, profile->observations, profile->states,
+               snapshot(profile, profile->taken));
   profile->update[profile->taken++] = profile->seen;
 }
 

@@ -86,8 +86,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
     uint64_t key = seed ^ (step & 0xffffffff00000000u);
 
-    agent_forward(agent, ops, &agent->actor, agent->actor.theta, observations, worlds, logits);
-    agent_forward(agent, ops, &agent->critic, agent->critic.theta, observations, worlds, rollout->values + row);
+    agent_policy(agent, ops, agent->actor.theta, observations, worlds, logits);
+    agent_values(agent, ops, observations, worlds, rollout->values + row);
     ops->policy_sample(ops, &rollout->head, logits, worlds, key, CORE_RANDOM_ACTION, 0, (uint32_t)step, actions,
                        rollout->logp + row);
     const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,
@@ -98,8 +98,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     episodes->environment_s += core_clock_s() - stepped;
     count_episodes(rollout, t, episodes);
   }
-  agent_forward(agent, ops, &agent->critic, agent->critic.theta, rollout_last_observations(rollout), worlds,
-                rollout->values + (size_t)rollout->steps * n);
+  agent_values(agent, ops, rollout_last_observations(rollout), worlds,
+               rollout->values + (size_t)rollout->steps * n);
   close_book(rollout, episodes);
 }
 

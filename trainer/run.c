@@ -138,7 +138,7 @@ static void warn_of_nonfinite_worlds(Run *run) {
 /* A curve of some hundred points is too long for the run log's line: a file of its own, the same whenever it is written
  * again. Training goes on without it when it can not be written. */
 static void write_profile(Run *run) {
-  const Profile *profile = run->training->ppo.profile;
+  const Profile *profile = &run->training->profile;
   char path[CORE_PATH_MAX], name[64];
   CoreText text = {0};
   core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\n");
@@ -162,7 +162,7 @@ static int iterate(Run *run) {
     if (code != CORE_OK) return code;
     run->row.wall_seconds = train_seconds(run);
     store_runlog_iteration(run->stats, &run->row);
-    if (run->training->ppo.profile) write_profile(run);
+    if (run->training->profiled) write_profile(run);
     evaluate_if_due(run);
     warn_of_nonfinite_worlds(run);
     if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);

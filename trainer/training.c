@@ -69,7 +69,7 @@ static int fill_plan(Training *training) {
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   register_buffers(training, activation_rows(config));
-  TRY(ppo_register(&training->ppo, config, &training->agent, &training->rollout, training->arena));
+  TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
                      config->ppo.epochs * config->ppo.num_minibatches, training->arena);
@@ -77,7 +77,7 @@ static int fill_plan(Training *training) {
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
     .updates_per_iteration = config->ppo.epochs * config->ppo.num_minibatches,
-    .minibatch_rows = training->ppo.minibatch.rows,
+    .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
     .attempts = training->evaluator.worlds,
@@ -101,6 +101,7 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
+  learner_destroy(&owned->learner);
   evaluate_destroy(&owned->evaluator);
   ops_destroy(&owned->ops);
   env_destroy(&owned->env);
@@ -143,36 +144,27 @@ int training_allocate(Training *training) {
 }
 
 void training_start(Training *training) {
-  training->position = (TrainingPosition){.proximal_weight = 1, .solve_rate = NAN};
+  training->position = (TrainingPosition){.count.proximal_weight = 1, .solve_rate = NAN};
   if (training->sgd) {
     noisy_sgd_start(training->sgd);
     return;
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
-  ppo_start(&training->ppo);
+  training->learner.kind->start(training->learner.state);
   rollout_start(&training->rollout, training->env);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
 
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
-  Agent *agent = &training->agent;
-  Ppo *ppo = &training->ppo;
   Rollout *rollout = &training->rollout;
-  size_t actor = agent->actor.n * sizeof(float), critic = agent->critic.n * sizeof(float);
   size_t worlds = (size_t)rollout->worlds;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
     return;
   }
-  checkpoint_add(checkpoint, "actor", agent->actor.theta, actor);
-  checkpoint_add(checkpoint, "actor m", ppo->actor_optimizer.m, actor);
-  checkpoint_add(checkpoint, "actor v", ppo->actor_optimizer.v, actor);
-  checkpoint_add(checkpoint, "critic", agent->critic.theta, critic);
-  checkpoint_add(checkpoint, "critic m", ppo->critic_optimizer.m, critic);
-  checkpoint_add(checkpoint, "critic v", ppo->critic_optimizer.v, critic);
-  if (ppo->ewma) checkpoint_add(checkpoint, "proximal actor", ppo->proximal.theta, actor);
+  training->learner.kind->add_sections(training->learner.state, checkpoint);
   checkpoint_add(checkpoint, "observations", rollout_last_observations(rollout),
                  worlds * (size_t)rollout->features * sizeof(float));
   checkpoint_add(checkpoint, "returns", rollout->returns, worlds * sizeof *rollout->returns);
@@ -181,17 +173,13 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
 
 void training_before_save(Training *training) {
   if (training->sgd) return;
-  training->position.actor_updates = training->ppo.actor_optimizer.t;
-  training->position.critic_updates = training->ppo.critic_optimizer.t;
-  training->position.proximal_weight = training->ppo.proximal.weight;
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
   training->env->save(training->env, training->env_state);
 }
 
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
-  training->ppo.actor_optimizer.t = training->position.actor_updates;
-  training->ppo.critic_optimizer.t = training->position.critic_updates;
-  training->ppo.proximal.weight = training->position.proximal_weight;
+  training->learner.kind->set_count(training->learner.state, &training->position.count);
   return training->env->load(training->env, training->env_state, training->env_state_bytes);
 }
 
@@ -205,7 +193,7 @@ int64_t training_transitions(const Training *training) {
   return training->position.iteration * training->plan.transitions_per_iteration;
 }
 
-static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
+static void fill_networks(const LearnerUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
 #define FILL(network) \
   row->grad_norm_##network = update->network.norm_mean; \
   row->grad_norm_##network##_max = update->network.norm_max; \
@@ -227,7 +215,7 @@ static void fill_networks(const PpoUpdate *update, const MetricsPolicyChange *ch
 #undef FILL
 }
 
-static void fill_row(const Training *training, const RolloutEpisodes *episodes, const PpoUpdate *update,
+static void fill_row(const Training *training, const RolloutEpisodes *episodes, const LearnerUpdate *update,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
   row->transitions = (double)training_transitions(training);
@@ -270,14 +258,13 @@ static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) 
   const int64_t every = training->config.metrics.profile_every;
   metrics_choose(&training->metrics, &training->config, iteration);
   metrics_begin(&training->metrics, &training->agent);
-  training->ppo.measure = training->metrics.depth >= METRICS_REPRESENTATION;
-  training->ppo.profile = every > 0 && (iteration - 1) % every == 0 ? &training->profile : NULL;
-  if (training->ppo.profile)
+  training->profiled = every > 0 && (iteration - 1) % every == 0;
+  if (training->profiled)
     profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
 }
 
 static void finish_profile(Training *training, StoreIteration *row) {
-  if (training->ppo.profile == NULL) return;
+  if (!training->profiled) return;
   const ProfileSummary summary = profile_finish(&training->profile, training->ops);
   row->kl_monotone = summary.monotone;
   row->kl_slope = summary.slope;
@@ -288,14 +275,17 @@ int training_iterate(Training *training, StoreIteration *row) {
   uint64_t seed = (uint64_t)training->config.train.seed;
   int64_t iteration = training->position.iteration + 1;
   RolloutEpisodes episodes;
-  PpoUpdate update;
+  LearnerUpdate update;
   MetricsPolicyChange change;
 
   double start = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
-  int code = ppo_update(&training->ppo, training->ops, &training->rollout, iteration, &update);
+  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
+                            .measure = training->metrics.depth >= METRICS_REPRESENTATION,
+                            .profile = training->profiled ? &training->profile : NULL};
+  int code = training->learner.kind->update(training->learner.state, &step, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
   *row = store_iteration_unmeasured(iteration);

@@ -1,14 +1,14 @@
 /* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows
  * no files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
  *
- *   rollout (rollout.c <-> envs/)  ->  update (learners/ppo.c)  ->  measurements (metrics.c)  ->  a row of the log */
+ *   rollout (rollout.c <-> envs/)  ->  update (learners/)  ->  measurements (metrics.c)  ->  a row of the log */
 #ifndef TRAINER_TRAINING_H
 #define TRAINER_TRAINING_H
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
 #include "trainer/evaluate.h"
+#include "trainer/learners/learner.h"
 #include "trainer/learners/noisy_sgd.h"
-#include "trainer/learners/ppo.h"
 #include "trainer/metrics.h"
 
 /* What a configuration comes to, before anything large is allocated. */
@@ -23,8 +23,7 @@ typedef struct TrainingPlan {
 /* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
 typedef struct TrainingPosition {
   int64_t iteration;           /* finished; the next one is iteration + 1 */
-  int64_t actor_updates, critic_updates;
-  double proximal_weight;
+  LearnerCount count;
   double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
 } TrainingPosition;
 
@@ -37,9 +36,10 @@ typedef struct Training {
   Ops *ops;
   Agent agent;
   Rollout rollout;
-  Ppo ppo;
+  Learner learner;
   Metrics metrics;
   Profile profile;
+  bool profiled;               /* `profile` is of the last iteration */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;

@@ -4,6 +4,7 @@
 #include "core/origin.h"
 #include "store_workspace.h"
 #include "trainer/inherit.h"
+#include "trainer/learners/ppo.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
@@ -81,8 +82,9 @@ static void test_all(void **state) {
   Training *other = make_child(config, id);
   assert_int_equal(same->position.iteration, 2);
   assert_true(same_weights(same, parent) && same_weights(other, parent));
-  assert_memory_equal(other->ppo.proximal.theta, parent->ppo.proximal.theta, parent->agent.actor.n * sizeof(float));
-  assert_int_equal(other->ppo.actor_optimizer.t, parent->ppo.actor_optimizer.t);
+  assert_memory_equal(ppo_of(&other->learner)->proximal.theta, ppo_of(&parent->learner)->proximal.theta,
+                      parent->agent.actor.n * sizeof(float));
+  assert_int_equal(ppo_of(&other->learner)->actor_optimizer.t, ppo_of(&parent->learner)->actor_optimizer.t);
   iterate(parent, 2);
   iterate(same, 2);
   iterate(other, 2);
@@ -104,10 +106,11 @@ static void test_weights(void **state) {
   Training *child = make_child(config, id);
   assert_true(same_weights(child, parent));
   assert_int_equal(child->position.iteration, 0);
-  assert_int_equal(child->ppo.actor_optimizer.t, 0);
+  const Ppo *ppo = ppo_of(&child->learner);
+  assert_int_equal(ppo->actor_optimizer.t, 0);
   for (size_t i = 0; i < child->agent.actor.n; i++) {
-    assert_true(child->ppo.actor_optimizer.m[i] == 0 && child->ppo.actor_optimizer.v[i] == 0);
-    assert_true(child->ppo.proximal.theta[i] == child->agent.actor.theta[i]);
+    assert_true(ppo->actor_optimizer.m[i] == 0 && ppo->actor_optimizer.v[i] == 0);
+    assert_true(ppo->proximal.theta[i] == child->agent.actor.theta[i]);
   }
   iterate(child, 1);
   training_destroy(&parent);
@@ -121,8 +124,9 @@ static void test_between_learners(void **state) {
   CoreConfig ewma = small_config(), ppo = small_config();
   set(&ppo, "algo.name=ppo");
   Training *parent = make_parent(&ppo, id), *child = make_child(ewma, id);
-  assert_true(same_weights(child, parent) && child->ppo.proximal.weight == 1);
-  assert_memory_equal(child->ppo.proximal.theta, parent->agent.actor.theta, parent->agent.actor.n * sizeof(float));
+  assert_true(same_weights(child, parent) && ppo_of(&child->learner)->proximal.weight == 1);
+  assert_memory_equal(ppo_of(&child->learner)->proximal.theta, parent->agent.actor.theta,
+                      parent->agent.actor.n * sizeof(float));
   iterate(child, 1);
   training_destroy(&parent);
   training_destroy(&child);

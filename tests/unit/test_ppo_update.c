@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "trainer/learners/ppo.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
@@ -99,7 +100,7 @@ static void test_profile(void **state) {
   set(&config, "metrics.profile_every=2");
   Training *profiled = make(&config);
   StoreIteration row = iterate(profiled, 1);
-  const Profile *profile = profiled->ppo.profile;
+  const Profile *profile = &profiled->profile;
   assert_int_equal(profile->taken, 9); /* 2 epochs of 4 minibatches, and before the first */
   assert_int_equal(profile->update[8], 8);
   assert_true(profile->reference[8] == 0 && row.kl_monotone > 0 && row.kl_monotone <= 1 && row.kl_slope < 0);
@@ -108,7 +109,7 @@ static void test_profile(void **state) {
   assert_true(fabs(profile->reference[0] - row.kl_reverse) < 1e-4 * row.kl_reverse);
   assert_true(fabs(profile->reference[7] - profile->sequential[7]) < 1e-12);
   row = iterate(profiled, 1);
-  assert_true(profiled->ppo.profile == NULL && isnan(row.kl_slope));
+  assert_true(!profiled->profiled && isnan(row.kl_slope));
   iterate(plain, 2);
   assert_same_weights(plain, profiled);
   training_destroy(&plain);
@@ -206,8 +207,9 @@ static void test_resumes_bit_for_bit(void **state) {
   StoreIteration row = iterate(second, 2);
 
   assert_same_weights(whole, second);
-  assert_memory_equal(whole->ppo.proximal.theta, second->ppo.proximal.theta, whole->agent.actor.n * sizeof(float));
-  assert_true(whole->ppo.proximal.weight == second->ppo.proximal.weight);
+  assert_memory_equal(ppo_of(&whole->learner)->proximal.theta, ppo_of(&second->learner)->proximal.theta,
+                      whole->agent.actor.n * sizeof(float));
+  assert_true(ppo_of(&whole->learner)->proximal.weight == ppo_of(&second->learner)->proximal.weight);
   assert_true(row.kl == expected.kl && row.transitions == expected.transitions);
   assert_true(row.policy_loss == expected.policy_loss && row.value_loss == expected.value_loss);
   core_files_remove_tree(folder);
@@ -228,11 +230,12 @@ static void test_centre_of_mass(void **state) {
   float *initial = malloc(huge->agent.actor.n * sizeof(float));
   memcpy(initial, huge->agent.actor.theta, huge->agent.actor.n * sizeof(float));
   StoreIteration none_row = iterate(none, 2), huge_row = iterate(huge, 2);
-  assert_memory_equal(none->ppo.proximal.theta, none->agent.actor.theta, none->agent.actor.n * sizeof(float));
+  assert_memory_equal(ppo_of(&none->learner)->proximal.theta, none->agent.actor.theta,
+                      none->agent.actor.n * sizeof(float));
   assert_true(none_row.clip_fraction == 0);
   assert_true(huge_row.clip_fraction > 0.5);
   for (size_t i = 0; i < huge->agent.actor.n; i++)
-    assert_float_equal(huge->ppo.proximal.theta[i], initial[i], 1e-6);
+    assert_float_equal(ppo_of(&huge->learner)->proximal.theta[i], initial[i], 1e-6);
   free(initial);
   training_destroy(&none);
   training_destroy(&huge);

@@ -7,6 +7,8 @@
 
 #include "trainer/estimators.h"
 
+static const char PROXIMAL_SECTION[] = "proximal actor"; /* of a checkpoint */
+
 static Optimizer optimizer_of(const CoreConfig *config) {
   return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
                      .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm};
@@ -111,13 +113,13 @@ static int explain_loss(const Ppo *ppo, Ops *ops, const AgentNetwork *network, c
 
 /* ---- one minibatch --------------------------------------------------------------------------------------------- */
 
-static void count_gradient(PpoGradients *gradients, double norm, int clipped) {
+static void count_gradient(LearnerGradients *gradients, double norm, int clipped) {
   gradients->norm_mean += norm;
   if (norm > gradients->norm_max) gradients->norm_max = norm;
   gradients->clipped_fraction += clipped;
 }
 
-static void count_kurtosis(PpoGradients *gradients, const float *gradient, size_t n) {
+static void count_kurtosis(LearnerGradients *gradients, const float *gradient, size_t n) {
   const Kurtosis kurtosis = kurtosis_measure(gradient, n);
   gradients->kurtosis.all += kurtosis.all;
   gradients->kurtosis.nonzero += kurtosis.nonzero;
@@ -137,8 +139,9 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
 }
 
 /* Backward from ppo->doutput, clip, Adam. The activations are still those of the minibatch. */
-static int descend(Ppo *ppo, Ops *ops, AgentNetwork *network, Optimizer *optimizer, float *gradient, double rate,
-                   PpoGradients *gradients) {
+static int descend(Ppo *ppo, const LearnerStep *step, AgentNetwork *network, Optimizer *optimizer, float *gradient,
+                   double rate, LearnerGradients *gradients) {
+  Ops *ops = step->ops;
   double norm;
   int clipped;
   network_backward(ops, &network->shape, network->theta, ppo->minibatch.observations, ppo->minibatch.rows,
@@ -149,13 +152,14 @@ static int descend(Ppo *ppo, Ops *ops, AgentNetwork *network, Optimizer *optimiz
     return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, norm);
   }
   count_gradient(gradients, norm, clipped);
-  if (ppo->measure) count_kurtosis(gradients, gradient, network->n);
+  if (step->measure) count_kurtosis(gradients, gradient, network->n);
   return CORE_OK;
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
  * r_p = pi/pi_p and w = pi_p/pi_b. */
-static int actor_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
+static int actor_step(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+  Ops *ops = step->ops;
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   AgentNetwork *actor = &ppo->agent->actor;
@@ -163,7 +167,7 @@ static int actor_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
   const float *proximal_logp = NULL;
   OpsPolicySums sums;
   if (ppo->ewma) { /* before the actor's own pass, whose activations the backward pass needs */
-    agent_forward(ppo->agent, ops, actor, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
+    agent_policy(ppo->agent, ops, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
     ops->policy_logp(ops, head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
     proximal_logp = ppo->proximal_logp;
   }
@@ -175,12 +179,13 @@ static int actor_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
   update->policy_loss += sums.loss / batch->rows;
   update->entropy += sums.entropy / batch->rows;
   update->clip_fraction += sums.clipped / batch->rows;
-  if (ppo->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->rows;
-  return descend(ppo, ops, actor, &ppo->actor_optimizer, ppo->actor_gradient, update->learning_rate, &update->actor);
+  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->rows;
+  return descend(ppo, step, actor, &ppo->actor_optimizer, ppo->actor_gradient, update->learning_rate, &update->actor);
 }
 
 /* L = c_v 0.5 E[max((V - T)^2, (V_b + clip(V - V_b, -eps, eps) - T)^2)] */
-static int critic_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
+static int critic_step(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+  Ops *ops = step->ops;
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   AgentNetwork *critic = &ppo->agent->critic;
@@ -191,17 +196,18 @@ static int critic_step(Ppo *ppo, Ops *ops, PpoUpdate *update) {
                   config->ppo.value_coef, ppo->doutput, &sums);
   if (!isfinite(sums.loss)) return explain_loss(ppo, ops, critic, "value", sums.loss);
   update->value_loss += sums.loss / batch->rows;
-  return descend(ppo, ops, critic, &ppo->critic_optimizer, ppo->critic_gradient, update->learning_rate,
+  return descend(ppo, step, critic, &ppo->critic_optimizer, ppo->critic_gradient, update->learning_rate,
                  &update->critic);
 }
 
-static int minibatch_step(Ppo *ppo, Ops *ops, const Rollout *rollout, int m, PpoUpdate *update) {
+static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+  Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
-  minibatch_gather(batch, ops, rollout, ppo->advantages, ppo->targets, m);
+  minibatch_gather(batch, ops, step->rollout, ppo->advantages, ppo->targets, m);
   if (strcmp(ppo->config->ppo.normalize_advantage, "minibatch") == 0)
     advantage_standardise(ops, ADVANTAGE_KINETIX_MINIBATCH, batch->advantages, (size_t)batch->rows, NULL);
-  TRY(actor_step(ppo, ops, update));
-  TRY(critic_step(ppo, ops, update));
+  TRY(actor_step(ppo, step, update));
+  TRY(critic_step(ppo, step, update));
   if (ppo->ewma) proximal_update(ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
@@ -209,7 +215,7 @@ static int minibatch_step(Ppo *ppo, Ops *ops, const Rollout *rollout, int m, Ppo
 /* ---- the iteration --------------------------------------------------------------------------------------------- */
 
 /* Advantages (standardised over the rollout where the settings say so) and targets, with what is reported of them. */
-static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, PpoUpdate *update) {
+static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda, .reward_scale = 1};
@@ -226,7 +232,7 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, PpoU
 }
 
 /* Sums over `steps` minibatches to means; what was not measured to NaN. */
-static void average(PpoUpdate *update, double steps, bool measured) {
+static void average(LearnerUpdate *update, double steps, bool measured) {
   double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
                           &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
                           &update->critic.clipped_fraction};
@@ -237,21 +243,82 @@ static void average(PpoUpdate *update, double steps, bool measured) {
   for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
 }
 
-int ppo_update(Ppo *ppo, Ops *ops, const Rollout *rollout, int64_t iteration, PpoUpdate *update) {
+int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
-  *update = (PpoUpdate){.learning_rate = ppo_learning_rate(config, iteration)};
-  estimate_advantages(ppo, ops, rollout, update);
-  TRY(check_rollout(ppo, ops, rollout));
+  Ops *ops = step->ops;
+  *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration)};
+  estimate_advantages(ppo, ops, step->rollout, update);
+  TRY(check_rollout(ppo, ops, step->rollout));
   for (int epoch = 0; epoch < epochs; epoch++) {
-    minibatch_shuffle(&ppo->minibatch, rollout, (uint64_t)config->train.seed, iteration, epoch);
+    minibatch_shuffle(&ppo->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
     for (int m = 0; m < parts; m++) {
-      int code = minibatch_step(ppo, ops, rollout, m, update);
+      int code = minibatch_step(ppo, step, m, update);
       if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
-      if (ppo->profile) profile_take(ppo->profile, ops, ppo->agent);
+      if (step->profile) profile_take(step->profile, ops, ppo->agent);
     }
   }
-  average(update, (double)epochs * parts, ppo->measure);
+  average(update, (double)epochs * parts, step->measure);
   TRY(check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
+}
+
+/* ---- the entries of the table ---------------------------------------------------------------------------------- */
+
+static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
+  *state = core_memory_zero_allocate(1, sizeof(Ppo));
+  return ppo_register(*state, config, agent, rollout, arena);
+}
+
+static void destroy(void *state) { free(state); }
+static void start(void *state) { ppo_start(state); }
+static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
+  return ppo_update(state, step, update);
+}
+
+static void add_network(Checkpoint *checkpoint, AgentNetwork *network, Optimizer *optimizer) {
+  char name[CHECKPOINT_NAME];
+  const size_t bytes = network->n * sizeof *network->theta;
+  checkpoint_add(checkpoint, network->name, network->theta, bytes);
+  snprintf(name, sizeof name, "%s m", network->name);
+  checkpoint_add(checkpoint, name, optimizer->m, bytes);
+  snprintf(name, sizeof name, "%s v", network->name);
+  checkpoint_add(checkpoint, name, optimizer->v, bytes);
+}
+
+static void add_sections(void *state, Checkpoint *checkpoint) {
+  Ppo *ppo = state;
+  AgentNetwork *actor = &ppo->agent->actor;
+  add_network(checkpoint, actor, &ppo->actor_optimizer);
+  add_network(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
+  if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
+}
+
+static void get_count(const void *state, LearnerCount *count) {
+  const Ppo *ppo = state;
+  *count = (LearnerCount){ppo->actor_optimizer.t, ppo->critic_optimizer.t, ppo->proximal.weight};
+}
+
+static void set_count(void *state, const LearnerCount *count) {
+  Ppo *ppo = state;
+  ppo->actor_optimizer.t = count->actor_updates;
+  ppo->critic_optimizer.t = count->critic_updates;
+  ppo->proximal.weight = count->proximal_weight;
+}
+
+/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. */
+static bool derive(void *state, const char *section) {
+  if (strcmp(section, PROXIMAL_SECTION) != 0) return false;
+  ppo_start_proximal(state);
+  return true;
+}
+
+const LearnerKind ppo_learner = {"ppo", create, destroy, start, update_weights, add_sections, get_count, set_count,
+                                 derive};
+const LearnerKind ppo_ewma_learner = {"ppo_ewma", create, destroy, start, update_weights, add_sections, get_count,
+                                      set_count, derive};
+
+Ppo *ppo_of(const Learner *learner) {
+  CORE_CHECK(learner->kind == &ppo_learner || learner->kind == &ppo_ewma_learner);
+  return learner->state;
 }

@@ -1,0 +1,126 @@
+/* The levels of a batch: checks, getting them ready, putting others in their place, and new ones for single worlds.
+ * Which level an episode begins on is decided in batch_cpu.c. */
+#include <math.h>
+
+#include "core/random.h"
+#include "sim/batch_internal.h"
+#include "sim/filter.h"
+#include "sim/generate.h"
+#include "sim/observe_entity.h"
+
+static bool same_size(SimSize a, SimSize b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+static int check_set(const SimLevelSet *set) {
+  for (int i = 0; i < set->count; i++) {
+    TRY(sim_level_check(&set->level[i]));
+    if (!same_size(set->level[i].size, set->size))
+      return core_error(CORE_USAGE, "level '%.63s' has another size than the set; expand it first", set->level[i].name);
+  }
+  return CORE_OK;
+}
+
+/* That nothing can go wrong with a new level inside a step. */
+static int check_new(const SimBatchOptions *options, SimSize size) {
+  SimLevel probe;
+  TRY(sim_generate_level(options->new_size.polygons > 0 ? options->new_size : size, 0, 0, &probe));
+  return sim_level_expand(&probe, size);
+}
+
+int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *set) {
+  const bool draws_new = options->reset >= SIM_RESET_NEW;
+  if (set->count < (draws_new ? 0 : 1)) return core_error(CORE_USAGE, "the level set is empty");
+  if (draws_new) TRY(check_new(options, set->size));
+  return check_set(set);
+}
+
+static void take_level(SimBatch *batch, const SimLevel *level, int place) {
+  SimModel *model = &batch->models[place];
+  float *row = batch->templates + (size_t)place * (size_t)batch->whole_length;
+  sim_model_build(level, batch->options.pad_writes_zero, model);
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED: sim_observe_padded_template(level, row); break;
+    case SIM_OBSERVATION_ENTITY:
+      sim_model_list_all_pairs(level, batch->options.pad_writes_zero, model);
+      sim_observe_entity_template(level, row);
+      break;
+    default: sim_observe_template(level, row);
+  }
+}
+
+void sim_batch_take_levels(SimBatch *batch, const SimLevelSet *set) {
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < set->count; i++) {
+    batch->levels[i] = set->level[i];
+    take_level(batch, &set->level[i], i);
+  }
+}
+
+/* ---- features ------------------------------------------------------------------------------------------------------ */
+
+/* Marks what a level's template holds or its moving bodies write. */
+static void mark_features(SimSize size, const SimModel *model, const float *row, int length, uint8_t *used) {
+  for (int k = 0; k < length; k++) used[k] |= row[k] != 0;
+  for (int k = 0; k < model->moving_count; k++) {
+    const int offset = sim_observe_offset(size, model->moving[k]);
+    if (offset >= 0) sim_observe_mark_body(used + offset);
+  }
+}
+
+void sim_batch_choose_features(SimBatch *batch) {
+  uint8_t used[SIM_OBSERVE_MAX] = {0};
+  const int length = batch->whole_length;
+  const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
+  for (int i = 0; !all && i < batch->level_count; i++)
+    mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
+  batch->observation_length = 0;
+  for (int k = 0; k < length; k++)
+    if (all || used[k]) batch->features[batch->observation_length++] = k;
+}
+
+/* Does the level show nothing but the features that are given? */
+static int check_features(const SimBatch *batch, const SimLevel *level) {
+  uint8_t used[SIM_OBSERVE_MAX] = {0};
+  float row[SIM_OBSERVE_MAX];
+  SimModel model;
+  sim_model_build(level, batch->options.pad_writes_zero, &model);
+  sim_observe_template(level, row);
+  mark_features(batch->size, &model, row, batch->whole_length, used);
+  for (int i = 0; i < batch->observation_length; i++) used[batch->features[i]] = 0;
+  const uint8_t *left_out = memchr(used, 1, sizeof used);
+  if (left_out == NULL) return CORE_OK;
+  return core_error(CORE_USAGE, "level '%.63s' shows feature %td, which the compact observations of the first levels "
+                    "leave out; create the batch without compact_observations", level->name, left_out - used);
+}
+
+int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *set) {
+  if (set->count != batch->level_count || !same_size(set->size, batch->size))
+    return core_error(CORE_USAGE, "%d levels can not take the place of %d; numbers and sizes must agree", set->count,
+                      batch->level_count);
+  TRY(check_set(set));
+  const bool compact = batch->observation_length < batch->whole_length;
+  for (int i = 0; compact && i < set->count; i++) TRY(check_features(batch, &set->level[i]));
+  sim_batch_take_levels(batch, set);
+  return CORE_OK;
+}
+
+/* ---- new levels ---------------------------------------------------------------------------------------------------- */
+
+/* Each world has its own endless sequence of levels, the one of `number` being (seed of the world, number). */
+void sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
+  const uint32_t number = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
+  const CoreRandom4 words = core_random_4(batch->options.seed, CORE_RANDOM_RESET, number, 0, 1);
+  const uint64_t seed = (uint64_t)words.v[0] << 32 | words.v[1];
+  if (batch->options.reset == SIM_RESET_NEW_FILTERED)
+    sim_filter_draw(batch->new_size, seed, episode * SIM_FILTER_RATIO, level);
+  else
+    CORE_CHECK(sim_generate_level(batch->new_size, seed, episode, level) == CORE_OK); /* sizes were checked */
+  CORE_CHECK(sim_level_expand(level, batch->size) == CORE_OK);
+}
+
+int sim_batch_prepare_new(SimBatch *batch, int w) {
+  SimLevel level;
+  const int place = batch->level_count + w;
+  sim_batch_draw_new(batch, w, &level);
+  take_level(batch, &level, place);
+  return place;
+}

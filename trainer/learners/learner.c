@@ -1,0 +1,25 @@
+/* The table of learners (learner.h). A new learner is its two files, its line here and its choice of algo.name. */
+#include "trainer/learners/learner.h"
+
+#include <string.h>
+
+#include "trainer/learners/ppo.h"
+
+static const LearnerKind *const kinds[] = {&ppo_learner, &ppo_ewma_learner};
+
+const LearnerKind *learner_find(const char *name) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kinds[i]->name, name) == 0) return kinds[i];
+  return NULL;
+}
+
+int learner_create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, Learner *learner) {
+  *learner = (Learner){.kind = learner_find(config->algo.name)};
+  CORE_CHECK(learner->kind != NULL); /* the table of settings has no other choice of algo.name */
+  return learner->kind->create(config, agent, rollout, arena, &learner->state);
+}
+
+void learner_destroy(Learner *learner) {
+  if (learner->state != NULL) learner->kind->destroy(learner->state);
+  *learner = (Learner){0};
+}
