@@ -3,7 +3,7 @@
 #include <omp.h>
 
 #include "core/memory.h"
-#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/cpu_entity_internal.h"
 
 typedef struct CpuOps {
   Ops table;
@@ -24,7 +24,7 @@ static const Ops cpu_table = {
     .policy_loss = cpu_policy_loss, .value_loss = cpu_value_loss,
     .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .ewma = cpu_ewma,
     .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
-    .destroy = cpu_destroy,
+    .entity = &CPU_ENTITY, .destroy = cpu_destroy,
 };
 
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
