@@ -17,6 +17,8 @@ static int check_options(const SimBatchOptions *o) {
     return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
   if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
+  if ((int)o->actions < SIM_MULTI_DISCRETE || (int)o->actions > SIM_CONTINUOUS)
+    return core_error(CORE_USAGE, "there is no action space with number %d", (int)o->actions);
   if ((int)o->reset < SIM_RESET_LEVEL_SET || (int)o->reset > SIM_RESET_NEW_FILTERED)
     return core_error(CORE_USAGE, "there is no kind of reset with number %d", (int)o->reset);
   if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))

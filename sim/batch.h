@@ -31,10 +31,11 @@ typedef struct SimBatchOptions {
   SimObservationKind observation;
   bool compact_observations; /* flat ones: leave out features that are 0 on every level of the set at all times; all are
                                 given where levels are new, since nobody knows what comes */
+  SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
 } SimBatchOptions;
-/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, flat. */
+/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, multi-discrete, flat. */
 SimBatchOptions sim_batch_options_default(void);
 
 /* The levels are copied. A batch of new levels keeps a level's constants for each world (about 9 KiB), and needs no
@@ -68,9 +69,9 @@ typedef struct SimStepOut {
   int32_t *episode_steps;    /* length of the episode when done */
 } SimStepOut;
 
-/* actions: [worlds][SIM_ACTIONS] classes of the multi-discrete space (motors 0,1,2 = 0,+1,-1; thrusters 0,1).
- * Parallel over worlds with OpenMP, using the caller's thread count. */
-void sim_batch_step(SimBatch *batch, const uint8_t *actions, const SimStepOut *out);
+/* actions: [worlds] of what options.actions says (SimActionSpace). Parallel over worlds with OpenMP, using the caller's
+ * thread count. */
+void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out);
 
 /* Everything that a step depends on, for checkpoints: bytes of fixed size for given options and levels. */
 size_t sim_batch_state_bytes(const SimBatch *batch);

@@ -71,9 +71,9 @@ void sim_batch_reset_to(SimBatch *batch, const int32_t *level, float *observatio
   reset_all(batch, level, observations);
 }
 
-SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const uint8_t action[SIM_ACTIONS], SimScratch *scratch) {
+SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *command, SimScratch *scratch) {
   SimWorld *world = &batch->worlds[w];
-  return sim_task_step(&batch->rules, &batch->models[world->level], world, action, scratch);
+  return sim_task_step(&batch->rules, &batch->models[world->level], world, command, scratch);
 }
 
 void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch) {
@@ -100,20 +100,22 @@ static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, con
   observe(batch, w, out->observations);
 }
 
-static int64_t step_alone(SimBatch *batch, int w, const uint8_t *actions, const SimStepOut *out, SimScratch *scratch) {
-  SimTaskResult result = sim_batch_step_world(batch, w, actions + (size_t)w * SIM_ACTIONS, scratch);
+static int64_t step_alone(SimBatch *batch, int w, const void *actions, const SimStepOut *out, SimScratch *scratch) {
+  const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)w);
+  SimTaskResult result = sim_batch_step_world(batch, w, &command, scratch);
   finish_step(batch, w, &result, out);
   return result.nonfinite;
 }
 
 /* Steps worlds first..first+count-1 side by side. */
-static int64_t step_block(SimBatch *batch, int first, int count, const uint8_t *actions, const SimStepOut *out,
+static int64_t step_block(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out,
                           SimBlock *block) {
   int64_t nonfinite = 0;
   for (int i = 0; i < count; i++) {
     block->world[i] = &batch->worlds[first + i];
     block->model[i] = &batch->models[block->world[i]->level];
-    block->control[i] = sim_task_control(block->model[i], actions + (size_t)(first + i) * SIM_ACTIONS);
+    const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)(first + i));
+    block->control[i] = sim_task_control(block->model[i], &command);
   }
   sim_block_step(block, &batch->rules, count);
   for (int i = 0; i < count; i++) {
@@ -129,7 +131,7 @@ static int block_worlds(int worlds, int threads) {
   return (share + blocks - 1) / blocks;
 }
 
-void sim_batch_step(SimBatch *batch, const uint8_t *actions, const SimStepOut *out) {
+void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
   const int worlds = batch->options.worlds, each = block_worlds(worlds, omp_get_max_threads());
   int64_t nonfinite = 0;
 #pragma omp parallel reduction(+ : nonfinite)

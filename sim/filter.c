@@ -71,8 +71,8 @@ static double waiting_time(uint64_t seed, uint32_t number, bool solved) {
 
 /* Plays one level as play_idle does. */
 static bool solves_itself(const SimLevel *level) {
-  static const uint8_t idle[SIM_ACTIONS];
   const SimBatchOptions options = sim_batch_options_default();
+  const SimCommand idle = {0};
   const SimTaskRules rules = {options.frame_skip, options.max_steps, options.dense_reward};
   SimModel model;
   SimScratch scratch;
@@ -80,7 +80,7 @@ static bool solves_itself(const SimLevel *level) {
   sim_model_build(level, options.pad_writes_zero, &model);
   memcpy(world.body, model.start, sizeof world.body);
   for (int step = 0; step < SIM_FILTER_STEPS; step++) {
-    const SimTaskResult result = sim_task_step(&rules, &model, &world, idle, &scratch);
+    const SimTaskResult result = sim_task_step(&rules, &model, &world, &idle, &scratch);
     if (result.done) return result.reward > SOLVED_REWARD;
   }
   return false;

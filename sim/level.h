@@ -15,6 +15,17 @@ enum {
   SIM_VERTICES = 4,
   SIM_MOTOR_BINDINGS = 4, SIM_THRUSTER_BINDINGS = 2, SIM_ACTIONS = SIM_MOTOR_BINDINGS + SIM_THRUSTER_BINDINGS,
 };
+/* How a world is told what to do (spec kinetix.md 3.1). Each motor and thruster listens to one of SIM_ACTIONS bindings,
+ * the motors' first. Other classes than those named do nothing. */
+typedef enum SimActionSpace {
+  SIM_MULTI_DISCRETE, /* uint8_t [SIM_ACTIONS], a class for each binding: motors 0, 1, 2 = 0, +1, -1; thrusters 0, 1 */
+  SIM_DISCRETE,       /* uint8_t, one of SIM_DISCRETE_CLASSES: 2i and 2i + 1 = motor i -1 and +1; 8 nothing; 9, 10 a
+                         thruster */
+  SIM_CONTINUOUS,     /* float [SIM_ACTIONS], clipped: motors -1..1, thrusters 0..1. NaN becomes the state of what it
+                         drives, which ends the episode, as in the reference */
+} SimActionSpace;
+enum { SIM_DISCRETE_IDLE = 2 * SIM_MOTOR_BINDINGS,
+       SIM_DISCRETE_CLASSES = SIM_DISCRETE_IDLE + 1 + SIM_THRUSTER_BINDINGS };
 enum { SIM_ROLE_NORMAL = 0, SIM_ROLE_GREEN = 1, SIM_ROLE_BLUE = 2, SIM_ROLE_RED = 3 };
 
 /* How many slots of each kind: S 5/2/1/1, M 6/3/2/2, L 12/4/6/2, LOCO 10/3/6/1. */

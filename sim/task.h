@@ -15,17 +15,51 @@ typedef struct SimTaskResult {
   bool done, solved, nonfinite;
 } SimTaskResult;
 
-/* Multi-discrete classes to controls: motors 0 +1 -1, thrusters 0 1. Other classes count as 0. */
-SIM_FN SimControl sim_task_control(const SimModel *model, const uint8_t action[SIM_ACTIONS]) {
+/* What each binding is to do, whatever the action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
+typedef struct SimCommand { real of[SIM_ACTIONS]; } SimCommand;
+
+SIM_FN SimCommand sim_task_command_of_classes(const uint8_t class[SIM_ACTIONS]) {
+  SimCommand command;
+  for (int i = 0; i < SIM_ACTIONS; i++) {
+    const bool back = class[i] == 2 && i < SIM_MOTOR_BINDINGS;
+    command.of[i] = class[i] == 1 ? 1.0f : back ? -1.0f : 0.0f;
+  }
+  return command;
+}
+
+SIM_FN SimCommand sim_task_command_of_class(uint8_t class) {
+  SimCommand command = {0};
+  if (class < SIM_DISCRETE_IDLE) command.of[class / 2] = class % 2 ? 1.0f : -1.0f;
+  else if (class > SIM_DISCRETE_IDLE && class < SIM_DISCRETE_CLASSES)
+    command.of[SIM_MOTOR_BINDINGS + class - SIM_DISCRETE_IDLE - 1] = 1.0f;
+  return command;
+}
+
+SIM_FN SimCommand sim_task_command_of_values(const float value[SIM_ACTIONS]) {
+  SimCommand command;
+  for (int i = 0; i < SIM_ACTIONS; i++)
+    command.of[i] = real_clip(value[i], i < SIM_MOTOR_BINDINGS ? -1.0f : 0.0f, 1.0f);
+  return command;
+}
+
+/* Of world w's action among a batch's. */
+SIM_FN SimCommand sim_task_command(SimActionSpace space, const void *actions, size_t w) {
+  switch (space) {
+    case SIM_DISCRETE: return sim_task_command_of_class(((const uint8_t *)actions)[w]);
+    case SIM_CONTINUOUS: return sim_task_command_of_values((const float *)actions + w * SIM_ACTIONS);
+    default: return sim_task_command_of_classes((const uint8_t *)actions + w * SIM_ACTIONS);
+  }
+}
+
+SIM_FN SimControl sim_task_control(const SimModel *model, const SimCommand *command) {
   SimControl control = {0};
   for (int i = 0; i < model->joint_count; i++) {
     const SimJointModel *j = &model->joint[i];
-    uint8_t class = action[j->binding];
-    control.motor[j->slot] = j->motor_auto || class == 1 ? 1.0f : class == 2 ? -1.0f : 0.0f;
+    control.motor[j->slot] = j->motor_auto ? 1.0f : command->of[j->binding];
   }
   for (int i = 0; i < model->thruster_count; i++) {
     const SimThrusterModel *t = &model->thruster[i];
-    control.thruster[t->slot] = action[SIM_MOTOR_BINDINGS + t->binding] == 1 ? 1.0f : 0.0f;
+    control.thruster[t->slot] = command->of[SIM_MOTOR_BINDINGS + t->binding];
   }
   return control;
 }
@@ -82,8 +116,8 @@ SIM_FN void sim_task_end(const SimTaskRules *rules, const SimModel *model, SimWo
 
 /* An environment step of one world. */
 SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *model, SimWorld *world,
-                                   const uint8_t action[SIM_ACTIONS], SimScratch *scratch) {
-  SimControl control = sim_task_control(model, action);
+                                   const SimCommand *command, SimScratch *scratch) {
+  SimControl control = sim_task_control(model, command);
   SimTaskResult result = {0};
   sim_step_begin_level(model, &scratch->places);
   for (int k = 0; k < rules->frame_skip; k++) {

@@ -1,4 +1,5 @@
-/* Shapes, memory and forward passes of the actor and the critic. */
+/* Shapes, memory, forward and backward passes of the actor and the critic. A stage in front of the networks belongs where
+ * the trunk is: run_trunk and finish_trunk are the only places that know what stands below a tower. */
 #include "trainer/agent.h"
 
 #include <stdlib.h>
@@ -7,46 +8,92 @@
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
 enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100 };
 
-static OpsActivation activation_of(const CoreConfig *config) {
+/* ---- shapes and memory ----------------------------------------------------------------------------------------- */
+
+static OpsActivation activation_of(const char *name) {
   static const struct { const char *name; OpsActivation activation; } known[] = {
     {"tanh", OPS_TANH}, {"relu", OPS_RELU}, {"silu", OPS_SILU}, {"elu", OPS_ELU}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(config->net.activation, known[i].name) == 0) return known[i].activation;
+    if (strcmp(name, known[i].name) == 0) return known[i].activation;
   CORE_CHECK(!"an activation of core/config.def that the trainer does not know");
   return OPS_LINEAR;
 }
 
+static AgentSharing sharing_of(const char *name) {
+  return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
+}
+
+static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
+  NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
+                                     activation_of(config->net.activation), head_gain);
+  shape.layer_norm = strcmp(config->net.norm, "layer") == 0;
+  return shape;
+}
+
+/* Floats of activations below the towers. */
+static size_t trunk_floats(const Agent *agent) {
+  return network_layers_floats(&agent->actor.shape, agent->trunk, agent->max_rows);
+}
+
+static void register_activations(Agent *agent, CoreArena *arena) {
+  size_t trunk = trunk_floats(agent), actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
+  size_t critic = trunk + network_activation_floats(&agent->critic.shape, agent->max_rows);
+  CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
+}
+
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
-  const OpsHead *head = &env->head;
-  int width = (int)config->net.width, depth = (int)config->net.depth;
-  OpsActivation activation = activation_of(config);
-  *agent = (Agent){.head = *head, .max_rows = max_rows, .actor.name = "actor", .critic.name = "critic",
-                   .features = env->features, .whole_inputs = env->whole_length};
-  agent->actor.shape = network_shape(env->observation_length, width, depth, head->logits, activation, 0.01);
-  agent->critic.shape = network_shape(env->observation_length, width, depth, 1, activation, 1.0);
+  *agent = (Agent){.head = env->head, .max_rows = max_rows, .sharing = sharing_of(config->net.sharing),
+                   .actor.name = "actor", .critic.name = "critic", .features = env->features,
+                   .whole_inputs = env->whole_length};
+  int below = env->observation_length;
+  agent->actor.shape = tower(config, below, env->head.logits, 0.01);
+  if (agent->sharing == AGENT_SHARED) {
+    agent->trunk = (int)config->net.trunk_depth;
+    below = (int)config->net.trunk_width;
+    network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
+  }
+  agent->critic.shape = tower(config, below, 1, 1.0);
   agent->actor.n = network_parameters(&agent->actor.shape);
   agent->critic.n = network_parameters(&agent->critic.shape);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
-
-  size_t actor = network_activation_floats(&agent->actor.shape, max_rows);
-  size_t critic = network_activation_floats(&agent->critic.shape, max_rows);
-  CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
+  register_activations(agent, arena);
 }
 
 void agent_place(Agent *agent) {
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  float *above_trunk = agent->activation_block + trunk_floats(agent);
   network_place_activations(&actor->shape, agent->max_rows, agent->activation_block, &actor->activations);
-  network_place_activations(&critic->shape, agent->max_rows, agent->activation_block, &critic->activations);
+  network_place_activations(&critic->shape, agent->max_rows, above_trunk, &critic->activations);
 }
+
+void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
+  *gradient = (AgentGradient){.trunk = NULL};
+  CORE_ARENA(arena, gradient->actor, agent->actor.n, "actor gradient");
+  CORE_ARENA(arena, gradient->critic, agent->critic.n, "critic gradient");
+  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)agent_max_width(agent),
+             "backward scratch [2][rows][width]");
+  if (agent->trunk > 0)
+    CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
+               "gradients at the trunk's output [2][rows][width]");
+}
+
+static int widest(const NetworkShape *shape) {
+  int width = 0;
+  for (int i = 0; i <= shape->layers; i++) width = shape->width[i] > width ? shape->width[i] : width;
+  return width;
+}
+
+int agent_max_width(const Agent *agent) {
+  int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
+  return actor > critic ? actor : critic;
+}
+
+/* ---- initial weights ------------------------------------------------------------------------------------------- */
 
 /* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
  * always 0 add nothing and get no gradient, so what is learned is the same. */
-static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
-  if (!agent->features) {
-    network_initialise(&network->shape, seed, tensor, network->theta);
-    return;
-  }
+static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
   NetworkShape whole = network->shape;
   whole.width[0] = agent->whole_inputs;
   const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
@@ -59,34 +106,123 @@ static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed,
   free(theta);
 }
 
+static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_trunk) {
+  if (agent->features && !on_trunk) initialise_compact(agent, network, seed, tensor);
+  else network_initialise(&network->shape, seed, tensor, network->theta);
+  size_t own = network_parameters(&network->shape);
+  memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
+}
+
 void agent_initialise(Agent *agent, uint64_t seed) {
-  initialise(agent, &agent->actor, seed, ACTOR_TENSOR);
-  initialise(agent, &agent->critic, seed, CRITIC_TENSOR);
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, false);
+  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
+}
+
+/* ---- forward --------------------------------------------------------------------------------------------------- */
+
+/* Layers of the network's own shape that lie below its tower. */
+static int trunk_of(const Agent *agent, const AgentNetwork *network) {
+  return network == &agent->actor ? agent->trunk : 0;
+}
+
+/* Runs the common trunk, with the weights of an actor's vector. */
+static void run_trunk(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
+  const AgentNetwork *actor = &agent->actor;
+  network_forward_layers(ops, &actor->shape, theta, x, rows, &actor->activations, 0, agent->trunk);
+}
+
+/* What the towers stand on: the trunk's output, or x where there is none. */
+static const float *below_tower(const Agent *agent, const float *x) {
+  return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : x;
+}
+
+static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                      int rows, const NetworkActivations *activations) {
+  network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations, trunk_of(agent, network),
+                         network->shape.layers);
+}
+
+/* One piece of a tower whose last layer writes to `output`. */
+static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                         int rows, float *output) {
+  NetworkActivations activations = network->activations;
+  activations.hidden[network->shape.layers - 1] = output;
+  run_tower(agent, ops, network, theta, x, rows, &activations);
 }
 
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                    int rows, float *output) {
-  const NetworkShape *shape = &network->shape;
-  NetworkActivations activations = network->activations;
-  size_t inputs = (size_t)shape->width[0], outputs = (size_t)shape->width[shape->layers];
+  size_t inputs = (size_t)agent->actor.shape.width[0], outputs = (size_t)network->shape.width[network->shape.layers];
+  const float *trunk_theta = network == &agent->actor ? theta : agent->actor.theta;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
-    activations.hidden[shape->layers - 1] = output + (size_t)row * outputs; /* the last layer writes in place */
-    network_forward(ops, shape, theta, x + (size_t)row * inputs, piece, &activations);
+    const float *rows_of_x = x + (size_t)row * inputs;
+    run_trunk(agent, ops, trunk_theta, rows_of_x, piece);
+    run_tower_to(agent, ops, network, theta, rows_of_x, piece, output + (size_t)row * outputs);
+  }
+}
+
+/* The policy in a piece of rows whose trunk has run. */
+static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+  run_tower_to(agent, ops, &agent->actor, theta, x, rows, parameters);
+}
+
+/* In pieces that the activations hold; values may be NULL. */
+static void act(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                float *values) {
+  size_t inputs = (size_t)agent->actor.shape.width[0];
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *rows_of_x = x + (size_t)row * inputs;
+    run_trunk(agent, ops, theta, rows_of_x, piece);
+    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits);
+    if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, rows_of_x, piece, values + row);
   }
 }
 
 void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
-  agent_forward(agent, ops, &agent->actor, theta, x, rows, parameters);
+  act(agent, ops, theta, x, rows, parameters, NULL);
 }
 
 void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
   agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
-int agent_max_width(const Agent *agent) {
-  int widest = 0;
-  for (int i = 0; i <= agent->actor.shape.layers; i++)
-    if (agent->actor.shape.width[i] > widest) widest = agent->actor.shape.width[i];
-  return widest; /* the critic differs in its one output only */
+void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values) {
+  act(agent, ops, agent->actor.theta, x, rows, parameters, values);
+}
+
+/* ---- learning -------------------------------------------------------------------------------------------------- */
+
+const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
+  CORE_CHECK(rows <= agent->max_rows);
+  if (network == &agent->actor) run_trunk(agent, ops, network->theta, x, rows);
+  run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
+  return network->activations.hidden[network->shape.layers - 1];
+}
+
+/* Where a tower puts the gradient at its input: actor's, then critic's; NULL without a trunk. */
+static float *trunk_gradient(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
+  if (agent->trunk == 0) return NULL;
+  return gradient->trunk + (is_actor ? 0 : (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk]);
+}
+
+/* From what both towers send down to the trunk's gradient. */
+static void finish_trunk(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
+  const AgentNetwork *actor = &agent->actor;
+  float *from_both = trunk_gradient(agent, gradient, true, rows);
+  ops->add(ops, from_both, trunk_gradient(agent, gradient, false, rows),
+           (size_t)rows * (size_t)actor->shape.width[agent->trunk]);
+  network_backward_layers(ops, &actor->shape, actor->theta, x, rows, &actor->activations, 0, agent->trunk, from_both,
+                          NULL, gradient->scratch, gradient->actor);
+}
+
+void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
+                    const AgentGradient *gradient) {
+  const bool is_actor = network == &agent->actor;
+  network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
+                          trunk_of(agent, network), network->shape.layers, doutput,
+                          trunk_gradient(agent, gradient, is_actor, rows), gradient->scratch,
+                          is_actor ? gradient->actor : gradient->critic);
+  if (agent->trunk > 0 && !is_actor) finish_trunk(agent, ops, x, rows, gradient);
 }

@@ -1,5 +1,10 @@
-/* The agent: an actor and a critic network over the same observations, with room for their activations. It acts and
- * values; learners (learners/) change its weights. Vectors belong to the run's arena, on the ops' device. */
+/* The agent: what acts and what values states, with room for activations. An actor and a critic network over the same
+ * observations, apart or on a common trunk. Learners (learners/) change their weights. Vectors belong to the run's arena,
+ * on the ops' device.
+ *
+ * With a trunk the actor's network is trunk and tower in one, and its vector holds the trunk's weights first; the
+ * critic's network is its tower, over the trunk's output. So actor's vector ++ critic's vector is always the whole agent,
+ * and a copy of the actor's vector (the proximal policy) is a whole policy. */
 #ifndef TRAINER_AGENT_H
 #define TRAINER_AGENT_H
 #include "core/config.h"
@@ -7,19 +12,28 @@
 #include "trainer/envs/env.h"
 #include "trainer/network.h"
 
+/* net.sharing */
+typedef enum AgentSharing {
+  AGENT_SEPARATE,                   /* two networks, each with a loss and a gradient norm of its own */
+  AGENT_JOINT,                      /* two networks, one loss: the gradient's norm is that of both */
+  AGENT_SHARED,                     /* a trunk and two towers, one loss */
+} AgentSharing;
+
 typedef struct AgentNetwork {
   const char *name;                 /* "actor": the name in messages */
   NetworkShape shape;
-  size_t n;                         /* parameters */
+  size_t n;                         /* parameters: the shape's, then those that the head has for itself */
   float *theta;                     /* [n] */
-  NetworkActivations activations;   /* for max_rows rows; both networks' share one block */
+  NetworkActivations activations;   /* for max_rows rows */
 } AgentNetwork;
 
 typedef struct Agent {
   OpsHead head;                     /* of the action */
   int max_rows;                     /* rows that the activations hold; longer inputs go through in pieces */
+  AgentSharing sharing;
+  int trunk;                        /* the actor's leading layers that the critic stands on; 0 unless AGENT_SHARED */
   AgentNetwork actor, critic;       /* outputs: head.logits logits; 1 value */
-  float *activation_block;
+  float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's */
   const int32_t *features;          /* [inputs]: which of whole_inputs features the networks see, NULL: all (env.h) */
   int whole_inputs;
 } Agent;
@@ -32,7 +46,8 @@ void agent_place(Agent *agent);
 void agent_initialise(Agent *agent, uint64_t seed);
 
 /* Output of `network` with the weights `theta` (its own, or a copy such as the proximal policy's) for any number of
- * rows: x [rows][inputs] -> output [rows][outputs]. The activations' block is used up. */
+ * rows: x [rows][inputs] -> output [rows][outputs]. The critic's trunk is always the agent's own. The activations are
+ * used up; after a single piece those of the hidden layers stand there. */
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                    int rows, float *output);
 
@@ -41,6 +56,26 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
 void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters);
 /* The critic's values [rows]. */
 void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values);
+/* Both, with the agent's own weights; a common trunk runs once. */
+void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values);
+
+/* ---- learning: one minibatch of at most max_rows rows, the actor first, the critic after it ------------------------ */
+
+/* What backward passes fill and need; belongs to a learner. */
+typedef struct AgentGradient {
+  float *actor, *critic;            /* [n] each: d loss / d theta */
+  float *scratch;                   /* between layers */
+  float *trunk;                     /* [2][rows][trunk's width]: what the towers send down; NULL without a trunk */
+} AgentGradient;
+void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);
+
+/* Forward with the network's own weights: returns the output [rows][outputs] in the activations, which agent_backward
+ * needs. The critic's pass goes on from the trunk as the actor's left it, so it must see the same rows. */
+const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows);
+/* The gradient at the network's output (overwritten) -> gradient->actor or ->critic, all that the network's shape has. A
+ * trunk's, in gradient->actor, is set by the critic's call, from both: call for the actor before. */
+void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
+                    const AgentGradient *gradient);
 
 /* The widest layer, input included: what ops must be able to hold. */
 int agent_max_width(const Agent *agent);

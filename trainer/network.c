@@ -11,15 +11,35 @@
 
 NetworkShape network_shape(int inputs, int width, int depth, int outputs, OpsActivation activation, double head_gain) {
   CORE_CHECK(depth >= 0 && depth < NETWORK_LAYERS_MAX);
-  NetworkShape shape = {.layers = depth + 1, .activation = activation, .head_gain = head_gain};
+  NetworkShape shape = {.layers = depth + 1, .head_gain = head_gain};
   shape.width[0] = inputs;
-  for (int layer = 1; layer <= depth; layer++) shape.width[layer] = width;
+  for (int layer = 1; layer <= depth; layer++) {
+    shape.width[layer] = width;
+    shape.activation[layer - 1] = activation;
+  }
   shape.width[depth + 1] = outputs;
+  shape.activation[depth] = OPS_LINEAR;
   return shape;
 }
 
+void network_prepend(NetworkShape *shape, int width, int depth, OpsActivation activation) {
+  CORE_CHECK(depth >= 0 && shape->layers + depth <= NETWORK_LAYERS_MAX);
+  for (int layer = shape->layers - 1; layer >= 0; layer--) {
+    shape->width[layer + depth + 1] = shape->width[layer + 1];
+    shape->activation[layer + depth] = shape->activation[layer];
+  }
+  for (int layer = 0; layer < depth; layer++) {
+    shape->width[layer + 1] = width;
+    shape->activation[layer] = activation;
+  }
+  shape->layers += depth;
+}
+
+bool network_has_norm(const NetworkShape *shape, int layer) { return shape->layer_norm && layer < shape->layers - 1; }
+
 static size_t layer_parameters(const NetworkShape *shape, int layer) {
-  return ((size_t)shape->width[layer] + 1) * (size_t)shape->width[layer + 1];
+  size_t out = (size_t)shape->width[layer + 1];
+  return ((size_t)shape->width[layer] + 1) * out + (network_has_norm(shape, layer) ? 2 * out : 0);
 }
 
 size_t network_kernel(const NetworkShape *shape, int layer) {
@@ -32,10 +52,19 @@ size_t network_bias(const NetworkShape *shape, int layer) {
   return network_kernel(shape, layer) + (size_t)shape->width[layer] * (size_t)shape->width[layer + 1];
 }
 
+size_t network_norm_gain(const NetworkShape *shape, int layer) {
+  return network_bias(shape, layer) + (size_t)shape->width[layer + 1];
+}
+
+size_t network_norm_offset(const NetworkShape *shape, int layer) {
+  return network_norm_gain(shape, layer) + (size_t)shape->width[layer + 1];
+}
+
 size_t network_parameters(const NetworkShape *shape) { return network_kernel(shape, shape->layers); }
 
 const char *network_parameter_name(const NetworkShape *shape, const char *network, size_t k, char *buffer) {
   enum { NAME = 64 };
+  static const char *const vectors[] = {"b", "gain", "offset"};
   for (int layer = 0; layer < shape->layers; layer++) {
     size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer),
            out = (size_t)shape->width[layer + 1];
@@ -43,8 +72,8 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
       snprintf(buffer, NAME, "%s.W%d[%zu,%zu]", network, layer, (k - kernel) / out, (k - kernel) % out);
       return buffer;
     }
-    if (k < bias + out) {
-      snprintf(buffer, NAME, "%s.b%d[%zu]", network, layer, k - bias);
+    if (k < network_kernel(shape, layer + 1)) {
+      snprintf(buffer, NAME, "%s.%s%d[%zu]", network, vectors[(k - bias) / out], layer, (k - bias) % out);
       return buffer;
     }
   }
@@ -106,36 +135,79 @@ void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tenso
                        theta + network_kernel(shape, layer));
     memset(theta + network_bias(shape, layer), 0, sizeof(float) * (size_t)out);
     free(gaussian);
+    if (!network_has_norm(shape, layer)) continue;
+    for (int o = 0; o < out; o++) theta[network_norm_gain(shape, layer) + (size_t)o] = 1;
+    memset(theta + network_norm_offset(shape, layer), 0, sizeof(float) * (size_t)out);
   }
 }
 
 /* -------- passes --------------------------------------------------------------------------------------------- */
 
-size_t network_activation_floats(const NetworkShape *shape, int rows) {
+static size_t layer_floats(const NetworkShape *shape, int layer, int rows) {
+  size_t output = (size_t)rows * (size_t)shape->width[layer + 1];
+  return network_has_norm(shape, layer) ? 2 * output + (size_t)rows : output;
+}
+
+size_t network_layers_floats(const NetworkShape *shape, int layers, int rows) {
   size_t floats = 0;
-  for (int layer = 0; layer < shape->layers; layer++) floats += (size_t)rows * (size_t)shape->width[layer + 1];
+  for (int layer = 0; layer < layers; layer++) floats += layer_floats(shape, layer, rows);
   return floats;
+}
+
+size_t network_activation_floats(const NetworkShape *shape, int rows) {
+  return network_layers_floats(shape, shape->layers, rows);
 }
 
 void network_place_activations(const NetworkShape *shape, int rows, float *block, NetworkActivations *activations) {
   for (int layer = 0; layer < shape->layers; layer++) {
+    size_t output = (size_t)rows * (size_t)shape->width[layer + 1];
+    bool norm = network_has_norm(shape, layer);
     activations->hidden[layer] = block;
-    block += (size_t)rows * (size_t)shape->width[layer + 1];
+    activations->normalised[layer] = norm ? block + output : NULL;
+    activations->inverse[layer] = norm ? block + 2 * output : NULL;
+    block += layer_floats(shape, layer, rows);
   }
 }
 
-static OpsActivation layer_activation(const NetworkShape *shape, int layer) {
-  return layer == shape->layers - 1 ? OPS_LINEAR : shape->activation;
+static void layer_forward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
+                          const NetworkActivations *activations, int layer) {
+  const float *w = theta + network_kernel(shape, layer), *b = theta + network_bias(shape, layer);
+  const int in = shape->width[layer], out = shape->width[layer + 1];
+  if (!network_has_norm(shape, layer)) {
+    ops->dense_forward(ops, x, w, b, activations->hidden[layer], rows, in, out, shape->activation[layer]);
+    return;
+  }
+  float *z = activations->normalised[layer];
+  ops->dense_forward(ops, x, w, b, z, rows, in, out, OPS_LINEAR);
+  ops->norm_forward(ops, z, activations->inverse[layer], theta + network_norm_gain(shape, layer),
+                    theta + network_norm_offset(shape, layer), activations->hidden[layer], rows, out,
+                    NETWORK_NORM_EPSILON, shape->activation[layer]);
+}
+
+void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
+                            const NetworkActivations *activations, int first, int end) {
+  for (int layer = first; layer < end; layer++)
+    layer_forward(ops, shape, theta, layer > first ? activations->hidden[layer - 1] : x, rows, activations, layer);
 }
 
 void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                      const NetworkActivations *activations) {
-  for (int layer = 0; layer < shape->layers; layer++) {
-    const float *input = layer ? activations->hidden[layer - 1] : x;
-    ops->dense_forward(ops, input, theta + network_kernel(shape, layer), theta + network_bias(shape, layer),
-                       activations->hidden[layer], rows, shape->width[layer], shape->width[layer + 1],
-                       layer_activation(shape, layer));
+  network_forward_layers(ops, shape, theta, x, rows, activations, 0, shape->layers);
+}
+
+static void layer_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
+                           const NetworkActivations *activations, int layer, float *dy, float *dx, float *gradient) {
+  const size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer);
+  const int in = shape->width[layer], out = shape->width[layer + 1];
+  OpsActivation activation = shape->activation[layer];
+  if (network_has_norm(shape, layer)) { /* dy becomes the gradient at the product, which has no activation of its own */
+    const size_t gain = network_norm_gain(shape, layer), offset = network_norm_offset(shape, layer);
+    ops->norm_backward(ops, activations->normalised[layer], activations->inverse[layer], theta + gain, theta + offset,
+                       activations->hidden[layer], dy, gradient + gain, gradient + offset, rows, out, activation);
+    activation = OPS_LINEAR;
   }
+  ops->dense_backward(ops, x, theta + kernel, theta + bias, activations->hidden[layer], dy, dx, gradient + kernel,
+                      gradient + bias, rows, in, out, activation);
 }
 
 static int widest(const NetworkShape *shape) {
@@ -145,16 +217,19 @@ static int widest(const NetworkShape *shape) {
   return width;
 }
 
+void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
+                             const NetworkActivations *activations, int first, int end, float *dy, float *dx,
+                             float *scratch, float *gradient) {
+  float *halves[2] = {scratch, scratch + (size_t)rows * (size_t)widest(shape)};
+  for (int layer = end - 1; layer >= first; layer--) {
+    float *below = layer > first ? halves[layer % 2] : dx;
+    layer_backward(ops, shape, theta, layer > first ? activations->hidden[layer - 1] : x, rows, activations, layer, dy,
+                   below, gradient);
+    dy = below;
+  }
+}
+
 void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                       const NetworkActivations *activations, float *doutput, float *scratch, float *gradient) {
-  float *halves[2] = {scratch, scratch + (size_t)rows * (size_t)widest(shape)}, *dy = doutput;
-  for (int layer = shape->layers - 1; layer >= 0; layer--) {
-    size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer);
-    const float *input = layer ? activations->hidden[layer - 1] : x;
-    float *dx = layer ? halves[layer % 2] : NULL; /* nobody needs the gradient at the observations */
-    ops->dense_backward(ops, input, theta + kernel, theta + bias, activations->hidden[layer], dy, dx,
-                        gradient + kernel, gradient + bias, rows, shape->width[layer], shape->width[layer + 1],
-                        layer_activation(shape, layer));
-    dy = dx;
-  }
+  network_backward_layers(ops, shape, theta, x, rows, activations, 0, shape->layers, doutput, NULL, scratch, gradient);
 }

@@ -1,46 +1,72 @@
-/* A multi-layer perceptron over ops: parameters in one flat vector W0, b0, W1, b1, ... (kernels (in, out),
- * row-major). */
+/* A multi-layer perceptron over ops. Its parameters lie in one flat vector, layer after layer: kernel W (in, out)
+ * row-major, bias b, and for a hidden layer with layer norm its gain and offset. */
 #ifndef TRAINER_NETWORK_H
 #define TRAINER_NETWORK_H
+#include <stdbool.h>
+
 #include "trainer/ops/ops.h"
 
-enum { NETWORK_LAYERS_MAX = 17 };
+enum { NETWORK_LAYERS_MAX = 33 };      /* 16 layers of a trunk, 16 of a tower, a head */
+#define NETWORK_NORM_EPSILON 1e-5      /* of layer norm, beside the variance (PyTorch's) */
 
 typedef struct NetworkShape {
-  int layers;                          /* hidden layers + the head */
-  int width[NETWORK_LAYERS_MAX + 1];   /* width[0] = inputs, width[layers] = outputs */
-  OpsActivation activation;            /* of the hidden layers; the head is linear */
-  double head_gain;                    /* orthogonal gain: 0.01 policy, 1.0 value; hidden sqrt(2) (0 bias) */
+  int layers;                                   /* hidden layers + the head */
+  int width[NETWORK_LAYERS_MAX + 1];            /* width[0] = inputs, width[layers] = outputs */
+  OpsActivation activation[NETWORK_LAYERS_MAX]; /* of each layer; the head is linear */
+  bool layer_norm;                              /* hidden layers: product, layer norm, activation */
+  double head_gain;                             /* orthogonal gain: 0.01 policy, 1.0 value; hidden sqrt(2) (0 bias) */
 } NetworkShape;
 
+/* `depth` equal hidden layers without layer norm, and the head. */
 NetworkShape network_shape(int inputs, int width, int depth, int outputs, OpsActivation activation, double head_gain);
+/* Puts `depth` hidden layers of their own width and activation between the inputs and the first layer. */
+void network_prepend(NetworkShape *shape, int width, int depth, OpsActivation activation);
+
 size_t network_parameters(const NetworkShape *shape);
-/* Offsets of layer l's kernel and bias in the vector. */
+/* Offsets in the vector of layer l's kernel and bias, and of its layer norm's gain and offset where it has them. */
 size_t network_kernel(const NetworkShape *shape, int layer);
 size_t network_bias(const NetworkShape *shape, int layer);
+size_t network_norm_gain(const NetworkShape *shape, int layer);
+size_t network_norm_offset(const NetworkShape *shape, int layer);
+bool network_has_norm(const NetworkShape *shape, int layer);
 /* "actor.W1[3,17]" for the k-th parameter: the name in a NaN message. buffer >= 64. */
 const char *network_parameter_name(const NetworkShape *shape, const char *network, size_t k, char *buffer);
 
 /* Orthogonal initialisation (spec ppo.md 1.9, kinetix.md 6): QR of a Gaussian, R's diagonal positive, in double;
- * a function of (seed, tensor number) only; biases 0. tensor: 0 for the actor, 100 for the critic (+ layer). */
+ * a function of (seed, tensor number) only; biases 0, layer norm's gains 1 and offsets 0. tensor: 0 for the actor, 100
+ * for the critic (+ layer). */
 void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta);
 
 /* Its step for one kernel: gaussian is [max(in, out)][min(in, out)] row-major; the longer side of kernel [in][out]
  * becomes orthonormal, times gain. */
 void network_orthogonal(const double *gaussian, int in, int out, double gain, float *kernel);
 
-/* Activations of a forward pass that backward needs: hidden[l] is [rows][width[l+1]]. */
-typedef struct NetworkActivations { float *hidden[NETWORK_LAYERS_MAX]; } NetworkActivations;
-/* Floats that activations for `rows` rows take; and placing them in one block of that many floats. */
+/* Activations of a forward pass that backward needs, by layer. */
+typedef struct NetworkActivations {
+  float *hidden[NETWORK_LAYERS_MAX];      /* [rows][width[l+1]]: the layer's output */
+  float *normalised[NETWORK_LAYERS_MAX];  /* [rows][width[l+1]] with layer norm: before gain and offset */
+  float *inverse[NETWORK_LAYERS_MAX];     /* [rows] with layer norm: 1 / standard deviation */
+} NetworkActivations;
+/* Floats that the activations of the first `layers` layers take for `rows` rows, and of all; and placing all in one block
+ * of that many floats, layer after layer. */
+size_t network_layers_floats(const NetworkShape *shape, int layers, int rows);
 size_t network_activation_floats(const NetworkShape *shape, int rows);
 void network_place_activations(const NetworkShape *shape, int rows, float *block, NetworkActivations *activations);
 
-/* hidden[layers-1] is the output [rows][outputs]. */
+/* x [rows][inputs]; hidden[layers-1] is the output [rows][outputs]. */
 void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                      const NetworkActivations *activations);
 /* doutput [rows][outputs] (overwritten) -> gradient (whole vector set). scratch: 2*rows*(widest layer after the
  * inputs) floats. */
 void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                       const NetworkActivations *activations, float *doutput, float *scratch, float *gradient);
+
+/* The same for layers first .. end-1 only. x is the input of layer `first`; dy, the gradient at the output of layer
+ * end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and gradient are still the whole vectors. */
+void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
+                            const NetworkActivations *activations, int first, int end);
+void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
+                             const NetworkActivations *activations, int first, int end, float *dy, float *dx,
+                             float *scratch, float *gradient);
 
 #endif

@@ -3,20 +3,23 @@
 
 #include <math.h>
 
-/* What the gradient is multiplied by. */
-static double clip_factor(const Optimizer *optimizer, double norm) {
+double optimizer_clip(const Optimizer *optimizer, double norm, int *clipped) {
+  *clipped = norm > optimizer->max_norm;
   if (optimizer->norm_epsilon > 0) return fmin(1, optimizer->max_norm / (norm + optimizer->norm_epsilon));
   return norm < optimizer->max_norm || isinf(optimizer->max_norm) ? 1 : optimizer->max_norm / norm;
+}
+
+void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
+                     double factor) {
+  optimizer->t++;
+  ops->adam(ops, theta, gradient, optimizer->m, optimizer->v, n, factor, rate, optimizer->beta1, optimizer->beta2,
+            optimizer->epsilon, optimizer->t);
 }
 
 void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
                     double *norm, int *clipped) {
   *norm = sqrt(ops->norm_squared(ops, gradient, n));
-  double factor = clip_factor(optimizer, *norm);
-  *clipped = *norm > optimizer->max_norm;
-  optimizer->t++;
-  ops->adam(ops, theta, gradient, optimizer->m, optimizer->v, n, factor, rate, optimizer->beta1, optimizer->beta2,
-            optimizer->epsilon, optimizer->t);
+  optimizer_apply(ops, optimizer, theta, gradient, n, rate, optimizer_clip(optimizer, *norm, clipped));
 }
 
 void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n) {

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/random.h"
+#include "sim/task.h"
 #include "store/paths.h"
 #include "trainer/agent.h"
 #include "trainer/checkpoint.h"
@@ -43,7 +44,8 @@ typedef struct Stage {
   SimBatch *batch;            /* one world */
   SimLevel level;
   float *observation;         /* whole: [env->whole_length] */
-  uint8_t action[OPS_FACTORS_MAX];
+  SimActionSpace space;
+  union { uint8_t classes[OPS_FACTORS_MAX]; float values[SIM_ACTIONS]; } action;
 } Stage;
 
 typedef struct Episode { int steps; bool done, solved; double total; } Episode;
@@ -131,6 +133,8 @@ static int make_stage(const PlayOptions *options, const Player *player, Stage *s
   sim_level_set_free(&own);
   TRY(code);
   rules.auto_reset = false;
+  rules.reset = SIM_RESET_SAME;
+  stage->space = rules.actions;
   TRY(sim_batch_create(&rules, &one, &stage->batch));
   int length = sim_batch_observation_length(stage->batch);
   CORE_CHECK(length == (player->env->features ? player->env->whole_length : player->env->observation_length));
@@ -148,7 +152,7 @@ static void act(Player *player, uint64_t seed, int step, Stage *stage) {
     player->observation[i] = stage->observation[env->features ? env->features[i] : i];
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
-                             (uint32_t)step, stage->action, &logp);
+                             (uint32_t)step, stage->action.classes, &logp);
 }
 
 static int add_frame(const PlayOptions *options, const Stage *stage, const Episode *episode, bool last,
@@ -157,7 +161,8 @@ static int add_frame(const PlayOptions *options, const Stage *stage, const Episo
   SimLevel world;
   float thrust[SIM_THRUSTER_BINDINGS];
   SimDrawSheet sheet = {1, 1, (int)options->size, true, 1, &cell};
-  for (int i = 0; i < SIM_THRUSTER_BINDINGS; i++) thrust[i] = stage->action[SIM_MOTOR_BINDINGS + i];
+  const SimCommand command = sim_task_command(stage->space, &stage->action, 0);
+  for (int i = 0; i < SIM_THRUSTER_BINDINGS; i++) thrust[i] = command.of[SIM_MOTOR_BINDINGS + i];
   sim_batch_get_world(stage->batch, 0, &world);
   sim_draw_world(&world, thrust, &cell.drawing);
   snprintf(cell.label, sizeof cell.label, "%.60s  step %d%s", stage->level.name, episode->steps,
@@ -176,7 +181,7 @@ static int play_episode(const PlayOptions *options, Player *player, Stage *stage
     float reward;
     uint8_t done, solved;
     act(player, seed, episode->steps, stage);
-    sim_batch_step(stage->batch, stage->action, &(SimStepOut){.observations = stage->observation, .reward = &reward,
+    sim_batch_step(stage->batch, &stage->action, &(SimStepOut){.observations = stage->observation, .reward = &reward,
                                                               .done = &done, .solved = &solved});
     episode->steps++;
     episode->total += (double)reward;

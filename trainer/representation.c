@@ -18,7 +18,7 @@ void representation_register(Representation *representation, const NetworkShape 
   size_t units = (size_t)representation->units, width = (size_t)representation->width;
   CORE_ARENA(arena, representation->unit, units, "activation moments [units]");
   CORE_ARENA(arena, representation->magnitude, units, "activation magnitudes [units]");
-  if (width > REPRESENTATION_WIDTH_MAX) return;
+  if (width > REPRESENTATION_WIDTH_MAX || units == 0) return;
   CORE_ARENA(arena, representation->gram, width * width, "feature Gram matrix [width][width]");
   CORE_ARENA(arena, representation->eigenvalues, width, "Gram eigenvalues [width]");
   CORE_ARENA(arena, representation->scratch, width, "eigenvalue scratch [width]");
@@ -226,6 +226,7 @@ RepresentationUnits representation_units(const Representation *representation, d
   const NetworkShape *shape = representation->shape;
   RepresentationUnits units = {0};
   int offset = 0;
+  if (representation->units == 0) return (RepresentationUnits){NAN, NAN, NAN};
   for (int layer = 1; layer < shape->layers; offset += shape->width[layer++]) {
     const int width = shape->width[layer];
     double mean = 0;
@@ -234,7 +235,7 @@ RepresentationUnits representation_units(const Representation *representation, d
       double magnitude = representation->magnitude[u];
       units.dormant += magnitude <= tau * mean;
       units.inactive += magnitude / representation->states < INACTIVE_BELOW;
-      units.dead += is_dead(shape->activation, &representation->unit[u], magnitude);
+      units.dead += is_dead(shape->activation[layer - 1], &representation->unit[u], magnitude);
     }
   }
   units.dormant /= representation->units;

@@ -29,7 +29,7 @@ typedef struct Representation {
   double states;
   Moments *unit;         /* [units] of h, layer after layer */
   double *magnitude;     /* [units] sum of |h| */
-  double *gram;          /* [width][width] X^T X, lower triangle; NULL when the layer is too wide to rank */
+  double *gram;          /* [width][width] X^T X, lower triangle; NULL when the layer is too wide to rank, or none */
   double *eigenvalues;   /* [width] */
   double *scratch;       /* [width] */
 } Representation;
@@ -41,8 +41,9 @@ void representation_register(Representation *representation, const NetworkShape 
 void representation_begin(Representation *representation);
 /* Adds the hidden layers of a forward pass over `rows` states. */
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows);
-/* NaN with fewer states than features, or where the layer is too wide. Uses the Gram matrix up. */
+/* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrix up. */
 RepresentationRank representation_rank(Representation *representation);
+/* NaN without a hidden layer. */
 RepresentationUnits representation_units(const Representation *representation, double tau);
 
 /* ---- its parts --------------------------------------------------------------------------------------------------- */

@@ -86,8 +86,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
     uint64_t key = seed ^ (step & 0xffffffff00000000u);
 
-    agent_policy(agent, ops, agent->actor.theta, observations, worlds, logits);
-    agent_values(agent, ops, observations, worlds, rollout->values + row);
+    agent_act(agent, ops, observations, worlds, logits, rollout->values + row);
     ops->policy_sample(ops, &rollout->head, logits, worlds, key, CORE_RANDOM_ACTION, 0, (uint32_t)step, actions,
                        rollout->logp + row);
     const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,

@@ -68,6 +68,9 @@ static int fill_plan(Training *training) {
   TRY(check_device(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (training->levels->action_values > 0)
+    return core_error(CORE_USAGE, "algo.name = %s: has no policy for actions of real numbers; set env.actions to "
+                      "multi_discrete or discrete", config->algo.name);
   register_buffers(training, activation_rows(config));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)

@@ -102,7 +102,8 @@ static double operations_per_step(const SimLevelSet *levels) {
   if (bench_create(levels, true, &b) != CORE_OK) return 0;
   for (int w = 0; w < WORLDS; w += 4) {
     for (int t = 0; t < EPISODE; t++, steps++) {
-      SimTaskResult result = sim_batch_step_world(b.batch, w, actions_of(&b, t) + (size_t)w * SIM_ACTIONS, &scratch);
+      const SimCommand command = sim_task_command(SIM_MULTI_DISCRETE, actions_of(&b, t), (size_t)w);
+      SimTaskResult result = sim_batch_step_world(b.batch, w, &command, &scratch);
       sum += operations_of(&b.batch->models[b.batch->worlds[w].level], &scratch);
       if (result.done) sim_batch_start_world(b.batch, w, b.batch->worlds[w].level);
     }

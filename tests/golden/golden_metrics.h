@@ -41,7 +41,7 @@ static void rank_one(Check *check, const char *prefix) {
 static void representation_layers(Check *check) {
   int layers = check_int(check, "dormant/hp/layers", 1, NETWORK_LAYERS_MAX - 1);
   bool relu = check_int(check, "dormant/hp/activation", 0, 1) == 1;
-  NetworkShape shape = {.layers = layers + 1, .activation = relu ? OPS_RELU : OPS_TANH};
+  NetworkShape shape = {.layers = layers + 1};
   NetworkActivations activations;
   size_t states = 0;
   for (int layer = 0; layer < layers; layer++) {
@@ -51,6 +51,7 @@ static void representation_layers(Check *check) {
     const GoldEntry *entry = check_entry(check, name);
     states = (size_t)entry->dimension[0];
     shape.width[layer + 1] = (int)entry->dimension[1];
+    shape.activation[layer] = relu ? OPS_RELU : OPS_TANH;
     activations.hidden[layer] = check_input_float(check, name, &n);
     if (n == 0 || n != states * entry->dimension[1]) check_give_up(check, "%s is not a matrix", name);
   }

@@ -186,7 +186,8 @@ static inline void golden_traj_advance(GoldenTraj *traj, const TrajFile *file) {
   traj->tolerance.comparable &= was_comparable; /* what has parted once stays apart */
   if (traj->tolerance.comparable) traj->last_compared = traj->t;
   golden_at(&traj->report, "t %d", traj->t);
-  traj->result = sim_batch_step_world(traj->batch, 0, action, &traj->scratch);
+  const SimCommand command = sim_task_command_of_classes(action);
+  traj->result = sim_batch_step_world(traj->batch, 0, &command, &traj->scratch);
   sim_observe(&traj->batch->models[0], &traj->batch->worlds[0], traj->batch->templates,
               traj->batch->observation_length, traj->observation);
 }

@@ -29,19 +29,42 @@ static inline void oracle_dense(const double *x, const double *w, const double *
   }
 }
 
+/* Layer norm of one row of z [columns], then the activation (kept apart from the layer's product). */
+static inline void oracle_norm(double *z, const double *gain, const double *offset, int columns,
+                               OpsActivation activation) {
+  double mean = 0, variance = 0;
+  for (int c = 0; c < columns; c++) mean += z[c] / columns;
+  for (int c = 0; c < columns; c++) variance += (z[c] - mean) * (z[c] - mean) / columns;
+  for (int c = 0; c < columns; c++)
+    z[c] = oracle_activation(activation, gain[c] * (z[c] - mean) / sqrt(variance + NETWORK_NORM_EPSILON) + offset[c]);
+}
+
+/* One row through all layers: x [width[0]] -> y [width[layers]]. */
+static inline void oracle_network(const NetworkShape *shape, const double *theta, const double *x, double *y) {
+  double now[512], next[512];
+  memcpy(now, x, (size_t)shape->width[0] * sizeof *x);
+  for (int l = 0; l < shape->layers; l++) {
+    const int out = shape->width[l + 1];
+    const bool norm = network_has_norm(shape, l);
+    oracle_dense(now, theta + network_kernel(shape, l), theta + network_bias(shape, l), next, shape->width[l], out,
+                 norm ? OPS_LINEAR : shape->activation[l]);
+    if (norm)
+      oracle_norm(next, theta + network_norm_gain(shape, l), theta + network_norm_offset(shape, l), out,
+                  shape->activation[l]);
+    memcpy(now, next, (size_t)out * sizeof *now);
+  }
+  memcpy(y, now, (size_t)shape->width[shape->layers] * sizeof *y);
+}
+
 /* sum over rows and outputs of weight * output of a network with parameters theta: a scalar to difference. */
 static inline double oracle_network_scalar(const NetworkShape *shape, const double *theta, const float *x, int rows,
                                            const float *weight) {
-  double sum = 0, now[512], next[512];
+  double sum = 0, now[512], output[512];
   for (int r = 0; r < rows; r++) {
     for (int i = 0; i < shape->width[0]; i++) now[i] = (double)x[(size_t)r * (size_t)shape->width[0] + (size_t)i];
-    for (int l = 0; l < shape->layers; l++) {
-      oracle_dense(now, theta + network_kernel(shape, l), theta + network_bias(shape, l), next, shape->width[l],
-                   shape->width[l + 1], l == shape->layers - 1 ? OPS_LINEAR : shape->activation);
-      memcpy(now, next, sizeof now);
-    }
+    oracle_network(shape, theta, now, output);
     int outputs = shape->width[shape->layers];
-    for (int o = 0; o < outputs; o++) sum += (double)weight[(size_t)r * (size_t)outputs + (size_t)o] * now[o];
+    for (int o = 0; o < outputs; o++) sum += (double)weight[(size_t)r * (size_t)outputs + (size_t)o] * output[o];
   }
   return sum;
 }

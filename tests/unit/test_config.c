@@ -34,6 +34,8 @@ static const char *const pinned_defaults[][2] = {
   {"sgd.dimensions", "50"}, {"sgd.noise", "3"}, {"sgd.start", "10"}, {"sgd.learning_rate", "0.1"},
   {"scale.scheme", "none"}, {"scale.factor", "1"},
   {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
+  {"net.sharing", "separate"}, {"net.trunk_width", "128"}, {"net.trunk_depth", "1"}, {"net.trunk_activation", "relu"},
+  {"net.norm", "auto"}, {"ppo.norm_epsilon", "0"},
   {"init.from", ""}, {"init.restore", "all"},
   {"eval.count", "20"}, {"eval.episodes", "512"},
   {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"},

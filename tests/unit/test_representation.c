@@ -121,8 +121,8 @@ typedef struct Layers {
 /* Hidden layers of 3 and 2 units, filled by the test, over 4 states. */
 static Layers *make_layers(OpsActivation activation) {
   Layers *layers = calloc(1, sizeof *layers);
-  layers->shape = (NetworkShape){.layers = 3, .width = {5, 3, 2, 1}, .activation = activation};
-  layers->activations = (NetworkActivations){{layers->first, layers->second, layers->output}};
+  layers->shape = (NetworkShape){.layers = 3, .width = {5, 3, 2, 1}, .activation = {activation, activation}};
+  layers->activations = (NetworkActivations){.hidden = {layers->first, layers->second, layers->output}};
   layers->arena = core_arena_create("test");
   representation_register(&layers->representation, &layers->shape, layers->arena);
   assert_int_equal(core_arena_commit(layers->arena), CORE_OK);
@@ -165,7 +165,7 @@ static void test_batches_add_up(void **state) {
   for (int i = 0; i < 8; i++) layers->second[i] = whole->second[i] = 1 - (float)(1e-7 * uniform(&stream));
   representation_add(&whole->representation, &whole->activations, 4);
   for (int r = 0; r < 4; r++) {
-    const NetworkActivations row = {{layers->first + 3 * r, layers->second + 2 * r, layers->output + r}};
+    const NetworkActivations row = {.hidden = {layers->first + 3 * r, layers->second + 2 * r, layers->output + r}};
     representation_add(&layers->representation, &row, 1);
   }
   for (int u = 0; u < 5; u++) {

@@ -26,7 +26,8 @@ static void toy_reset(Env *env, float *observations) {
   toy_observe(env->state, observations);
 }
 
-static void toy_step(Env *env, const uint8_t *actions, const EnvStep *out) {
+static void toy_step(Env *env, const void *given, const EnvStep *out) {
+  const uint8_t *actions = given;
   Toy *toy = env->state;
   toy->clock++;
   for (int w = 0; w < WORLDS; w++) {

@@ -17,7 +17,8 @@ typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
   float *rewards;
   uint8_t *dones, *solved;
-  int32_t *levels, *episode_steps; /* episode_steps: the episode's length where done */
+  int32_t *levels;        /* 0 for all where levels are new and so in no set: their episodes count together */
+  int32_t *episode_steps; /* the episode's length where done */
 } EnvStep;
 
 typedef struct Env Env;
@@ -30,13 +31,14 @@ struct Env {
   int whole_length;
   int levels;             /* in the set; a level's number is 0..levels-1 */
   int max_steps;          /* of an episode */
-  OpsHead head;           /* the action: one class a factor, as uint8_t [worlds][head.factors] */
+  OpsHead head;           /* an action of classes: one a factor, as uint8_t [worlds][head.factors] */
+  int action_values;      /* an action of so many real numbers, as float [worlds][action_values]; 0: of classes */
 
   /* Episode 0 of every world, each on a level drawn from the set. */
   void (*reset)(Env *env, float *observations);
   /* Puts world w on level[w] and keeps it there at every auto-reset. */
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
-  void (*step)(Env *env, const uint8_t *actions, const EnvStep *out);
+  void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
 
   /* Everything that later steps depend on, for checkpoints. load: CORE_USAGE when the bytes are not this batch's. */
   size_t (*state_bytes)(const Env *env);

@@ -1,4 +1,4 @@
-/* The simulator (sim/batch.h) as an environment: Kinetix levels, multi-discrete actions, flat symbolic observations.
+/* The simulator (sim/batch.h) as an environment: Kinetix levels and action spaces, flat symbolic observations.
  * It translates names only; physics, rewards and randomness are the simulator's. */
 #include "trainer/envs/sim.h"
 
@@ -19,10 +19,12 @@ static void sim_env_reset_to(Env *env, const int32_t *level, float *observations
   sim_batch_reset_to(sim_of(env)->batch, level, observations);
 }
 
-static void sim_env_step(Env *env, const uint8_t *actions, const EnvStep *out) {
+static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = {.observations = out->observations, .reward = out->rewards, .done = out->dones,
                            .solved = out->solved, .level = out->levels, .episode_steps = out->episode_steps};
   sim_batch_step(sim_of(env)->batch, actions, &step);
+  for (int w = 0; out->levels && w < env->worlds; w++)
+    if (out->levels[w] < 0) out->levels[w] = 0;
 }
 
 static size_t sim_env_state_bytes(const Env *env) { return sim_batch_state_bytes(sim_of(env)->batch); }
@@ -48,6 +50,18 @@ static void sim_env_destroy(Env *env) {
 
 static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling);
 
+static void describe_actions(SimActionSpace space, Env *env) {
+  if (space == SIM_CONTINUOUS) {
+    env->action_values = SIM_ACTIONS;
+    return;
+  }
+  env->head.factors = space == SIM_DISCRETE ? 1 : SIM_ACTIONS;
+  for (int i = 0; i < env->head.factors; i++) { /* a motor stands, turns or turns back; a thruster is off or on */
+    env->head.size[i] = space == SIM_DISCRETE ? SIM_DISCRETE_CLASSES : i < SIM_MOTOR_BINDINGS ? 3 : 2;
+    env->head.logits += env->head.size[i];
+  }
+}
+
 /* Takes the levels, also when it fails. */
 static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env) {
   SimBatch *batch = NULL;
@@ -71,11 +85,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
-  made->head.factors = SIM_ACTIONS;
-  for (int i = 0; i < SIM_ACTIONS; i++) { /* a motor stands, turns or turns back; a thruster is off or on */
-    made->head.size[i] = i < SIM_MOTOR_BINDINGS ? 3 : 2;
-    made->head.logits += made->head.size[i];
-  }
+  describe_actions(options->actions, made);
   *env = made;
   return CORE_OK;
 }
@@ -105,17 +115,38 @@ int env_sim_levels(const CoreConfig *config, SimLevelSet *levels) {
   return CORE_OK;
 }
 
+/* The place of a setting's value among its choices. */
+static int choice(const char *value, const char *const *choices) {
+  int i = 0;
+  for (; choices[i]; i++)
+    if (strcmp(value, choices[i]) == 0) return i;
+  CORE_CHECK(!"a choice of core/config.def that the simulator does not know");
+  return i;
+}
+
 SimBatchOptions env_sim_options(const CoreConfig *config) {
+  static const char *const spaces[] = {"multi_discrete", "discrete", "continuous", NULL};
+  static const char *const resets[] = {"level_set", "same", "new", "new_filtered", NULL};
   SimBatchOptions options = sim_batch_options_default();
   options.frame_skip = (int)config->env.frame_skip;
   options.max_steps = (int)config->env.max_steps;
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
+  options.actions = (SimActionSpace)choice(config->env.actions, spaces);
+  options.reset = (SimReset)choice(config->env.reset, resets);
   return options;
+}
+
+/* Only random levels can be drawn without end. */
+static int check_reset(const CoreConfig *config) {
+  if (strncmp(config->env.reset, "new", 3) != 0 || strncmp(config->env.task, "random_", 7) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "env.reset = %s needs a random level generator, which env.task = %s has none of; use "
+                    "random_s, random_m or random_l, or env.reset = level_set", config->env.reset, config->env.task);
 }
 
 int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   SimLevelSet levels = {0};
+  TRY(check_reset(config));
   TRY(env_sim_levels(config, &levels));
   SimBatchOptions options = env_sim_options(config);
   options.worlds = worlds;

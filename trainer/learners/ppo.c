@@ -1,5 +1,5 @@
-/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each an actor
- * step, a critic step and (PPO-EWMA) a step of the proximal weights. Arithmetic is ops'; nothing here allocates. */
+/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each the gradients
+ * of actor and critic, a step of both and (PPO-EWMA) one of the proximal weights. Arithmetic is ops'; nothing here allocates. */
 #include "trainer/learners/ppo.h"
 
 #include <inttypes.h>
@@ -11,7 +11,8 @@ static const char PROXIMAL_SECTION[] = "proximal actor"; /* of a checkpoint */
 
 static Optimizer optimizer_of(const CoreConfig *config) {
   return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
-                     .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm};
+                     .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm,
+                     .norm_epsilon = config->ppo.norm_epsilon};
 }
 
 int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena) {
@@ -22,15 +23,13 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   size_t rows = (size_t)ppo->minibatch.rows, logits = (size_t)agent->head.logits;
   CORE_ARENA(arena, ppo->advantages, total, "advantages [steps][worlds]");
   CORE_ARENA(arena, ppo->targets, total, "value targets [steps][worlds]");
-  CORE_ARENA(arena, ppo->actor_gradient, agent->actor.n, "actor gradient");
-  CORE_ARENA(arena, ppo->critic_gradient, agent->critic.n, "critic gradient");
   CORE_ARENA(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
   CORE_ARENA(arena, ppo->actor_optimizer.v, agent->actor.n, "actor second moments");
   CORE_ARENA(arena, ppo->critic_optimizer.m, agent->critic.n, "critic first moments");
   CORE_ARENA(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
   CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
-  CORE_ARENA(arena, ppo->scratch, 2 * rows * (size_t)agent_max_width(agent), "backward scratch [2][rows][width]");
+  agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -138,27 +137,42 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   return (double)silent;
 }
 
-/* Backward from ppo->doutput, clip, Adam. The activations are still those of the minibatch. */
-static int descend(Ppo *ppo, const LearnerStep *step, AgentNetwork *network, Optimizer *optimizer, float *gradient,
-                   double rate, LearnerGradients *gradients) {
-  Ops *ops = step->ops;
-  double norm;
+/* The norm of a network's gradient, which must be finite. */
+static int measure_gradient(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm) {
+  *norm = sqrt(ops->norm_squared(ops, gradient, network->n));
+  if (isfinite(*norm)) return CORE_OK;
+  TRY(check_parameters(ops, network, "gradient of", gradient));
+  return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, *norm);
+}
+
+/* Adam on one network, its gradient clipped by `clip_norm`: its own norm, or that of all parameters of a common loss. */
+static void descend(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
+                    double rate, double norm, double clip_norm, LearnerGradients *gradients) {
   int clipped;
-  network_backward(ops, &network->shape, network->theta, ppo->minibatch.observations, ppo->minibatch.rows,
-                   &network->activations, ppo->doutput, ppo->scratch, gradient);
-  optimizer_step(ops, optimizer, network->theta, gradient, network->n, rate, &norm, &clipped);
-  if (!isfinite(norm)) {
-    TRY(check_parameters(ops, network, "gradient of", gradient));
-    return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, norm);
-  }
+  double factor = optimizer_clip(optimizer, clip_norm, &clipped);
+  optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, rate, factor);
   count_gradient(gradients, norm, clipped);
   if (step->measure) count_kurtosis(gradients, gradient, network->n);
+}
+
+/* A step of both networks from ppo->gradient. */
+static int descend_both(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+  const Agent *agent = ppo->agent;
+  const double rate = update->learning_rate;
+  double actor, critic;
+  TRY(measure_gradient(step->ops, &agent->actor, ppo->gradient.actor, &actor));
+  TRY(measure_gradient(step->ops, &agent->critic, ppo->gradient.critic, &critic));
+  bool separate = agent->sharing == AGENT_SEPARATE;
+  descend(step, &agent->actor, &ppo->actor_optimizer, ppo->gradient.actor, rate, actor,
+          separate ? actor : hypot(actor, critic), &update->actor);
+  descend(step, &agent->critic, &ppo->critic_optimizer, ppo->gradient.critic, rate, critic,
+          separate ? critic : hypot(actor, critic), &update->critic);
   return CORE_OK;
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
  * r_p = pi/pi_p and w = pi_p/pi_b. */
-static int actor_step(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   Ops *ops = step->ops;
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
@@ -171,8 +185,7 @@ static int actor_step(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) 
     ops->policy_logp(ops, head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
     proximal_logp = ppo->proximal_logp;
   }
-  network_forward(ops, &actor->shape, actor->theta, batch->observations, batch->rows, &actor->activations);
-  const float *logits = actor->activations.hidden[actor->shape.layers - 1];
+  const float *logits = agent_pass(ppo->agent, ops, actor, batch->observations, batch->rows);
   ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
                    config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy)) return explain_loss(ppo, ops, actor, "policy", sums.loss);
@@ -180,24 +193,24 @@ static int actor_step(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) 
   update->entropy += sums.entropy / batch->rows;
   update->clip_fraction += sums.clipped / batch->rows;
   if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->rows;
-  return descend(ppo, step, actor, &ppo->actor_optimizer, ppo->actor_gradient, update->learning_rate, &update->actor);
+  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  return CORE_OK;
 }
 
 /* L = c_v 0.5 E[max((V - T)^2, (V_b + clip(V - V_b, -eps, eps) - T)^2)] */
-static int critic_step(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   Ops *ops = step->ops;
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   AgentNetwork *critic = &ppo->agent->critic;
   OpsValueSums sums;
-  network_forward(ops, &critic->shape, critic->theta, batch->observations, batch->rows, &critic->activations);
-  const float *values = critic->activations.hidden[critic->shape.layers - 1];
+  const float *values = agent_pass(ppo->agent, ops, critic, batch->observations, batch->rows);
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
                   config->ppo.value_coef, ppo->doutput, &sums);
   if (!isfinite(sums.loss)) return explain_loss(ppo, ops, critic, "value", sums.loss);
   update->value_loss += sums.loss / batch->rows;
-  return descend(ppo, step, critic, &ppo->critic_optimizer, ppo->critic_gradient, update->learning_rate,
-                 &update->critic);
+  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  return CORE_OK;
 }
 
 static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
@@ -206,8 +219,9 @@ static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdat
   minibatch_gather(batch, ops, step->rollout, ppo->advantages, ppo->targets, m);
   if (strcmp(ppo->config->ppo.normalize_advantage, "minibatch") == 0)
     advantage_standardise(ops, ADVANTAGE_KINETIX_MINIBATCH, batch->advantages, (size_t)batch->rows, NULL);
-  TRY(actor_step(ppo, step, update));
-  TRY(critic_step(ppo, step, update));
+  TRY(actor_gradient(ppo, step, update));
+  TRY(critic_gradient(ppo, step, update));
+  TRY(descend_both(ppo, step, update));
   if (ppo->ewma) proximal_update(ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }

@@ -1,7 +1,7 @@
 /* PPO and PPO-EWMA (Schulman et al. 2017; Hilton et al. 2022; spec ppo.md 1 and 2): from a rollout to new weights.
- * Actor and critic have separate losses, gradients, clipping and Adam states. PPO clips the ratio to the behaviour
- * policy; PPO-EWMA clips the ratio to the proximal policy, an average of past weights, and weights by
- * proximal/behaviour. */
+ * Actor and critic have separate losses and Adam states; their gradients are clipped apart, or together where net.sharing
+ * gives them a common loss. PPO clips the ratio to the behaviour policy; PPO-EWMA clips the ratio to the proximal policy,
+ * an average of past weights, and weights by proximal/behaviour. */
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "trainer/advantage.h"
@@ -17,9 +17,8 @@ typedef struct Ppo {
   Optimizer actor_optimizer, critic_optimizer;
   Proximal proximal;               /* of the actor; theta NULL for PPO */
   float *advantages, *targets;     /* [N*K] */
-  float *actor_gradient, *critic_gradient;
+  AgentGradient gradient;
   float *doutput;                  /* [rows][logits]: gradient at a network's output */
-  float *scratch;                  /* network_backward's */
   float *logp;                     /* [rows] of the present policy, when measured */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
 } Ppo;

@@ -9,13 +9,13 @@ enum {
   KERNEL_PARTS = 16,               /* a kernel's gradient is summed in at most so many row parts */
   KERNEL_PARTS_FLOATS = 1 << 24,   /* and in fewer where they would take more memory than this */
   KERNEL_COLUMNS = 256,            /* inputs of the layer that one task takes: work for all threads in wide layers */
-  BIAS_ROWS = 32,                  /* rows of a bias's gradient that are summed in float32; above that in float64 */
   BIAS_COLUMNS = 64,
 };
-_Static_assert(CPU_ROWS % BIAS_ROWS == 0, "a block of rows holds whole parts of the bias sum");
+_Static_assert(CPU_ROWS % CPU_BIAS_ROWS == 0, "a block of rows holds whole parts of the bias sum");
 
-static int bias_parts(int rows) { return (rows + BIAS_ROWS - 1) / BIAS_ROWS; }
-size_t cpu_bias_parts_floats(int max_rows, int max_width) { return (size_t)bias_parts(max_rows) * (size_t)max_width; }
+size_t cpu_bias_parts_floats(int max_rows, int max_width) {
+  return (size_t)cpu_bias_parts(max_rows) * (size_t)max_width;
+}
 
 /* -------- activations: y = f(y + bias) over a block ---------------------------------------------------------- */
 
@@ -38,6 +38,10 @@ static Activate *const activate[] = {
     [OPS_LINEAR] = activate_linear, [OPS_TANH] = activate_tanh, [OPS_RELU] = activate_relu,
     [OPS_SILU] = activate_silu,     [OPS_ELU] = activate_elu,
 };
+
+void cpu_activate(OpsActivation activation, float *y, const float *bias, int rows, int columns) {
+  activate[activation](y, bias, rows, columns);
+}
 
 /* -------- their gradients: dy *= f', bias gradient = column sums of dy --------------------------------------- */
 
@@ -69,6 +73,11 @@ static Gradient *const activation_gradient[] = {
     [OPS_SILU] = gradient_silu,     [OPS_ELU] = gradient_elu,
 };
 
+void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db, int rows,
+                             int columns) {
+  activation_gradient[activation](y, bias, dy, db, rows, columns);
+}
+
 /* -------- forward -------------------------------------------------------------------------------------------- */
 
 void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
@@ -82,7 +91,7 @@ void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b,
     int count = cpu_block_rows(rows, block);
     float *target = y + first * out;
     state->library->product(0, 0, count, out, in, x + first * in, in, w, out, 0, target, out);
-    activate[activation](target, b, count, out);
+    cpu_activate(activation, target, b, count, out);
   }
   omp_set_num_threads(threads_before);
   ops->flops += 2.0 * rows * in * out;
@@ -110,21 +119,26 @@ static void backward_block(const Layer *layer, int block) {
     state->library->product(0, 0, count, out, in, layer->x + first * in, in, layer->w, out, 0, product, out);
     y = product;
   }
-  for (int r = 0; r < count; r += BIAS_ROWS) {
-    float *db = state->bias_parts + (first + r) / BIAS_ROWS * out;
-    activation_gradient[layer->activation](y + (size_t)r * out, layer->b, dy + (size_t)r * out, db,
-                                           count - r < BIAS_ROWS ? count - r : BIAS_ROWS, out);
+  for (int r = 0; r < count; r += CPU_BIAS_ROWS) {
+    float *db = state->bias_parts + (first + r) / CPU_BIAS_ROWS * out;
+    cpu_activation_gradient(layer->activation, y + (size_t)r * out, layer->b, dy + (size_t)r * out, db,
+                            count - r < CPU_BIAS_ROWS ? count - r : CPU_BIAS_ROWS, out);
   }
   if (layer->dx) state->library->product(0, 1, count, in, out, dy, out, layer->w, out, 0, layer->dx + first * in, in);
 }
 
 /* Columns from `first` on, at most BIAS_COLUMNS of them. */
-static void fold_bias(const Layer *layer, int first) {
+static void fold_some(const float *parts, int count, int columns, int first, float *target) {
   double sum[BIAS_COLUMNS] = {0};
-  int out = layer->out, count = out - first < BIAS_COLUMNS ? out - first : BIAS_COLUMNS;
-  for (int part = 0; part < bias_parts(layer->rows); part++)
-    for (int c = 0; c < count; c++) sum[c] += (double)layer->state->bias_parts[(size_t)part * out + first + c];
-  for (int c = 0; c < count; c++) layer->db[first + c] = (float)sum[c];
+  int some = columns - first < BIAS_COLUMNS ? columns - first : BIAS_COLUMNS;
+  for (int part = 0; part < count; part++)
+    for (int c = 0; c < some; c++) sum[c] += (double)parts[(size_t)part * columns + first + c];
+  for (int c = 0; c < some; c++) target[first + c] = (float)sum[c];
+}
+
+void cpu_fold_columns(const float *parts, int count, int columns, float *target) {
+#pragma omp for schedule(static) nowait
+  for (int first = 0; first < columns; first += BIAS_COLUMNS) fold_some(parts, count, columns, first, target);
 }
 
 /* How many row parts a kernel's gradient is summed in: from the shape alone. */
@@ -175,8 +189,7 @@ void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b
 #pragma omp for schedule(dynamic, 1)
     for (int task = 0; task < parts * slices; task++)
       kernel_task(&layer, parts, task / slices, task % slices * KERNEL_COLUMNS);
-#pragma omp for schedule(static) nowait
-    for (int first = 0; first < out; first += BIAS_COLUMNS) fold_bias(&layer, first);
+    cpu_fold_columns(state->bias_parts, cpu_bias_parts(rows), out, db);
     if (parts > 1) {
 #pragma omp for schedule(static)
       for (size_t first = 0; first < size; first += chunk)

@@ -31,6 +31,7 @@ typedef struct CpuState {
   const CpuLibrary *library;
   float *kernel_parts;    /* gradients of a kernel by row part, folded afterwards */
   float *bias_parts;      /* gradients of a bias by row part, folded afterwards */
+  float *gain_parts;      /* the same for the gains of a layer norm */
   float *rows_scratch;    /* [threads][CPU_ROWS][max_width] */
   double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
 } CpuState;
@@ -44,12 +45,28 @@ static inline int cpu_block_rows(int rows, int block) {
 }
 
 /* cpu_dense.c */
+enum { CPU_BIAS_ROWS = 32 }; /* rows of a bias's gradient that are summed in float32; above that in float64 */
+static inline int cpu_bias_parts(int rows) { return (rows + CPU_BIAS_ROWS - 1) / CPU_BIAS_ROWS; }
+/* y = activation(y + bias) for a block of rows. */
+void cpu_activate(OpsActivation activation, float *y, const float *bias, int rows, int columns);
+/* dy *= the derivative at y, db = column sums of dy, for a part of rows. For SILU, which can not be inverted, y is what
+ * was activated, without its bias. */
+void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db, int rows,
+                             int columns);
+/* target[columns] = the sums of the rows of parts [count][columns], from the calling team of threads. */
+void cpu_fold_columns(const float *parts, int count, int columns, float *target);
 size_t cpu_kernel_parts_floats(int max_width);
 size_t cpu_bias_parts_floats(int max_rows, int max_width);
 void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                        OpsActivation activation);
 void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
                         float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+/* cpu_norm.c */
+void cpu_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
+                      int columns, double epsilon, OpsActivation activation);
+void cpu_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                       const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                       OpsActivation activation);
 /* cpu_policy.c */
 void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                        uint32_t first_world, uint32_t step, uint8_t *actions, float *logp);
@@ -63,6 +80,7 @@ void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const 
                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
 /* cpu_vector.c */
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+void cpu_add(Ops *ops, float *x, const float *y, size_t n);
 double cpu_norm_squared(Ops *ops, const float *x, size_t n);
 double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n);
 void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments);

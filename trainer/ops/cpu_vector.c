@@ -112,6 +112,17 @@ void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float
     memcpy(target + (size_t)row * columns, source + (size_t)index[row] * columns, sizeof(float) * (size_t)columns);
 }
 
+CPU_VECTOR static void part_add(float *restrict x, const float *restrict y, size_t n) {
+  for (size_t i = 0; i < n; i++) x[i] += y[i];
+}
+
+void cpu_add(Ops *ops, float *x, const float *y, size_t n) {
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++)
+    part_add(x + part_first(parts, part), y + part_first(parts, part), part_count(parts, part));
+}
+
 CPU_VECTOR static void part_standardise(float *x, size_t n, double shift, double factor) {
   for (size_t i = 0; i < n; i++) x[i] = (float)(((double)x[i] - shift) * factor);
 }

@@ -35,6 +35,14 @@ struct Ops {
    * SILU can not be inverted from y: x W + b is recomputed there from x, w, b. */
   void (*dense_backward)(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+  /* Layer norm and activation of each row: n = (z - mean z) / sqrt(variance z + epsilon), y = activation(gain n + offset).
+   * z[rows][columns] becomes n, inverse[rows] what z - mean was multiplied by. */
+  void (*norm_forward)(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
+                       int columns, double epsilon, OpsActivation activation);
+  /* dy[rows][columns], the gradient at y, is overwritten with that at z; dgain[columns], doffset[columns] are set. */
+  void (*norm_backward)(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                        const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                        OpsActivation activation);
   /* rows of `source` [*][columns] named by index -> target [rows][columns] */
   void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 
@@ -58,6 +66,7 @@ struct Ops {
   void (*value_loss)(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                      double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
 
+  void (*add)(Ops *ops, float *x, const float *y, size_t n);                  /* x += y */
   double (*norm_squared)(Ops *ops, const float *x, size_t n);                 /* sum x^2 in float64, fixed order */
   double (*distance_squared)(Ops *ops, const float *x, const float *y, size_t n);
   /* Adam with bias correction, gradient times `scale` (from clipping); t counts from 1 (spec 1.6). */
