@@ -1,12 +1,13 @@
-/* Shapes, memory, forward and backward passes of the actor and the critic. A stage in front of the networks belongs where
- * the trunk is: run_trunk and finish_trunk are the only places that know what stands below a tower. */
+/* Shapes, memory, forward and backward passes of the actor and the critic. What stands below a tower, the observation, a
+ * trunk or an encoder, is known to run_below, below_tower and the functions of the backward pass after them. */
 #include "trainer/agent.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
-enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100 };
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, ACTOR_ENCODER_TENSOR = 200, CRITIC_ENCODER_TENSOR = 300 };
+_Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "tensors have numbers of their own");
 
 /* ---- shapes and memory ----------------------------------------------------------------------------------------- */
 
@@ -21,6 +22,19 @@ static OpsActivation activation_of(const char *name) {
 
 static AgentSharing sharing_of(const char *name) {
   return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
+}
+
+static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
+static bool has_common_encoder(const Agent *agent) { return has_encoder(agent) && agent->sharing == AGENT_SHARED; }
+
+int agent_check(const CoreConfig *config) {
+  const bool encodes = strcmp(config->net.encoder, "none") != 0;
+  if (encodes == (strcmp(config->env.observations, "entity") == 0)) return CORE_OK;
+  if (encodes)
+    return core_error(CORE_USAGE, "net.encoder = %s: it reads entities, and env.observations = %s; set it to entity",
+                      config->net.encoder, config->env.observations);
+  return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
+                    "transformer, or env.observations to flat or padded");
 }
 
 static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
@@ -41,20 +55,37 @@ static void register_activations(Agent *agent, CoreArena *arena) {
   CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
 }
 
+/* Below the towers: gives the width of what they see. */
+static int register_below(Agent *agent, const CoreConfig *config, const Env *env, CoreArena *arena) {
+  const EncoderKind kind = encoder_kind(config->net.encoder);
+  agent->inputs = env->observation_length;
+  if (kind != ENCODER_NONE) {
+    CORE_CHECK(env->entities != NULL);
+    const EncoderShape shape = encoder_shape(kind, *env->entities);
+    encoder_register(&agent->encoder, &shape, agent->max_rows, arena);
+    CORE_ARENA(arena, agent->embedding, (size_t)agent->max_rows * (size_t)shape.width, "embedding [rows][width]");
+    return shape.width;
+  }
+  if (agent->sharing == AGENT_SHARED) {
+    agent->trunk = (int)config->net.trunk_depth;
+    return (int)config->net.trunk_width;
+  }
+  return env->observation_length;
+}
+
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
   *agent = (Agent){.head = env->head, .max_rows = max_rows, .sharing = sharing_of(config->net.sharing),
                    .actor.name = "actor", .critic.name = "critic", .features = env->features,
                    .whole_inputs = env->whole_length};
-  int below = env->observation_length;
-  agent->actor.shape = tower(config, below, env->head.logits, 0.01);
-  if (agent->sharing == AGENT_SHARED) {
-    agent->trunk = (int)config->net.trunk_depth;
-    below = (int)config->net.trunk_width;
+  const int below = register_below(agent, config, env, arena);
+  agent->actor.shape = tower(config, agent->trunk > 0 ? agent->inputs : below, env->head.logits, 0.01);
+  if (agent->trunk > 0)
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
-  }
   agent->critic.shape = tower(config, below, 1, 1.0);
-  agent->actor.n = network_parameters(&agent->actor.shape);
-  agent->critic.n = network_parameters(&agent->critic.shape);
+  agent->actor.encoder = network_parameters(&agent->actor.shape);
+  agent->critic.encoder = network_parameters(&agent->critic.shape);
+  agent->actor.n = agent->actor.encoder + agent->encoder.shape.parameters;
+  agent->critic.n = agent->critic.encoder + (has_common_encoder(agent) ? 0 : agent->encoder.shape.parameters);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
   register_activations(agent, arena);
@@ -67,26 +98,42 @@ void agent_place(Agent *agent) {
   network_place_activations(&critic->shape, agent->max_rows, above_trunk, &critic->activations);
 }
 
-void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
-  *gradient = (AgentGradient){.trunk = NULL};
-  CORE_ARENA(arena, gradient->actor, agent->actor.n, "actor gradient");
-  CORE_ARENA(arena, gradient->critic, agent->critic.n, "critic gradient");
-  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)agent_max_width(agent),
-             "backward scratch [2][rows][width]");
-  if (agent->trunk > 0)
-    CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
-               "gradients at the trunk's output [2][rows][width]");
-}
-
 static int widest(const NetworkShape *shape) {
   int width = 0;
   for (int i = 0; i <= shape->layers; i++) width = shape->width[i] > width ? shape->width[i] : width;
   return width;
 }
 
-int agent_max_width(const Agent *agent) {
+/* The widest layer of the networks, input included. */
+static int max_width(const Agent *agent) {
   int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
   return actor > critic ? actor : critic;
+}
+
+/* Numbers of what a tower stands on, where that learns; else 0. */
+static int below_width(const Agent *agent) {
+  if (has_encoder(agent)) return agent->encoder.shape.width;
+  return agent->trunk > 0 ? agent->actor.shape.width[agent->trunk] : 0;
+}
+
+void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
+  *gradient = (AgentGradient){.below = NULL};
+  CORE_ARENA(arena, gradient->actor, agent->actor.n, "actor gradient");
+  CORE_ARENA(arena, gradient->critic, agent->critic.n, "critic gradient");
+  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent), "backward scratch [2][rows][width]");
+  if (below_width(agent) > 0)
+    CORE_ARENA(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
+               "gradients below the towers [2][rows][width]");
+}
+
+int agent_ops_rows(const Agent *agent) {
+  const int encoder = has_encoder(agent) ? encoder_ops_rows(&agent->encoder.shape, agent->max_rows) : 0;
+  return encoder > agent->max_rows ? encoder : agent->max_rows;
+}
+
+int agent_ops_width(const Agent *agent) {
+  const int encoder = has_encoder(agent) ? encoder_ops_width(&agent->encoder.shape) : 0;
+  return encoder > max_width(agent) ? encoder : max_width(agent);
 }
 
 /* ---- initial weights ------------------------------------------------------------------------------------------- */
@@ -106,16 +153,22 @@ static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64
   free(theta);
 }
 
-static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_trunk) {
-  if (agent->features && !on_trunk) initialise_compact(agent, network, seed, tensor);
+/* on_input: its first layer sees the observations. */
+static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
+  if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
   else network_initialise(&network->shape, seed, tensor, network->theta);
   size_t own = network_parameters(&network->shape);
   memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
 }
 
 void agent_initialise(Agent *agent, uint64_t seed) {
-  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, false);
-  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  const EncoderShape *encoder = &agent->encoder.shape;
+  initialise(agent, actor, seed, ACTOR_TENSOR, !has_encoder(agent));
+  initialise(agent, critic, seed, CRITIC_TENSOR, !has_encoder(agent) && agent->trunk == 0);
+  if (actor->encoder < actor->n) encoder_initialise(encoder, seed, ACTOR_ENCODER_TENSOR, actor->theta + actor->encoder);
+  if (critic->encoder < critic->n)
+    encoder_initialise(encoder, seed, CRITIC_ENCODER_TENSOR, critic->theta + critic->encoder);
 }
 
 /* ---- forward --------------------------------------------------------------------------------------------------- */
@@ -125,19 +178,27 @@ static int trunk_of(const Agent *agent, const AgentNetwork *network) {
   return network == &agent->actor ? agent->trunk : 0;
 }
 
-/* Runs the common trunk, with the weights of an actor's vector. */
-static void run_trunk(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
+static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x, int rows) {
+  encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->embedding);
+}
+
+/* Runs what is common to both towers, with the weights of an actor's vector. */
+static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
   const AgentNetwork *actor = &agent->actor;
+  if (has_common_encoder(agent)) encode(agent, ops, actor, theta, x, rows);
   network_forward_layers(ops, &actor->shape, theta, x, rows, &actor->activations, 0, agent->trunk);
 }
 
-/* What the towers stand on: the trunk's output, or x where there is none. */
+/* What the towers stand on. */
 static const float *below_tower(const Agent *agent, const float *x) {
+  if (has_encoder(agent)) return agent->embedding;
   return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : x;
 }
 
+/* A tower, after the encoder that it has for itself. */
 static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                       int rows, const NetworkActivations *activations) {
+  if (has_encoder(agent) && !has_common_encoder(agent)) encode(agent, ops, network, theta, x, rows);
   network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations, trunk_of(agent, network),
                          network->shape.layers);
 }
@@ -152,17 +213,17 @@ static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *netwo
 
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                    int rows, float *output) {
-  size_t inputs = (size_t)agent->actor.shape.width[0], outputs = (size_t)network->shape.width[network->shape.layers];
-  const float *trunk_theta = network == &agent->actor ? theta : agent->actor.theta;
+  size_t inputs = (size_t)agent->inputs, outputs = (size_t)network->shape.width[network->shape.layers];
+  const float *below_theta = network == &agent->actor ? theta : agent->actor.theta;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
-    run_trunk(agent, ops, trunk_theta, rows_of_x, piece);
+    run_below(agent, ops, below_theta, rows_of_x, piece);
     run_tower_to(agent, ops, network, theta, rows_of_x, piece, output + (size_t)row * outputs);
   }
 }
 
-/* The policy in a piece of rows whose trunk has run. */
+/* The policy in a piece of rows where what is common has run. */
 static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
   run_tower_to(agent, ops, &agent->actor, theta, x, rows, parameters);
 }
@@ -170,11 +231,11 @@ static void run_policy(const Agent *agent, Ops *ops, const float *theta, const f
 /* In pieces that the activations hold; values may be NULL. */
 static void act(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                 float *values) {
-  size_t inputs = (size_t)agent->actor.shape.width[0];
+  size_t inputs = (size_t)agent->inputs;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
-    run_trunk(agent, ops, theta, rows_of_x, piece);
+    run_below(agent, ops, theta, rows_of_x, piece);
     run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits);
     if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, rows_of_x, piece, values + row);
   }
@@ -196,33 +257,38 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
   CORE_CHECK(rows <= agent->max_rows);
-  if (network == &agent->actor) run_trunk(agent, ops, network->theta, x, rows);
+  if (network == &agent->actor) run_below(agent, ops, network->theta, x, rows);
   run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
   return network->activations.hidden[network->shape.layers - 1];
 }
 
-/* Where a tower puts the gradient at its input: actor's, then critic's; NULL without a trunk. */
-static float *trunk_gradient(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
-  if (agent->trunk == 0) return NULL;
-  return gradient->trunk + (is_actor ? 0 : (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk]);
+/* Where a tower puts the gradient at its input: actor's, then critic's; NULL where nothing below it learns. */
+static float *gradient_below(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
+  if (below_width(agent) == 0) return NULL;
+  return gradient->below + (is_actor ? 0 : (size_t)rows * (size_t)below_width(agent));
 }
 
-/* From what both towers send down to the trunk's gradient. */
-static void finish_trunk(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
+/* From what both towers send down to the gradient of what is common to them. */
+static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
   const AgentNetwork *actor = &agent->actor;
-  float *from_both = trunk_gradient(agent, gradient, true, rows);
-  ops->add(ops, from_both, trunk_gradient(agent, gradient, false, rows),
-           (size_t)rows * (size_t)actor->shape.width[agent->trunk]);
-  network_backward_layers(ops, &actor->shape, actor->theta, x, rows, &actor->activations, 0, agent->trunk, from_both,
-                          NULL, gradient->scratch, gradient->actor);
+  float *from_both = gradient_below(agent, gradient, true, rows);
+  ops->add(ops, from_both, gradient_below(agent, gradient, false, rows), (size_t)rows * (size_t)below_width(agent));
+  if (has_common_encoder(agent))
+    encoder_backward(&agent->encoder, ops, actor->theta + actor->encoder, x, rows, from_both,
+                     gradient->actor + actor->encoder);
+  else
+    network_backward_layers(ops, &actor->shape, actor->theta, x, rows, &actor->activations, 0, agent->trunk, from_both,
+                            NULL, gradient->scratch, gradient->actor);
 }
 
 void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
                     const AgentGradient *gradient) {
   const bool is_actor = network == &agent->actor;
+  float *own = is_actor ? gradient->actor : gradient->critic, *below = gradient_below(agent, gradient, is_actor, rows);
   network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
-                          trunk_of(agent, network), network->shape.layers, doutput,
-                          trunk_gradient(agent, gradient, is_actor, rows), gradient->scratch,
-                          is_actor ? gradient->actor : gradient->critic);
-  if (agent->trunk > 0 && !is_actor) finish_trunk(agent, ops, x, rows, gradient);
+                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch, own);
+  if (has_encoder(agent) && !has_common_encoder(agent))
+    encoder_backward(&agent->encoder, ops, network->theta + network->encoder, x, rows, below, own + network->encoder);
+  else if (below_width(agent) > 0 && !is_actor)
+    finish_common(agent, ops, x, rows, gradient);
 }

@@ -1,14 +1,16 @@
 /* The agent: what acts and what values states, with room for activations. An actor and a critic network over the same
- * observations, apart or on a common trunk. Learners (learners/) change their weights. Vectors belong to the run's arena,
+ * observations, apart or on a common trunk; an encoder (encoder.h) may stand below them. Learners (learners/) change their weights. Vectors belong to the run's arena,
  * on the ops' device.
  *
  * With a trunk the actor's network is trunk and tower in one, and its vector holds the trunk's weights first; the
- * critic's network is its tower, over the trunk's output. So actor's vector ++ critic's vector is always the whole agent,
+ * critic's network is its tower, over the trunk's output. An encoder's weights are the last of the vector of the network
+ * that owns it; with net.sharing = shared it takes the trunk's place, and is the actor's. So actor's vector ++ critic's vector is always the whole agent,
  * and a copy of the actor's vector (the proximal policy) is a whole policy. */
 #ifndef TRAINER_AGENT_H
 #define TRAINER_AGENT_H
 #include "core/config.h"
 #include "core/memory.h"
+#include "trainer/encoder.h"
 #include "trainer/envs/env.h"
 #include "trainer/network.h"
 
@@ -22,7 +24,8 @@ typedef enum AgentSharing {
 typedef struct AgentNetwork {
   const char *name;                 /* "actor": the name in messages */
   NetworkShape shape;
-  size_t n;                         /* parameters: the shape's, then those that the head has for itself */
+  size_t n;                         /* parameters: the shape's, then those that the head has for itself, the encoder's */
+  size_t encoder;                   /* where the encoder's begin; n where the network has none of its own */
   float *theta;                     /* [n] */
   NetworkActivations activations;   /* for max_rows rows */
 } AgentNetwork;
@@ -34,10 +37,15 @@ typedef struct Agent {
   int trunk;                        /* the actor's leading layers that the critic stands on; 0 unless AGENT_SHARED */
   AgentNetwork actor, critic;       /* outputs: head.logits logits; 1 value */
   float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's */
+  Encoder encoder;                  /* kind ENCODER_NONE: the networks see the observations themselves */
+  float *embedding;                 /* [max_rows][encoder's width]: of the pass that ran last */
+  int inputs;                       /* numbers of an observation */
   const int32_t *features;          /* [inputs]: which of whole_inputs features the networks see, NULL: all (env.h) */
   int whole_inputs;
 } Agent;
 
+/* CORE_USAGE where net.encoder and env.observations do not go together. */
+int agent_check(const CoreConfig *config);
 /* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
 /* Places the activations, after the arena's commit. */
@@ -65,7 +73,7 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 typedef struct AgentGradient {
   float *actor, *critic;            /* [n] each: d loss / d theta */
   float *scratch;                   /* between layers */
-  float *trunk;                     /* [2][rows][trunk's width]: what the towers send down; NULL without a trunk */
+  float *below;                     /* [2][rows][width]: what the towers send down to trunk or encoder; NULL without */
 } AgentGradient;
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);
 
@@ -77,7 +85,8 @@ const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *networ
 void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
                     const AgentGradient *gradient);
 
-/* The widest layer, input included: what ops must be able to hold. */
-int agent_max_width(const Agent *agent);
+/* What ops must be able to hold (ops_cpu_create). */
+int agent_ops_rows(const Agent *agent);
+int agent_ops_width(const Agent *agent);
 
 #endif

@@ -13,7 +13,7 @@ static const EncoderDesign *const DESIGN[] = {
     [ENCODER_SET] = &ENCODER_DESIGN_SET, [ENCODER_STOIX_SET] = &ENCODER_DESIGN_STOIX_SET,
     [ENCODER_TRANSFORMER] = &ENCODER_DESIGN_TRANSFORMER,
 };
-enum { DESIGNS = sizeof DESIGN / sizeof *DESIGN };
+static const int DESIGNS = sizeof DESIGN / sizeof *DESIGN;
 
 /* ---- shape -------------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ EncoderKind encoder_kind(const char *name) {
 
 EncoderShape encoder_shape(EncoderKind kind, SimEntityLayout layout) {
   EncoderShape shape = {.kind = kind, .layout = layout};
-  CORE_CHECK(kind > ENCODER_NONE && kind < DESIGNS);
+  CORE_CHECK(kind > ENCODER_NONE && (int)kind < DESIGNS);
   DESIGN[kind]->list(&shape);
   return shape;
 }

@@ -1,4 +1,4 @@
-/* The simulator (sim/batch.h) as an environment: Kinetix levels and action spaces, flat symbolic observations.
+/* The simulator (sim/batch.h) as an environment: Kinetix levels, action spaces and observations.
  * It translates names only; physics, rewards and randomness are the simulator's. */
 #include "trainer/envs/sim.h"
 
@@ -9,6 +9,7 @@ typedef struct SimEnv {
   SimBatch *batch;
   SimBatchOptions options; /* siblings differ in worlds and seed only */
   SimLevelSet levels;      /* kept for siblings */
+  SimEntityLayout entities; /* of entity observations */
 } SimEnv;
 
 static SimEnv *sim_of(const Env *env) { return env->state; }
@@ -71,7 +72,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     return code;
   }
   SimEnv *sim = core_memory_zero_allocate(1, sizeof *sim);
-  *sim = (SimEnv){batch, *options, *levels};
+  *sim = (SimEnv){.batch = batch, .options = *options, .levels = *levels};
   Env *made = core_memory_zero_allocate(1, sizeof *made);
   *made = (Env){
     .name = "kinetix",
@@ -85,6 +86,10 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
+  if (options->observation == SIM_OBSERVATION_ENTITY) {
+    sim->entities = sim_entity_layout(levels->size);
+    made->entities = &sim->entities;
+  }
   describe_actions(options->actions, made);
   *env = made;
   return CORE_OK;
@@ -126,6 +131,7 @@ static int choice(const char *value, const char *const *choices) {
 
 SimBatchOptions env_sim_options(const CoreConfig *config) {
   static const char *const spaces[] = {"multi_discrete", "discrete", "continuous", NULL};
+  static const char *const observations[] = {"flat", "padded", "entity", NULL};
   static const char *const resets[] = {"level_set", "same", "new", "new_filtered", NULL};
   SimBatchOptions options = sim_batch_options_default();
   options.frame_skip = (int)config->env.frame_skip;
@@ -133,6 +139,7 @@ SimBatchOptions env_sim_options(const CoreConfig *config) {
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
   options.actions = (SimActionSpace)choice(config->env.actions, spaces);
+  options.observation = (SimObservationKind)choice(config->env.observations, observations);
   options.reset = (SimReset)choice(config->env.reset, resets);
   return options;
 }
@@ -151,6 +158,6 @@ int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **en
   SimBatchOptions options = env_sim_options(config);
   options.worlds = worlds;
   options.seed = seed;
-  options.compact_observations = true;
+  options.compact_observations = options.observation == SIM_OBSERVATION_FLAT;
   return sim_env_make(&options, &levels, env);
 }
