@@ -23,6 +23,8 @@ static int check_options(const SimBatchOptions *o) {
     return core_error(CORE_USAGE, "there is no kind of reset with number %d", (int)o->reset);
   if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))
     return core_error(CORE_USAGE, "dense_reward must be a finite number from 0 up, not %g", (double)o->dense_reward);
+  if ((int)o->observation < SIM_OBSERVATION_FLAT || (int)o->observation > SIM_OBSERVATION_ENTITY)
+    return core_error(CORE_USAGE, "there is no kind of observation with number %d", (int)o->observation);
   if (o->compact_observations && o->observation != SIM_OBSERVATION_FLAT)
     return core_error(CORE_USAGE, "only flat observations can be compact: the places of the others have a meaning");
   return CORE_OK;

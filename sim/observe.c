@@ -10,13 +10,17 @@ int sim_observe_length(SimSize size) {
 /* The sixteen values that both kinds of shape begin with. */
 static void write_shape(const SimShape *shape, float *row) {
   RealSinCos turn = real_sin_cos(shape->rotation);
-  SimBody body = {.position = {shape->x, shape->y}, .velocity = {shape->vx, shape->vy},
-                  .angular_velocity = shape->angular_velocity, .sine = turn.sine, .cosine = turn.cosine};
-  sim_observe_body(&body, row);
+  row[0] = shape->x;
+  row[1] = shape->y;
+  row[2] = shape->vx;
+  row[3] = shape->vy;
   row[4] = shape->inverse_mass;
   row[5] = shape->inverse_inertia;
   row[6] = shape->density;
+  row[7] = real_tanh(shape->angular_velocity / 10.0f);
   row[8 + shape->role] = 1.0f;
+  row[12] = turn.sine;
+  row[13] = turn.cosine;
   row[14] = shape->friction;
   row[15] = shape->restitution;
 }

@@ -41,7 +41,7 @@ typedef struct SimEntityLayout {
   int joint_shapes;          /* [2 J][2]: global shape indices, from and to; 0 0 where inactive */
   int thruster_shapes;       /* [T]: global shape index; 0 where inactive */
   int attention;             /* [shapes][shapes]: SIM_ATTEND_* bits of row looks at column */
-  int length;                /* S 308, M 456, L 992 */
+  int length;                /* S 289, M 429, L 992 */
 } SimEntityLayout;
 SimEntityLayout sim_entity_layout(SimSize size);
 
