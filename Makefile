@@ -46,18 +46,18 @@ PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo
 
-all: deps-present $(PROGRAMS)
+all: deps-present $(PROGRAMS) lib
 
-$(BUILD)/lib/libcore.a: $(CORE_O)
-$(BUILD)/lib/libsim.a: $(SIM_O)
-$(BUILD)/lib/libstore.a: $(STORE_O)
-$(BUILD)/lib/libtrainer.a: $(TRAINER_O)
-$(BUILD)/lib/libsweep.a: $(SWEEP_O)
-$(BUILD)/lib/libanalysis.a: $(ANALYSIS_O)
-$(BUILD)/lib/lib%.a:
+$(BUILD)/archive/libcore.a: $(CORE_O)
+$(BUILD)/archive/libsim.a: $(SIM_O)
+$(BUILD)/archive/libstore.a: $(STORE_O)
+$(BUILD)/archive/libtrainer.a: $(TRAINER_O)
+$(BUILD)/archive/libsweep.a: $(SWEEP_O)
+$(BUILD)/archive/libanalysis.a: $(ANALYSIS_O)
+$(BUILD)/archive/lib%.a:
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
-lib = $(patsubst %,$(BUILD)/lib/lib%.a,$(1))
+lib = $(patsubst %,$(BUILD)/archive/lib%.a,$(1))
 $(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call lib,sweep store core)
 $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
 $(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call lib,analysis store core)
@@ -74,17 +74,43 @@ $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell 
 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
 ifeq ($(ARCH),x86_64)
-$(BUILD)/obj/sim/lanes_avx2.o: BASELINE := -march=x86-64-v3
-$(BUILD)/obj/sim/lanes_avx512.o: BASELINE := -march=x86-64-v4
+$(BUILD)/obj/sim/lanes_avx2.o $(BUILD)/pic/sim/lanes_avx2.o: BASELINE := -march=x86-64-v3
+$(BUILD)/obj/sim/lanes_avx512.o $(BUILD)/pic/sim/lanes_avx512.o: BASELINE := -march=x86-64-v4
 endif
 
+# libsim for other people's programs: sim/ without libgd, and what it needs of core/. Only what sim/sim.h declares can be
+# seen from outside, of the archive too, which therefore is one object whose other symbols are local.
+SIM_ABI := 1
+PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw_image.c,$(call sources,sim)) \
+  $(patsubst %,core/%.c,error files memory random text version))
+lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
+$(BUILD)/pic/%.o: %.c | deps-present
+	@mkdir -p $(@D)
+	@echo "  pic  $<"; $(CC) $(CFLAGS_ALL) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(BUILD)/lib/libsim.so.$(SIM_ABI): $(PIC_O)
+	@mkdir -p $(@D)
+	@echo "  link $@"; $(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(@F) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ \
+	  $(shell $(PKG) --libs jansson) -lm
+$(BUILD)/lib/libsim.so: $(BUILD)/lib/libsim.so.$(SIM_ABI)
+	@ln -sf $(<F) $@
+$(BUILD)/lib/libsim.a: $(PIC_O)
+	@mkdir -p $(@D); rm -f $@
+	@echo "  link $@"; ld -r -o $(BUILD)/pic/libsim.o $^ && objcopy --localize-hidden $(BUILD)/pic/libsim.o && ar rcs $@ $(BUILD)/pic/libsim.o
+install-lib: lib ## libsim, its header and sim.pc: PREFIX=/usr/local, DESTDIR
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/sim
+	install -m 755 $(BUILD)/lib/libsim.so.$(SIM_ABI) $(DESTDIR)$(PREFIX)/lib
+	ln -sf libsim.so.$(SIM_ABI) $(DESTDIR)$(PREFIX)/lib/libsim.so
+	install -m 644 $(BUILD)/lib/libsim.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 sim/sim.h $(DESTDIR)$(PREFIX)/include/sim
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sim/sim.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/sim.pc
+
 # The version is compiled into one file, rebuilt when the commit changes.
-$(BUILD)/obj/core/version.o: CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"'
-$(BUILD)/obj/core/version.o: $(BUILD)/commit.stamp
+$(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"'
+$(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: $(BUILD)/commit.stamp
 $(BUILD)/commit.stamp: FORCE
 	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 FORCE:
-.PHONY: all FORCE check demo bench install clean help info deps deps-present docs tests
+.PHONY: all FORCE check demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
 
 $(BUILD)/tests/%: tests/%.c $(call lib,sweep analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
@@ -93,6 +119,21 @@ $(BUILD)/tests/%: tests/%.c $(call lib,sweep analysis trainer sim store core) | 
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 
+# A fuzz target runs once over files (replay.c, for `make check`), or for libFuzzer (`make fuzz`, which builds all of ours
+# again with clang and sanitizers, in a folder of its own).
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_REPLAYS := $(patsubst %,$(BUILD)/tests/fuzz/fuzz_%,$(FUZZ))
+FUZZ_SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow
+TARGET ?= level
+SECONDS ?= 600
+$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/file.c $(call lib,sweep trainer sim store core) | deps-present
+	@mkdir -p $(@D)
+	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)
+$(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuzz/file.c $(call lib,sweep trainer sim store core)
+	@mkdir -p $(@D)
+	@echo "  fuzz $<"; $(CC) $(CFLAGS_ALL) -Itests -fsanitize=fuzzer -o $@ $< tests/fuzz/file.c \
+	  $(if $(wildcard tests/fuzz/corpus/$*/*.json),tests/fuzz/mutate_json.c) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- what people type ------------------------------------------------------------------------------------------
@@ -100,7 +141,7 @@ deps:            ## install the libraries (Debian-like machines, as root or with
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
-tests: $(TESTS) $(GOLDEN) $(PROGRAMS)
+tests: lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory tests
@@ -109,11 +150,21 @@ demo:            ## install, build, run the demo sweep, draw the figure (at most
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory all
 	@tests/tools/demo.sh $(BUILD)
-bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|sim|trainer|analysis)
+bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|sim|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2
 	@$(MAKE) --no-print-directory tests >&2
 	@tests/bench/run.sh $(BUILD) $(ONLY)
-install: all     ## PREFIX=/usr/local, DESTDIR
+fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new inputs and findings in build/fuzz/TARGET; needs clang
+	@printf 'int LLVMFuzzerTestOneInput(void);\nint LLVMFuzzerTestOneInput(void) { return 0; }\n' | \
+	  clang -fsanitize=fuzzer,address -fopenmp -x c - -o /dev/null 2>/dev/null || \
+	  { echo "make fuzz needs clang with libFuzzer and OpenMP: apt-get install clang libclang-rt-dev libomp-dev" >&2; exit 1; }
+	@case " $(FUZZ) " in *" $(TARGET) "*) ;; *) echo "no target '$(TARGET)'; there are: $(FUZZ)" >&2; exit 2 ;; esac
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang OPTIMISE=-O1 SANITIZE="-fsanitize=fuzzer-no-link $(FUZZ_SANITIZE)" \
+	  $(BUILD)/fuzz/bin/libfuzzer_$(TARGET)
+	@mkdir -p $(BUILD)/fuzz/$(TARGET)
+	$(BUILD)/fuzz/bin/libfuzzer_$(TARGET) -max_total_time=$(SECONDS) -timeout=20 -max_len=65536 -print_final_stats=1 \
+	  -artifact_prefix=$(BUILD)/fuzz/$(TARGET)- $(addprefix -dict=,$(wildcard tests/fuzz/$(TARGET).dict)) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET)
+install: all install-lib ## PREFIX=/usr/local, DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/sweep/experiments
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 experiments/*.ini $(DESTDIR)$(PREFIX)/share/sweep/experiments
@@ -135,4 +186,4 @@ info:            ## what was found on this machine
 clean:           ## remove build/
 	rm -rf $(BUILD)
 help:            ## this list
-	@grep -hE '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):[^#]*## ?/\1\t/' | column -t -s "$$(printf '\t')"
+	@grep -hE '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):[^#]*## ?/\1\t/' | column -t -s "$$(printf '\t')"

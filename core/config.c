@@ -342,11 +342,31 @@ static int check_minibatches(const CoreConfig *config) {
   return code;
 }
 
+/* Blocks of worlds, and what is drawn from them. */
+static int check_sapg(const CoreConfig *config) {
+  const long long blocks = (long long)config->sapg.blocks, worlds = (long long)config->env.num;
+  if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
+  if (worlds % blocks != 0)
+    return core_error(CORE_USAGE, "env.num = %lld can not be divided into sapg.blocks = %lld blocks; set env.num to %lld "
+                      "or %lld", worlds, blocks, worlds / blocks * blocks + (worlds < blocks ? blocks : 0),
+                      (worlds / blocks + 1) * blocks);
+  if (config->sapg.off_policy_ratio >= blocks)
+    return core_error(CORE_USAGE, "sapg.off_policy_ratio = %lld: there are %lld followers in sapg.blocks = %lld; set it to "
+                      "0 to %lld", (long long)config->sapg.off_policy_ratio, blocks - 1, blocks, blocks - 1);
+  if (config->ppo.num_steps % config->sapg.sequence_length != 0)
+    return core_error(CORE_USAGE, "ppo.num_steps = %lld is no multiple of sapg.sequence_length = %lld; set the latter to "
+                      "1, or to a divisor", (long long)config->ppo.num_steps, (long long)config->sapg.sequence_length);
+  if (strcmp(config->net.action_head, "gaussian") != 0)
+    return core_error(CORE_USAGE, "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian");
+  return CORE_OK;
+}
+
 /* Of the configuration as it is run. */
 static int check_sizes(const CoreConfig *config) {
   CoreConfig resolved;
   TRY(core_config_resolve(config, &resolved));
   int code = check_minibatches(&resolved);
+  if (code == CORE_OK) code = check_sapg(&resolved);
   if (code == CORE_OK || !core_config_is_scaled(config)) return code;
   return core_error_context(code, "scale.scheme = %s, scale.factor = %g", config->scale.scheme, config->scale.factor);
 }
@@ -361,9 +381,20 @@ static int check_without_worlds(const CoreConfig *config) {
   return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
 }
 
+/* Can the learner's policy act there? */
+static int check_actions(const CoreConfig *config) {
+  static const struct { const char *learner, *only; } fixed[] = {{"sapg", "continuous"}};
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    if (strcmp(config->algo.name, fixed[i].learner) == 0 && strcmp(config->env.actions, fixed[i].only) != 0)
+      return core_error(CORE_USAGE, "algo.name = %s can not take env.actions = %s; set env.actions to %s, or algo.name to "
+                        "ppo or ppo_ewma, which take all", config->algo.name, config->env.actions, fixed[i].only);
+  return CORE_OK;
+}
+
 int core_config_check(const CoreConfig *config) {
   CoreOrigin origin;
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);
+  TRY(check_actions(config));
   TRY(check_sizes(config));
   TRY(core_origin_parse(config->init.from, &origin));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)

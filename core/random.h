@@ -23,6 +23,9 @@ enum {
   CORE_RANDOM_STATES = 8,     /* which states a metric looks at: (iteration) */
   CORE_RANDOM_NOISE = 9,      /* the noisy convex example: (step) */
   CORE_RANDOM_TEST = 15,
+  CORE_RANDOM_WARM_UP = 20,   /* random actions before the first iteration: (world, step) */
+  CORE_RANDOM_ENTROPY = 21,   /* sampled entropies: (transition, update) */
+  CORE_RANDOM_FOLLOWERS = 22, /* SAPG: whose transitions the leader learns from: (iteration) */
 };
 
 typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;

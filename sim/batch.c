@@ -85,6 +85,7 @@ const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_
   return batch->features;
 }
 size_t sim_batch_bytes(const SimBatch *batch) { return sizeof *batch + core_arena_bytes(batch->arena); }
+int sim_batch_level_count(const SimBatch *batch) { return batch->level_count; }
 int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
 
 /* ---- saved states: a header, then every world's fields in the order of walk_world -------------------------------- */
@@ -113,6 +114,11 @@ static void walk_field(Cursor *cursor, void *field, size_t bytes) {
   }
 }
 
+/* Who touches whom is nothing that a step depends on: saved where observations show it. */
+static size_t touching_bytes(const SimBatch *batch) {
+  return batch->options.observation == SIM_OBSERVATION_ENTITY ? sizeof batch->worlds->touching : 0;
+}
+
 /* Sine and cosine follow from the rotation; slots that the size does not have are left out. */
 static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   for (int k = 0; k < batch->size.polygons + batch->size.circles; k++) {
@@ -129,18 +135,21 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   walk_field(cursor, world->joint_spin_impulse, (size_t)batch->size.joints * sizeof world->joint_spin_impulse[0]);
   walk_field(cursor, world->contact_impulse,
              (size_t)sim_model_contacts(batch->size) * sizeof world->contact_impulse[0]);
+  memset(world->warm, 0, sizeof world->warm);
+  for (unsigned i = 0; i < (unsigned)sim_model_contacts(batch->size); i++) sim_step_note_contact(world, i);
   walk_field(cursor, &world->last_distance, sizeof world->last_distance);
   walk_field(cursor, &world->level, sizeof world->level);
   walk_field(cursor, &world->timestep, sizeof world->timestep);
   walk_field(cursor, &world->episode, sizeof world->episode);
   walk_field(cursor, &world->keeps_level, sizeof world->keeps_level);
+  walk_field(cursor, world->touching, touching_bytes(batch));
 }
 
 size_t sim_batch_state_bytes(const SimBatch *batch) {
   size_t body = 6 * sizeof(real), shapes = (size_t)(batch->size.polygons + batch->size.circles);
   size_t joint = sizeof(SimVec) + sizeof(real), contact = sizeof(SimVec);
   size_t world = shapes * body + (size_t)batch->size.joints * joint +
-                 (size_t)sim_model_contacts(batch->size) * contact + sizeof(real) + 4 * sizeof(int32_t);
+                 (size_t)sim_model_contacts(batch->size) * contact + sizeof(real) + 4 * sizeof(int32_t) + touching_bytes(batch);
   return sizeof(StateHeader) + (size_t)batch->options.worlds * world;
 }
 

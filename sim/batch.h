@@ -53,6 +53,7 @@ int sim_batch_observation_length(const SimBatch *batch);
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
 size_t sim_batch_bytes(const SimBatch *batch);
+int sim_batch_level_count(const SimBatch *batch);
 
 /* Starts episode 0 of every world, with a level as options.reset says. observations: [worlds][length], may be NULL. */
 void sim_batch_reset(SimBatch *batch, float *observations);
@@ -72,6 +73,9 @@ typedef struct SimStepOut {
 /* actions: [worlds] of what options.actions says (SimActionSpace). Parallel over worlds with OpenMP, using the caller's
  * thread count. */
 void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out);
+
+/* The worlds as they are now: [worlds][length]. */
+void sim_batch_observe(const SimBatch *batch, float *observations);
 
 /* Everything that a step depends on, for checkpoints: bytes of fixed size for given options and levels. */
 size_t sim_batch_state_bytes(const SimBatch *batch);

@@ -53,6 +53,11 @@ static void observe(const SimBatch *batch, int w, float *observations) {
   }
 }
 
+void sim_batch_observe(const SimBatch *batch, float *observations) {
+#pragma omp parallel for schedule(static)
+  for (int w = 0; w < batch->options.worlds; w++) observe(batch, w, observations);
+}
+
 /* level NULL: drawn. */
 static void reset_all(SimBatch *batch, const int32_t *level, float *observations) {
 #pragma omp parallel for schedule(static)

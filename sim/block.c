@@ -9,16 +9,21 @@
 _Static_assert(sizeof(SimBody) == SIM_LANES_BODY * sizeof(float), "bodies");
 _Static_assert(sizeof(SimContact) == SIM_LANES_CONTACT * sizeof(float), "contacts");
 _Static_assert(sizeof(SimJointModel) == SIM_LANES_JOINT * sizeof(float), "joints");
-_Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float) &&
-               offsetof(SimContact, b) == offsetof(SimContact, a) + 1 &&
-               offsetof(SimContact, forgets) == offsetof(SimContact, a) + 2, "bytes after a contact's reals");
+#define SAME_PLACE(member) offsetof(SimContact, member) - offsetof(SimContact, a) == offsetof(SimPair, member)
+_Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float), "bytes after a contact's reals");
+_Static_assert(SAME_PLACE(a) && SAME_PLACE(b) && SAME_PLACE(reward) && SAME_PLACE(resolved) && SAME_PLACE(forgets) &&
+               SAME_PLACE(number) && SAME_PLACE(slot), "what a contact has of its pair");
+_Static_assert(sizeof(SimPair) == SIM_LANES_PAIR * sizeof(float) && offsetof(SimPair, friction) == SIM_PAIR_BYTES &&
+               offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6, "pairs");
 _Static_assert(offsetof(SimJointModel, a) == SIM_JOINT_REALS * sizeof(float) &&
                offsetof(SimJointModel, b) == offsetof(SimJointModel, a) + 1 &&
                offsetof(SimJointModel, slot) == offsetof(SimJointModel, a) + 2, "bytes after a joint's reals");
 _Static_assert(sizeof(SimOutline) == SIM_LANES_OUTLINE * sizeof(float) &&
                offsetof(SimOutline, triangle) == 32 * sizeof(float), "outlines");
-_Static_assert(offsetof(SimManifold, active) == (SIM_LANES_MANIFOLD - 1) * sizeof(float), "manifolds");
-_Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS, "sizes");
+_Static_assert(sizeof(SimBox) == SIM_LANES_BOX * sizeof(float), "boxes");
+_Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS &&
+               (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS &&
+               (int)SIM_LANES_PLACES == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
 
 /* ---- which kernels ----------------------------------------------------------------------------------------------- */
 
@@ -42,6 +47,46 @@ const SimLanesKernels *sim_block_kernels(void) {
   return NULL;
 }
 
+/* ---- what moves -------------------------------------------------------------------------------------------------- */
+
+/* Lists what moves in world w and places what does not. */
+static void begin_world(SimBlock *block, int w) {
+  const SimModel *model = block->model[w];
+  SimBody *body = block->world[w]->body;
+  SimPlaces *places = &block->places[w];
+  memcpy(places->box, model->box, (size_t)model->shapes * sizeof places->box[0]);
+  for (int i = 0; i < model->moving_count; i++) {
+    const int k = model->moving[i];
+    block->body[block->body_count++] = (float *)&body[k];
+    if (k < model->size.polygons)
+      block->polygon[block->polygon_count++] = (SimLanesPolygon){
+        (float *)&body[k], (const float *)&model->outline[k], (float *)places->corner[k], (float *)&places->box[k]};
+  }
+  int motors = w > 0 ? block->motor_end[w - 1] : 0;
+  for (int i = 0; i < model->joint_count; i++) {
+    const SimJointModel *j = &model->joint[i];
+    const float control = block->control[w].motor[j->slot];
+    block->spin[w][i] = 0;
+    if (!j->motor_on || j->fixed || control == 0) continue;
+    block->motor[motors++] = (SimLanesMotor){(float *)&body[j->a], (float *)&body[j->b], (const float *)j, control,
+                                             &block->spin[w][i]};
+  }
+  block->motor_end[w] = motors;
+}
+
+static void fall_and_place(SimBlock *block, int count) {
+  for (int w = 0; w < count; w++) {
+    const SimModel *model = block->model[w];
+    SimWorld *world = block->world[w];
+    sim_step_fall(model, world);
+    for (int i = model->moving_count - 1; i >= 0 && model->moving[i] >= model->size.polygons; i--) {
+      const int k = model->moving[i];
+      block->places[w].box[k] = sim_move_circle_box(world->body[k].position, model->radius[k]);
+    }
+  }
+  block->kernels->place_polygons(block->polygon, block->polygon_count);
+}
+
 /* ---- contacts ---------------------------------------------------------------------------------------------------- */
 
 static void run_pending(SimBlockPending *pending) {
@@ -49,111 +94,113 @@ static void run_pending(SimBlockPending *pending) {
   pending->count = 0;
 }
 
-/* Lets a kernel find out about pair i of world w, in its time; two circles, which are rare, are tested at once. */
-static void test_pair(SimBlock *block, int w, int kind, int i, float *manifold) {
+static const float *corner_of(const SimBlock *block, int w, int k) {
   const SimModel *model = block->model[w];
+  return (const float *)(model->moves[k] ? block->places[w].corner[k] : model->corner[k]);
+}
+
+/* Lets a kernel find out about pair i of world w, in its time. */
+static void test_pair(SimBlock *block, int w, int i, SimContact *contact, uint8_t *points) {
+  const SimModel *model = block->model[w];
+  SimWorld *world = block->world[w];
   const SimPair *pair = &model->pair[i];
-  const SimBody *a = &block->world[w]->body[pair->a], *b = &block->world[w]->body[pair->b];
-  if (kind == SIM_CC) {
-    SimManifold m = sim_collide_circles(*a, model->radius[pair->a], *b, model->radius[pair->b]);
-    int32_t points = m.active[0];
-    memcpy(manifold, &m, (SIM_LANES_MANIFOLD - 1) * sizeof *manifold);
-    memcpy(manifold + SIM_LANES_MANIFOLD - 1, &points, sizeof points);
-    return;
-  }
-  SimBlockPending *pending = kind == SIM_CR ? &block->circles : pair->resolved ? &block->polygons : &block->overlaps;
-  SimLanesPair *next = &pending->pair[pending->count++];
-  next->a_body = (const float *)a;
-  next->b_body = (const float *)b;
-  next->a_outline = (const float *)&model->outline[kind == SIM_CR ? 0 : pair->a];
-  next->b_outline = (const float *)&model->outline[pair->b];
-  next->a_corner = (const float *)block->places[w].corner[kind == SIM_CR ? 0 : pair->a];
-  next->b_corner = (const float *)block->places[w].corner[pair->b];
-  next->radius = model->radius[pair->a];
-  next->manifold = manifold;
+  const int kind = (i >= model->pair_end[SIM_RR]) + (i >= model->pair_end[SIM_CR]);
+  SimBlockPending *pending = &block->pending[kind == SIM_RR ? !pair->resolved : kind + 1];
+  pending->pair[pending->count++] = (SimLanesPair){
+    .a_body = (float *)&world->body[pair->a], .b_body = (float *)&world->body[pair->b],
+    .a_outline = (const float *)&model->outline[pair->a], .b_outline = (const float *)&model->outline[pair->b],
+    .a_corner = kind == SIM_RR ? corner_of(block, w, pair->a) : NULL,
+    .b_corner = kind == SIM_RR ? corner_of(block, w, pair->b) : NULL,
+    .pair = (const float *)pair, .impulse = (const float *)&world->contact_impulse[pair->slot],
+    .contact = (float *)contact, .points = points};
   if (pending->count == SIM_BLOCK_PENDING) run_pending(pending);
 }
 
-/* Tests the pairs of world w whose boxes meet. */
-static void find_pairs(SimBlock *block, int w, int first) {
+/* How many contacts room is left for after pair i. */
+static int contacts_of(const SimModel *model, int i) { return i < model->pair_end[SIM_RR] ? 2 : 1; }
+
+/* Tests the pairs of world w whose boxes meet. Gives how many contacts there is room left for behind theirs. */
+static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *contact) {
   const SimModel *model = block->model[w];
-  const SimBox *box = block->places[w].box;
-  int found = first, i = 0;
-  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
-    for (; i < model->pair_end[kind]; i++) {
-      const SimPair *pair = &model->pair[i];
-      if (!sim_collide_boxes(box[pair->a], box[pair->b])) continue;
-      block->pair[found] = (uint8_t)i;
-      test_pair(block, w, kind, i, block->manifold[found++]);
+  const int pairs = model->pair_end[SIM_CC];
+  uint64_t meeting[(SIM_MAX_PAIRS + 63) / 64];
+  block->kernels->find_meeting((const float *)block->places[w].box, (const float *)model->pair, pairs, meeting);
+  for (int word = 0; 64 * word < pairs; word++) {
+    for (uint64_t left = meeting[word]; left; left &= left - 1, first++) {
+      const int i = 64 * word + __builtin_ctzll(left);
+      block->pair[first] = (uint8_t)i;
+      test_pair(block, w, i, contact, &block->points[first]);
+      contact += contacts_of(model, i);
     }
   }
-  block->pair_end[w] = found;
+  block->pair_end[w] = first;
+  return contact;
 }
 
 static void test_pending(SimBlock *block) {
-  run_pending(&block->polygons);
-  run_pending(&block->overlaps);
-  run_pending(&block->circles);
+  for (int i = 0; i < SIM_BLOCK_TESTS; i++) run_pending(&block->pending[i]);
 }
 
-static SimManifold manifold_of(const float *record) {
-  SimManifold m;
-  int32_t points;
-  memcpy(&m, record, (SIM_LANES_MANIFOLD - 1) * sizeof *record);
-  memcpy(&points, record + SIM_LANES_MANIFOLD - 1, sizeof points);
-  m.active[0] = points > 0;
-  m.active[1] = points > 1;
-  return m;
-}
-
-/* World w's contacts, as sim_step_collide makes them, in the block's scratch. Gives the reward bits. */
-static int make_contacts(SimBlock *block, int w, int first) {
+/* World w's contacts in the order of listing (in its lane) and in the solver's (in the scratch), as sim_step_collide
+ * finds them. Gives the reward bits. */
+static int order_contacts(SimBlock *block, int w, int first, const SimContact *contact) {
   const SimModel *model = block->model[w];
+  SimWorld *world = block->world[w];
+  SimLanesWorld *lane = &block->lane[w];
   SimScratch *s = &block->scratch;
-  int bits = 0;
-  sim_step_clear(s, block->contact + block->contact_count);
+  int bits = 0, number = 0;
+  sim_step_clear(s, NULL);
+  sim_step_forget_contacts(world);
+  lane->contact_count = 0;
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
-    int first_touching = s->touching_count;
-    for (; first < block->pair_end[w] && block->pair[first] < model->pair_end[kind]; first++) {
-      SimManifold m = manifold_of(block->manifold[first]);
-      if (!m.active[0]) continue;
-      bits |= model->pair[block->pair[first]].reward;
-      sim_step_touch(model, block->world[w], block->pair[first], &m, s);
+    const int first_touching = s->touching_count, room = kind == SIM_RR ? 2 : 1;
+    for (; first < block->pair_end[w] && block->pair[first] < model->pair_end[kind]; first++, number += room) {
+      const SimPair *pair = &model->pair[block->pair[first]];
+      SimTouching *touching = &s->touching[s->touching_count];
+      const int points = block->points[first];
+      touching->pair = block->pair[first];
+      touching->contact[0] = touching->contact[1] = SIM_NO_CONTACT;
+      s->touching_count += points > 0;
+      bits |= points > 0 ? pair->reward : 0;
+      for (int k = 0; k < points && pair->resolved; k++) {
+        touching->contact[k] = (uint8_t)(number + k);
+        lane->listed[lane->contact_count++] = (uint8_t)(number + k);
+        sim_step_note_contact(world, (unsigned)pair->slot + (unsigned)k);
+      }
     }
     sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first_touching, s);
   }
-  block->contact_count += s->contact_count;
+  sim_step_divide_groups(model, contact, s);
   return bits;
 }
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
-enum { COUNTED_CONTACTS = 16, LIKENESSES = (SIM_MAX_JOINTS + 1) * (SIM_LANES_GROUPS + 1) * COUNTED_CONTACTS };
+enum { COUNTED_CONTACTS = 32, LIKENESSES = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
 
-/* Worlds with as many joints, groups and contacts are alike to the solver ... */
+/* Worlds with as many joints and contacts are alike to the solver ... */
 static int likeness(const SimLanesWorld *lane) {
   int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
-  return (lane->joint_count * (SIM_LANES_GROUPS + 1) + lane->group_count) * COUNTED_CONTACTS + contacts;
+  return lane->joint_count * COUNTED_CONTACTS + contacts;
 }
 
 /* ... and even more so with groups of the same sizes. */
 static uint64_t sort_key(const SimLanesWorld *lane) {
-  uint64_t sizes = 0;
-  for (int g = 0, begin = 0; g < lane->group_count; begin = lane->group_end[g++])
-    sizes = sizes << 4 | (uint64_t)(lane->group_end[g] - begin - 1);
-  return (uint64_t)likeness(lane) << 48 | sizes;
+  uint64_t ends = 0;
+  for (int g = 0; g < lane->group_count && lane->group_end[g] < 48; g++) ends |= 1ull << (48 - lane->group_end[g]);
+  return (uint64_t)likeness(lane) << 48 | ends;
 }
 
-/* World w as the solver wants it. */
-static void add_to_solver(SimBlock *block, int w) {
+/* World w as the solver wants it, with its contacts ordered. */
+static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   const SimScratch *s = &block->scratch;
   SimLanesWorld *lane = &block->lane[w];
   lane->body = (float *)block->world[w]->body;
-  lane->contact = (float *)s->contact;
+  lane->contact = (const float *)contact;
+  lane->contact_impulse = (float *)block->world[w]->contact_impulse;
   lane->joint = (const float *)block->model[w]->joint;
   lane->joint_impulse = (float *)block->world[w]->joint_impulse;
   lane->joint_spin_impulse = block->world[w]->joint_spin_impulse;
-  lane->contact_count = s->contact_count;
   lane->group_count = s->group_count;
   lane->joint_count = block->model[w]->joint_count;
   memcpy(lane->order, s->order, (size_t)s->order_count);
@@ -181,40 +228,41 @@ static void solve(SimBlock *block, int first, int end) {
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-/* A physics step of worlds first.. as far as there is room for their pairs. Gives where it stopped. */
-static int physics_step(SimBlock *block, int first, int count) {
+/* Contacts, actuators and solver for worlds first.. as far as there is room for their pairs. Gives where it stopped. */
+static int push_worlds(SimBlock *block, int first, int count) {
+  SimContact *contact[SIM_BLOCK_WORLDS + 1]; /* where each world's begin */
   int end = first, pairs = 0;
+  contact[first] = block->contact;
   for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_MAX_PAIRS; end++) {
-    sim_step_begin(block->model[end], block->world[end], &block->places[end]);
-    find_pairs(block, end, pairs);
+    contact[end + 1] = find_pairs(block, end, pairs, contact[end]);
     pairs = block->pair_end[end];
   }
   test_pending(block);
-  block->contact_count = 0;
+  const int motor = first > 0 ? block->motor_end[first - 1] : 0;
+  block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
   for (int w = first; w < end; w++) {
-    block->bits[w] = make_contacts(block, w, w > first ? block->pair_end[w - 1] : 0);
+    block->bits[w] = order_contacts(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
     sim_step_keep_touching(block->world[w], &block->scratch);
-    sim_step_actuate(block->model[w], block->world[w], &block->control[w]);
-    add_to_solver(block, w);
+    sim_step_apply_actuators(block->model[w], block->world[w], &block->control[w], block->spin[w]);
+    add_to_solver(block, w, contact[w]);
   }
   solve(block, first, end);
-  for (int w = first; w < end; w++) {
-    const SimLanesWorld *lane = &block->lane[w];
-    sim_step_keep_contacts(block->model[w], block->world[w], (const SimContact *)lane->contact, lane->contact_count);
-    sim_step_end(block->model[w], block->world[w]);
-  }
   return end;
 }
 
 void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
   memset(block->result, 0, (size_t)count * sizeof block->result[0]);
-  block->polygons.kernel = block->kernels->collide_polygons;
-  block->overlaps.kernel = block->kernels->overlap_polygons;
-  block->circles.kernel = block->kernels->collide_circles;
-  block->polygons.count = block->overlaps.count = block->circles.count = 0;
-  for (int w = 0; w < count; w++) sim_step_begin_level(block->model[w], &block->places[w]);
+  block->pending[SIM_BLOCK_POLYGONS].kernel = block->kernels->collide_polygons;
+  block->pending[SIM_BLOCK_OVERLAPS].kernel = block->kernels->overlap_polygons;
+  block->pending[SIM_BLOCK_CIRCLE_POLYGONS].kernel = block->kernels->collide_circle_polygons;
+  block->pending[SIM_BLOCK_CIRCLES].kernel = block->kernels->collide_circles;
+  for (int i = 0; i < SIM_BLOCK_TESTS; i++) block->pending[i].count = 0;
+  block->body_count = block->polygon_count = 0;
+  for (int w = 0; w < count; w++) begin_world(block, w);
   for (int k = 0; k < rules->frame_skip; k++) {
-    for (int w = 0; w < count;) w = physics_step(block, w, count);
+    fall_and_place(block, count);
+    for (int w = 0; w < count;) w = push_worlds(block, w, count);
+    block->kernels->advance(block->body, block->body_count);
     for (int w = 0; w < count; w++)
       sim_task_judge(block->model[w], block->world[w], block->bits[w], &block->result[w]);
   }

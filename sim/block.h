@@ -12,13 +12,15 @@ enum {
   SIM_BLOCK_PENDING = 16,   /* pairs that are tested together */
 };
 
-/* Pairs of a kind that wait until there are enough of them for a kernel. */
+/* The tests that pairs wait for. */
+enum { SIM_BLOCK_POLYGONS, SIM_BLOCK_OVERLAPS, SIM_BLOCK_CIRCLE_POLYGONS, SIM_BLOCK_CIRCLES, SIM_BLOCK_TESTS };
+
+/* Pairs that wait until there are enough of them for a kernel. */
 typedef struct SimBlockPending {
   void (*kernel)(const SimLanesPair *pair, int count);
   SimLanesPair pair[SIM_BLOCK_PENDING];
   int count;
 } SimBlockPending;
-
 
 /* A thread's working memory. */
 typedef struct SimBlock {
@@ -28,14 +30,19 @@ typedef struct SimBlock {
   SimControl control[SIM_BLOCK_WORLDS];
   SimTaskResult result[SIM_BLOCK_WORLDS]; /* what the caller is after */
   int bits[SIM_BLOCK_WORLDS];
+  /* What moves, in all worlds, for a whole environment step. */
+  float *body[SIM_BLOCK_WORLDS * SIM_MAX_SHAPES];
+  SimLanesPolygon polygon[SIM_BLOCK_WORLDS * SIM_MAX_POLYGONS];
+  SimLanesMotor motor[SIM_BLOCK_WORLDS * SIM_MAX_JOINTS];
+  int body_count, polygon_count, motor_end[SIM_BLOCK_WORLDS];
+  float spin[SIM_BLOCK_WORLDS][SIM_MAX_JOINTS]; /* of each world's joints */
   SimPlaces places[SIM_BLOCK_WORLDS];
-  int pair_end[SIM_BLOCK_WORLDS];         /* where each world's pairs end in `pair` */
-  uint8_t pair[SIM_BLOCK_PAIRS];          /* those whose boxes meet, as indices of their model's pairs ... */
-  SIM_ALIGN_RECORD float manifold[SIM_BLOCK_PAIRS][SIM_LANES_MANIFOLD]; /* ... and what came of them */
-  SimBlockPending polygons, overlaps, circles;
-  SimLanesWorld lane[SIM_BLOCK_WORLDS];
+  /* Pairs whose boxes meet, as indices of their model's pairs, how many contacts came of each, and where each world's end. */
+  uint8_t pair[SIM_BLOCK_PAIRS], points[SIM_BLOCK_PAIRS];
+  int pair_end[SIM_BLOCK_WORLDS];
+  SimBlockPending pending[SIM_BLOCK_TESTS];
   SimContact contact[2 * SIM_BLOCK_PAIRS];
-  int contact_count;
+  SimLanesWorld lane[SIM_BLOCK_WORLDS];
   SimScratch scratch;
 } SimBlock;
 

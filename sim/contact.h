@@ -17,8 +17,7 @@ typedef struct SimContact {
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
   SimVec impulse;        /* accumulated: x along the normal, y along the tangent */
-  uint8_t a, b;
-  uint8_t forgets;       /* see SimPair */
+  uint8_t a, b, reward, resolved, forgets, number; /* as in SimPair, which begins with these */
   uint16_t slot;
 } SimContact;
 enum { SIM_CONTACT_REALS = 13 }; /* that it begins with */

@@ -54,7 +54,7 @@ static void add(SimDrawing *drawing, const SimDrawItem *item) {
 /* A body's place and turn: what takes points of its frame into the world. */
 static SimBody pose(SimVec position, float rotation) {
   RealSinCos turn = real_sin_cos(rotation);
-  return (SimBody){.position = position, .rotation = rotation, .sine = turn.sine, .cosine = turn.cosine};
+  return (SimBody){.rotation = rotation, .position = position, .sine = turn.sine, .cosine = turn.cosine};
 }
 
 static SimBody pose_of(const SimShape *shape) { return pose(sim_vec(shape->x, shape->y), shape->rotation); }

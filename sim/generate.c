@@ -41,10 +41,10 @@ static Solid solid_of(SimLevel *level, int index) {
     .radius = shape->radius, .circle = sim_generate_is_circle(level, index),
   };
   if (solid.circle) {
-    solid.box = sim_step_circle_box(solid.body.position, shape->radius);
+    solid.box = sim_move_circle_box(solid.body.position, shape->radius);
   } else {
     solid.outline = sim_model_outline(shape);
-    solid.box = sim_step_place_polygon(&solid.outline, &solid.body, solid.corner);
+    solid.box = sim_move_place_polygon(&solid.outline, &solid.body, solid.corner);
   }
   return solid;
 }

@@ -10,43 +10,70 @@
 
 enum {
   SIM_LANES_SOLVE = 16,        /* worlds that the solver takes at once */
-  SIM_LANES_CONTACTS = 192,    /* contacts of a world; also what padding the groups of several worlds can make of them */
-  SIM_LANES_GROUPS = 12,       /* at most 4 batches of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles */
+  SIM_LANES_CONTACTS = 192,    /* of a world */
+  SIM_LANES_GROUPS = 32,
+  SIM_LANES_PLACES = 16 * SIM_LANES_GROUPS, /* for several worlds' contacts, each group as large as in one of them */
   SIM_LANES_JOINTS = 6,
   SIM_LANES_BODY = 8,          /* floats from one body to the next */
   SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */
   SIM_LANES_JOINT = 24,        /* floats from one joint to the next */
   SIM_LANES_OUTLINE = 40,      /* floats of an outline */
-  SIM_LANES_MANIFOLD = 8,      /* normal, two points, penetration, and as an int how many of the points count */
+  SIM_LANES_BOX = 4, SIM_LANES_PAIR = 4, /* floats from one of them to the next */
 };
 
-/* A world's part in the solver. */
+/* A world's part in the solver. Contacts have numbers, in the order of listing but not without gaps. */
 typedef struct SimLanesWorld {
   float *body;                 /* SimBody records, by shape */
-  float *contact;              /* SimContact records in listing order; impulses change */
+  const float *contact;        /* SimContact records by number */
   const float *joint;          /* SimJointModel records */
+  float *contact_impulse;      /* of SimWorld, by the contact's slot: gets what the solver made of the record's */
   float *joint_impulse, *joint_spin_impulse; /* of SimWorld; by the joint's slot */
   int contact_count, group_count, joint_count;
   uint64_t sort_key;           /* block.c's */
+  uint8_t listed[SIM_LANES_CONTACTS]; /* contacts in the order of listing */
   uint8_t order[SIM_LANES_CONTACTS], group_end[SIM_LANES_GROUPS]; /* as in SimScratch */
 } SimLanesWorld;
 
 /* Two shapes to be tested against each other. */
 typedef struct SimLanesPair {
-  const float *a_body, *b_body;       /* SimBody records */
-  const float *a_outline, *b_outline; /* SimOutline records; a's is not read where it is a circle */
-  const float *a_corner, *b_corner;   /* their four corners in the world; likewise */
-  float radius;                       /* of a, a circle */
-  float *manifold;                    /* gets a manifold of SIM_LANES_MANIFOLD floats */
+  float *a_body, *b_body;             /* SimBody records */
+  const float *a_outline, *b_outline; /* SimOutline records */
+  const float *a_corner, *b_corner;   /* their four corners in the world; not read of circles */
+  const float *pair;                  /* its SimPair record */
+  const float *impulse;               /* kept of its first contact, in SimWorld; its second's is the next */
+  float *contact;                     /* gets SimContact records, of as many contacts as there are */
+  uint8_t *points;                    /* gets how many there are; 1 where the shapes overlap and nobody wants contacts */
 } SimLanesPair;
+
+/* A polygon that moves. */
+typedef struct SimLanesPolygon {
+  float *body;                 /* its SimBody record */
+  const float *outline;        /* its SimOutline record */
+  float *corner, *box;         /* get corners and SimBox record */
+} SimLanesPolygon;
+
+/* A motor that is on. */
+typedef struct SimLanesMotor {
+  float *a_body, *b_body;
+  const float *joint;          /* its SimJointModel record */
+  float control;
+  float *spin;                 /* gets the angular impulse */
+} SimLanesMotor;
 
 typedef struct SimLanesKernels {
   const char *name;            /* "avx2" ... */
-  /* What `count` pairs of two polygons, or of a circle and a polygon, do to each other. */
+  /* Which of `count` SimPair records have SimBox records (by shape) that meet, as bits: as sim_collide_boxes. */
+  void (*find_meeting)(const float *box, const float *pair, int count, uint64_t *meeting);
+  /* What `count` pairs of two polygons, of a circle and a polygon, or of two circles do to each other. */
   void (*collide_polygons)(const SimLanesPair *pair, int count);
+  void (*collide_circle_polygons)(const SimLanesPair *pair, int count);
   void (*collide_circles)(const SimLanesPair *pair, int count);
-  /* The same as collide_polygons without the contact points, where only the overlap matters. */
+  /* The same as collide_polygons without contacts, where only the overlap matters. */
   void (*overlap_polygons)(const SimLanesPair *pair, int count);
+  void (*place_polygons)(const SimLanesPolygon *polygon, int count);
+  void (*drive_motors)(const SimLanesMotor *motor, int count);
+  /* Moves bodies (SimBody records) by a step. */
+  void (*advance)(float *const *body, int count);
   /* Warm start and all solver iterations of `count` <= SIM_LANES_SOLVE worlds. */
   void (*solve)(SimLanesWorld *const *world, int count);
 } SimLanesKernels;

@@ -1,139 +1,168 @@
-/* The narrow phase of collide.h for SIM_LANES pairs side by side, from any worlds. Included by lanes_kernels.h only. */
+/* The narrow phase of collide.h for SIM_LANES pairs side by side, from any worlds, up to the contacts that come of it.
+ * Included by lanes_kernels.h only. */
 #ifndef SIM_LANES_COLLIDE_H
 #define SIM_LANES_COLLIDE_H
 #if defined(SIM_LANES)
 #include "sim/collide.h"
-#include "sim/lanes.h"
+#include "sim/contact.h"
+#include "sim/lanes_record.h"
 
-typedef union LanesOutline {
-  real row[SIM_LANES_OUTLINE];
-  SimOutline outline;
-} LanesOutline;
-
-/* A polygon of every lane. */
-typedef struct LanesPolygon {
+/* A shape of every lane. */
+typedef struct LanesShape {
+  SimBody body;
   LanesOutline shape;
   SimVec corner[SIM_VERTICES];
-  SimPolygon polygon;
-} LanesPolygon;
+} LanesShape;
 
-/* Lanes beyond `count` do what lane 0 does. */
-#define LANES_OF_PAIRS(member, offset, from) \
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = pair[i < count ? i : 0].member + (offset)
-
-SIM_FN SimBody lanes_body_of(const real f[8]) {
-  return (SimBody){{f[0], f[1]}, {f[2], f[3]}, f[4], f[5], f[6], f[7]};
+/* What every test reads of the two shapes of a pair. */
+SIM_FN void lanes_load_shapes(const SimLanesPair *pair, int count, LanesShape *a, LanesShape *b) {
+  float *body[SIM_LANES];
+  const float *outline[SIM_LANES];
+  LANES_OF(pair, count, a_body, body);
+  a->body = lanes_load_body(body);
+  LANES_OF(pair, count, b_body, body);
+  b->body = lanes_load_body(body);
+  LANES_OF(pair, count, a_outline, outline);
+  lanes_load_outline_rest(outline, &a->shape);
+  LANES_OF(pair, count, b_outline, outline);
+  lanes_load_outline_rest(outline, &b->shape);
 }
 
-SIM_FN mask lanes_triangles(const float *const outline[SIM_LANES]) {
-  mask m = mask_of(0);
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) {
-    int32_t triangle;
-    memcpy(&triangle, outline[i] + 32, sizeof triangle);
-    m[i] = -triangle;
-  }
-  return m;
-}
-
-/* What the test of two polygons reads of one. */
-SIM_FN void lanes_load_polygon(const float *const body[SIM_LANES], const float *const outline[SIM_LANES],
-                               const float *const corner[SIM_LANES], LanesPolygon *p) {
-  const float *from[SIM_LANES];
+/* And what the test of two polygons reads more. */
+SIM_FN SimPolygon lanes_load_polygon(const float *const outline[SIM_LANES], const float *const corner[SIM_LANES],
+                                     LanesShape *s) {
   real f[8];
-  lanes_load(body, f);
-  p->polygon = (SimPolygon){&p->shape.outline, p->corner, lanes_body_of(f)};
   lanes_load(corner, f);
-  LANES_UNROLL for (int k = 0; k < SIM_VERTICES; k++) p->corner[k] = sim_vec(f[2 * k], f[2 * k + 1]);
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = outline[i] + 16;
-  lanes_load(from, p->shape.row + 16);
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = outline[i] + 24;
-  lanes_load(from, p->shape.row + 24);
-  p->shape.outline.triangle = lanes_triangles(outline);
+  LANES_UNROLL for (int k = 0; k < SIM_VERTICES; k++) s->corner[k] = sim_vec(f[2 * k], f[2 * k + 1]);
+  lanes_load_outline_part(outline, LANES_NORMALS, &s->shape);
+  lanes_load_outline_part(outline, LANES_SUPPORT, &s->shape);
+  return (SimPolygon){&s->shape.outline, s->corner, s->body};
 }
 
-SIM_FN void lanes_load_polygons(const SimLanesPair *pair, int count, LanesPolygon *a, LanesPolygon *b) {
-  const float *body[SIM_LANES], *outline[SIM_LANES], *corner[SIM_LANES];
-  LANES_OF_PAIRS(a_body, 0, body);
-  LANES_OF_PAIRS(a_outline, 0, outline);
-  LANES_OF_PAIRS(a_corner, 0, corner);
-  lanes_load_polygon(body, outline, corner, a);
-  LANES_OF_PAIRS(b_body, 0, body);
-  LANES_OF_PAIRS(b_outline, 0, outline);
-  LANES_OF_PAIRS(b_corner, 0, corner);
-  lanes_load_polygon(body, outline, corner, b);
+SIM_FN void lanes_load_polygons(const SimLanesPair *pair, int count, LanesShape *a, LanesShape *b, SimPolygon polygon[2]) {
+  const float *outline[SIM_LANES], *corner[SIM_LANES];
+  lanes_load_shapes(pair, count, a, b);
+  LANES_OF(pair, count, a_outline, outline);
+  LANES_OF(pair, count, a_corner, corner);
+  polygon[0] = lanes_load_polygon(outline, corner, a);
+  LANES_OF(pair, count, b_outline, outline);
+  LANES_OF(pair, count, b_corner, corner);
+  polygon[1] = lanes_load_polygon(outline, corner, b);
 }
 
-SIM_FN void lanes_store_manifolds(const SimLanesPair *pair, int count, const SimManifold *m) {
-  integer points = -(m->active[0] + m->active[1]);
-  real f[8] = {m->normal.x, m->normal.y, m->point[0].x, m->point[0].y, m->point[1].x, m->point[1].y, m->penetration,
-               (real)points};
-  lanes_row row[SIM_LANES];
-  lanes_to_rows(f, row);
-  for (int i = 0; i < count; i++) lanes_write_row(pair[i].manifold, row[i]);
+/* ---- which boxes meet -------------------------------------------------------------------------------------------- */
+
+SIM_FN int lanes_boxes_meet(const float *a, const float *b) {
+  const lanes_quad p = lanes_read_quad(a), q = lanes_read_quad(b);
+  const lanes_quad opposite = __builtin_shufflevector(q, q, 1, 0, 3, 2);
+  return lanes_quad_all(__builtin_shufflevector(p <= opposite, opposite <= p, 0, 5, 2, 7));
 }
 
-/* Only how many points count, for pairs whose other values nobody reads. */
-SIM_FN void lanes_store_points(const SimLanesPair *pair, int count, mask active) {
-  for (int i = 0; i < count; i++) {
-    int32_t points = -active[i];
-    memcpy(pair[i].manifold + SIM_LANES_MANIFOLD - 1, &points, sizeof points);
+SIM_FN void lanes_find_meeting(const float *box, const float *pair, int count, uint64_t *meeting) {
+  for (; count > 0; count -= 64, pair += 64 * SIM_LANES_PAIR) {
+    uint64_t bits = 0;
+    for (int i = 0; i < 64 && i < count; i++) {
+      const uint8_t *shape = (const uint8_t *)(pair + SIM_LANES_PAIR * i);
+      bits |= (uint64_t)lanes_boxes_meet(box + SIM_LANES_BOX * shape[0], box + SIM_LANES_BOX * shape[1]) << i;
+    }
+    *meeting++ = bits;
   }
+}
+
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
+
+SIM_FN void lanes_store_points(const SimLanesPair *pair, int count, integer points) {
+  for (int i = 0; i < count; i++) *pair[i].points = (uint8_t)points[i];
+}
+
+/* Row 2k and 2k + 1: contact k's record. */
+SIM_FN void lanes_store_contact(const SimLanesPair *pair, int count, int k, const real record[SIM_LANES_CONTACT]) {
+  lanes_row low[SIM_LANES], high[SIM_LANES];
+  lanes_to_rows(record, low);
+  lanes_to_rows(record + 8, high);
+  for (int i = 0; i < count; i++) {
+    lanes_write_row(pair[i].contact + SIM_LANES_CONTACT * k, low[i]);
+    lanes_write_row(pair[i].contact + SIM_LANES_CONTACT * k + 8, high[i]);
+  }
+}
+
+/* What the manifolds give, as sim_step_add_contact does it for one. `points`: how many a manifold may have. */
+SIM_FN void lanes_make_contacts(const SimLanesPair *pair, int count, const LanesShape *a, const LanesShape *b,
+                                const SimManifold *m, int points) {
+  const float *from[SIM_LANES];
+  real pairs[4], impulse[4];
+  LANES_OF(pair, count, pair, from);
+  lanes_load_four(from, 0, pairs);
+  LANES_OF(pair, count, impulse, from);
+  lanes_load_four(from, 0, impulse);
+  const SimMass p = a->shape.outline.mass, q = b->shape.outline.mass;
+  const real_word slot = real_bits(pairs[1]);
+  for (int k = 0; k < points; k++) {
+    if (!real_any(m->active[k])) break;
+    const real target = sim_contact_restitution(&a->body, &b->body, m->normal, m->point[k], pairs[3]);
+    const real record[SIM_LANES_CONTACT] = {
+      m->normal.x, m->normal.y, m->point[k].x, m->point[k].y, p.inverse_mass, p.inverse_inertia, q.inverse_mass,
+      q.inverse_inertia, m->penetration, target, pairs[2], impulse[2 * k], impulse[2 * k + 1],
+      pairs[0], real_from_bits(slot + ((uint32_t)k << 16)), real_of(0.0f)};
+    lanes_store_contact(pair, count, k, record);
+  }
+  lanes_store_points(pair, count, -(m->active[0] + m->active[1]));
 }
 
 /* ---- the kernels, for up to SIM_LANES pairs ---------------------------------------------------------------------- */
 
 SIM_FN void lanes_overlap_some(const SimLanesPair *pair, int count) {
-  LanesPolygon a, b;
-  lanes_load_polygons(pair, count, &a, &b);
-  lanes_store_points(pair, count, sim_collide_overlap(&a.polygon, &b.polygon).active);
+  LanesShape a, b;
+  SimPolygon p[2];
+  lanes_load_polygons(pair, count, &a, &b, p);
+  lanes_store_points(pair, count, -sim_collide_overlap(&p[0], &p[1]).active);
 }
 
-SIM_FN void lanes_collide_some(const SimLanesPair *pair, int count) {
-  LanesPolygon a, b;
-  lanes_load_polygons(pair, count, &a, &b);
-  SimOverlap overlap = sim_collide_overlap(&a.polygon, &b.polygon);
+SIM_FN void lanes_collide_some_polygons(const SimLanesPair *pair, int count) {
+  LanesShape a, b;
+  SimPolygon p[2];
+  lanes_load_polygons(pair, count, &a, &b, p);
+  SimOverlap overlap = sim_collide_overlap(&p[0], &p[1]);
   if (!real_any(overlap.active)) {
-    lanes_store_points(pair, count, overlap.active);
+    lanes_store_points(pair, count, integer_of(0));
     return;
   }
-  SimManifold m = sim_collide_polygons(&a.polygon, &b.polygon, &overlap);
-  lanes_store_manifolds(pair, count, &m);
+  SimManifold m = sim_collide_polygons(&p[0], &p[1], &overlap);
+  lanes_make_contacts(pair, count, &a, &b, &m, 2);
+}
+
+SIM_FN void lanes_collide_some_circle_polygons(const SimLanesPair *pair, int count) {
+  const float *outline[SIM_LANES];
+  LanesShape a, b;
+  lanes_load_shapes(pair, count, &a, &b);
+  LANES_OF(pair, count, b_outline, outline);
+  lanes_load_outline_part(outline, LANES_VERTICES, &b.shape);
+  lanes_load_outline_part(outline, LANES_EDGES, &b.shape);
+  lanes_load_outline_part(outline, LANES_SUPPORT, &b.shape);
+  SimManifold m = sim_collide_circle_polygon(a.body, a.shape.outline.radius, b.body, &b.shape.outline);
+  lanes_make_contacts(pair, count, &a, &b, &m, 1);
 }
 
 SIM_FN void lanes_collide_some_circles(const SimLanesPair *pair, int count) {
-  const float *from[SIM_LANES];
-  LanesOutline shape;
-  real f[8], radius = real_of(0.0f);
-  LANES_OF_PAIRS(a_body, 0, from);
-  lanes_load(from, f);
-  SimBody a = lanes_body_of(f);
-  LANES_OF_PAIRS(b_body, 0, from);
-  lanes_load(from, f);
-  SimBody b = lanes_body_of(f);
-  LANES_OF_PAIRS(b_outline, 24, from);
-  lanes_load(from, shape.row + 24);
-  LANES_OF_PAIRS(b_outline, 8, from);
-  lanes_load(from, shape.row + 8);
-  LANES_OF_PAIRS(b_outline, 0, from);
-  lanes_load(from, shape.row);
-  shape.outline.triangle = lanes_triangles(from);
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) radius[i] = pair[i < count ? i : 0].radius;
-  SimManifold m = sim_collide_circle_polygon(a, radius, b, &shape.outline);
-  lanes_store_manifolds(pair, count, &m);
+  LanesShape a, b;
+  lanes_load_shapes(pair, count, &a, &b);
+  SimManifold m = sim_collide_circles(a.body, a.shape.outline.radius, b.body, b.shape.outline.radius);
+  lanes_make_contacts(pair, count, &a, &b, &m, 1);
 }
 
 /* ---- and for any number ------------------------------------------------------------------------------------------ */
 
-SIM_FN int lanes_at_most(int count) { return count < SIM_LANES ? count : SIM_LANES; }
-
 SIM_FN void lanes_overlap_polygons(const SimLanesPair *pair, int count) {
-  for (int i = 0; i < count; i += SIM_LANES) lanes_overlap_some(pair + i, lanes_at_most(count - i));
+  LANES_FOR_ALL(lanes_overlap_some, pair, count);
 }
 SIM_FN void lanes_collide_polygons(const SimLanesPair *pair, int count) {
-  for (int i = 0; i < count; i += SIM_LANES) lanes_collide_some(pair + i, lanes_at_most(count - i));
+  LANES_FOR_ALL(lanes_collide_some_polygons, pair, count);
+}
+SIM_FN void lanes_collide_circle_polygons(const SimLanesPair *pair, int count) {
+  LANES_FOR_ALL(lanes_collide_some_circle_polygons, pair, count);
 }
 SIM_FN void lanes_collide_circles(const SimLanesPair *pair, int count) {
-  for (int i = 0; i < count; i += SIM_LANES) lanes_collide_some_circles(pair + i, lanes_at_most(count - i));
+  LANES_FOR_ALL(lanes_collide_some_circles, pair, count);
 }
 
 #endif

@@ -10,7 +10,7 @@
 #if defined(SIM_LANES)
 #include "sim/contact.h"
 #include "sim/joint.h"
-#include "sim/lanes.h"
+#include "sim/lanes_record.h"
 
 /* The two bodies of every lane that a contact or joint is between. */
 typedef struct LanesEnds { float *a[SIM_LANES], *b[SIM_LANES]; } LanesEnds;
@@ -20,56 +20,44 @@ typedef union LanesContact {
   SimContact contact;
 } LanesContact;
 
-typedef union LanesJoint {
-  real row[SIM_LANES_JOINT];
-  SimJointModel joint;
-} LanesJoint;
-
 typedef struct LanesSolver {
-  LanesContact contact[SIM_LANES_CONTACTS]; /* by place in the common order */
-  LanesEnds contact_ends[SIM_LANES_CONTACTS];
-  float *contact_record[SIM_LANES_CONTACTS][SIM_LANES];
-  SimContactArms arms[SIM_LANES_CONTACTS];
-  mask forgets[SIM_LANES_CONTACTS];
+  LanesContact contact[SIM_LANES_PLACES]; /* by place in the common order */
+  LanesEnds contact_ends[SIM_LANES_PLACES];
+  float *contact_impulse[SIM_LANES_PLACES][SIM_LANES];
+  SimContactArms arms[SIM_LANES_PLACES];
+  mask forgets[SIM_LANES_PLACES];
   int group_end[SIM_LANES_GROUPS], group_count;
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];
   LanesEnds joint_ends[SIM_LANES_JOINTS];
   int joint_count;
-  lanes_row a_push[SIM_SOLVER_LANES][SIM_LANES], b_push[SIM_SOLVER_LANES][SIM_LANES];
+  lanes_row a_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS], b_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS];
   float idle_body[SIM_LANES_BODY], idle_contact[SIM_LANES_CONTACT], idle_joint[SIM_LANES_JOINT], idle_impulse[2];
 } LanesSolver;
 
-SIM_FN SimBody lanes_load_body(float *const record[SIM_LANES]) {
-  real f[8];
-  lanes_load((const float *const *)record, f);
-  return (SimBody){{f[0], f[1]}, {f[2], f[3]}, f[4], f[5], f[6], f[7]};
+SIM_FN void lanes_push(SimBody *body, SimVec velocity, real spin) {
+  body->velocity = sim_vec_add(body->velocity, velocity);
+  body->angular_velocity += spin;
 }
 
-/* What a body receives, as rows to be added to its record. */
-SIM_FN void lanes_push_rows(SimVec position, SimVec velocity, real spin, lanes_row row[SIM_LANES]) {
-  real none = real_of(-0.0f);
-  real f[8] = {position.x, position.y, velocity.x, velocity.y, spin, none, none, none};
-  lanes_to_rows(f, row);
+/* Gives two bodies, as just loaded, what they receive. */
+SIM_FN void lanes_apply_push(const LanesEnds *ends, SimBody *a, SimBody *b, const SimPush *push) {
+  lanes_push(a, push->a_velocity, push->a_spin);
+  lanes_push(b, push->b_velocity, push->b_spin);
+  lanes_store_motion(ends->a, a);
+  lanes_store_motion(ends->b, b);
 }
-SIM_FN void lanes_add_rows(float *const record[SIM_LANES], const lanes_row row[SIM_LANES]) {
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) lanes_write_row(record[i], lanes_read_row(record[i]) + row[i]);
-}
-SIM_FN void lanes_push_to_rows(const SimPush *push, lanes_row a[SIM_LANES], lanes_row b[SIM_LANES]) {
-  SimVec still = sim_vec(real_of(-0.0f), real_of(-0.0f));
-  lanes_push_rows(still, push->a_velocity, push->a_spin, a);
-  lanes_push_rows(still, push->b_velocity, push->b_spin, b);
-}
-SIM_FN void lanes_apply_push(const LanesEnds *ends, const SimPush *push) {
-  lanes_row a[SIM_LANES], b[SIM_LANES];
-  lanes_push_to_rows(push, a, b);
-  lanes_add_rows(ends->a, a);
-  lanes_add_rows(ends->b, b);
+
+/* What a body receives, as rows to be added to its motion; -0 changes no float. */
+SIM_FN void lanes_push_rows(SimVec velocity, real spin, lanes_row row[LANES_QUAD_ROWS]) {
+  real f[4] = {velocity.x, velocity.y, spin, real_of(-0.0f)};
+  lanes_four_to_rows(f, row);
 }
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
-/* The bytes that follow a contact's or joint's reals: a, b, then `forgets` or the slot. */
+/* The bytes that follow a contact's or joint's reals. */
+enum { LANES_CONTACT_A = 0, LANES_CONTACT_B = 1, LANES_CONTACT_FORGETS = 4, LANES_CONTACT_SLOT = 6, LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_contact_bytes(const float *record) { return (const uint8_t *)(record + SIM_CONTACT_REALS); }
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
 
@@ -78,10 +66,16 @@ SIM_FN void lanes_set_ends(LanesSolver *s, LanesEnds *ends, int lane, float *bod
   ends->b[lane] = body ? body + SIM_LANES_BODY * bytes[1] : s->idle_body;
 }
 
-SIM_FN void lanes_load_contact(LanesContact *c, float *const record[SIM_LANES]) {
-  lanes_load((const float *const *)record, c->row);
-  float const *second[SIM_LANES];
-  for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
+SIM_FN unsigned lanes_contact_slot(const float *record) {
+  uint16_t slot;
+  memcpy(&slot, lanes_contact_bytes(record) + LANES_CONTACT_SLOT, sizeof slot);
+  return slot;
+}
+
+SIM_FN void lanes_load_contact(LanesContact *c, const float *const record[SIM_LANES]) {
+  const float *second[SIM_LANES];
+  lanes_load(record, c->row);
+  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
   lanes_load(second, c->row + 8);
 }
 
@@ -101,13 +95,14 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
       if (members[i] > size) size = members[i];
     }
     for (int k = 0; k < size; k++, places++) {
-      float **record = s->contact_record[places];
+      const float *record[SIM_LANES];
       for (int i = 0; i < SIM_LANES; i++) {
         bool has = k < members[i];
         record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->order[begin[i] + k] : s->idle_contact;
         const uint8_t *bytes = lanes_contact_bytes(record[i]);
         lanes_set_ends(s, &s->contact_ends[places], i, has ? world[i]->body : NULL, bytes);
-        s->forgets[places][i] = -(int)bytes[2];
+        s->contact_impulse[places][i] = has ? world[i]->contact_impulse + 2 * lanes_contact_slot(record[i]) : s->idle_impulse;
+        s->forgets[places][i] = -(int)bytes[LANES_CONTACT_FORGETS];
       }
       lanes_load_contact(&s->contact[places], record);
       SimBody a = lanes_load_body(s->contact_ends[places].a), b = lanes_load_body(s->contact_ends[places].b);
@@ -126,18 +121,18 @@ SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *worl
     if (world[i]->contact_count > most) most = world[i]->contact_count;
   }
   for (int k = 0; k < most; k++) {
-    float *record[SIM_LANES];
+    const float *record[SIM_LANES];
     LanesEnds ends;
     LanesContact c;
     for (int i = 0; i < SIM_LANES; i++) {
       bool has = i < count && k < world[i]->contact_count;
-      record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * k : s->idle_contact;
+      record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->listed[k] : s->idle_contact;
       lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, lanes_contact_bytes(record[i]));
     }
     lanes_load_contact(&c, record);
     SimBody a = lanes_load_body(ends.a), b = lanes_load_body(ends.b);
     SimPush push = sim_contact_warm_start(&c.contact, &a, &b);
-    lanes_apply_push(&ends, &push);
+    lanes_apply_push(&ends, &a, &b, &push);
   }
 }
 
@@ -147,7 +142,7 @@ SIM_FN void lanes_begin_joints(LanesSolver *s, SimLanesWorld *const *world, int 
     if (world[i]->joint_count > s->joint_count) s->joint_count = world[i]->joint_count;
   }
   for (int k = 0; k < s->joint_count; k++) {
-    const float *part[3][SIM_LANES];
+    const float *records[SIM_LANES];
     LanesEnds *ends = &s->joint_ends[k];
     SimJointModel *j = &s->joint[k].joint;
     SimVec impulse;
@@ -156,74 +151,78 @@ SIM_FN void lanes_begin_joints(LanesSolver *s, SimLanesWorld *const *world, int 
       bool has = i < count && k < world[i]->joint_count;
       const float *record = has ? world[i]->joint + SIM_LANES_JOINT * k : s->idle_joint;
       const uint8_t *bytes = lanes_joint_bytes(record);
-      for (int p = 0; p < 3; p++) part[p][i] = record + 8 * p;
+      records[i] = record;
       lanes_set_ends(s, ends, i, has ? world[i]->body : NULL, bytes);
-      impulse.x[i] = has ? world[i]->joint_impulse[2 * bytes[2]] : 0.0f;
-      impulse.y[i] = has ? world[i]->joint_impulse[2 * bytes[2] + 1] : 0.0f;
-      spin_impulse[i] = has ? world[i]->joint_spin_impulse[bytes[2]] : 0.0f;
+      impulse.x[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT]] : 0.0f;
+      impulse.y[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT] + 1] : 0.0f;
+      spin_impulse[i] = has ? world[i]->joint_spin_impulse[bytes[LANES_JOINT_SLOT]] : 0.0f;
     }
-    for (int p = 0; p < 3; p++) lanes_load(part[p], s->joint[k].row + 8 * p);
-    j->fixed = -j->fixed; /* from 0 and 1 to masks */
-    j->has_limits = -j->has_limits;
+    lanes_load_joint(records, &s->joint[k]);
     SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
     s->joint_step[k] = sim_joint_begin(j, &a, &b, impulse, spin_impulse);
     SimPush push = sim_joint_warm_start(j, &s->joint_step[k]);
-    lanes_apply_push(ends, &push);
+    lanes_apply_push(ends, &a, &b, &push);
   }
 }
 
 SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
   const LanesEnds *ends = &s->joint_ends[k];
-  lanes_row a_row[SIM_LANES], b_row[SIM_LANES];
   SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
   SimJointPush push = sim_joint_resolve(&s->joint[k].joint, &s->joint_step[k], &a, &b);
-  lanes_push_rows(push.a_shift, push.on.a_velocity, push.on.a_spin, a_row);
-  lanes_push_rows(push.b_shift, push.on.b_velocity, push.on.b_spin, b_row);
-  lanes_add_rows(ends->a, a_row);
-  lanes_add_rows(ends->b, b_row);
+  a.position = sim_vec_add(a.position, push.a_shift);
+  b.position = sim_vec_add(b.position, push.b_shift);
+  lanes_store_pose(ends->a, &a);
+  lanes_store_pose(ends->b, &b);
+  lanes_apply_push(ends, &a, &b, &push.on);
 }
 
-SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place) {
+SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place, SimBody *a, SimBody *b) {
   const LanesEnds *ends = &s->contact_ends[place];
   SimContact *c = &s->contact[place].contact;
-  SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
-  if (s->joint_count > 0) s->arms[place] = sim_contact_arms(c, a.position, b.position);
-  SimPush push = sim_contact_resolve(c, &s->arms[place], &a, &b);
+  lanes_load_motion(ends->a, a);
+  lanes_load_motion(ends->b, b);
+  if (s->joint_count > 0) {
+    lanes_load_pose(ends->a, a);
+    lanes_load_pose(ends->b, b);
+    s->arms[place] = sim_contact_arms(c, a->position, b->position);
+  }
+  SimPush push = sim_contact_resolve(c, &s->arms[place], a, b);
   c->impulse = sim_vec_select(s->forgets[place], sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
   return push;
 }
 
 /* A group's contacts all see the same velocities. One alone needs no waiting. */
 SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
+  SimBody a, b;
   if (end - begin == 1) {
-    SimPush push = lanes_resolve_contact(s, begin);
-    lanes_apply_push(&s->contact_ends[begin], &push);
+    SimPush push = lanes_resolve_contact(s, begin, &a, &b);
+    lanes_apply_push(&s->contact_ends[begin], &a, &b, &push);
     return;
   }
   for (int k = begin; k < end; k++) {
-    SimPush push = lanes_resolve_contact(s, k);
-    lanes_push_to_rows(&push, s->a_push[k - begin], s->b_push[k - begin]);
+    SimPush push = lanes_resolve_contact(s, k, &a, &b);
+    lanes_push_rows(push.a_velocity, push.a_spin, s->a_push[k - begin]);
+    lanes_push_rows(push.b_velocity, push.b_spin, s->b_push[k - begin]);
   }
-  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].a, s->a_push[k - begin]);
-  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].b, s->b_push[k - begin]);
+  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].a, LANES_MOTION, s->a_push[k - begin]);
+  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].b, LANES_MOTION, s->b_push[k - begin]);
 }
 
-/* Accumulated impulses back to the contacts' records and to the worlds' joints. */
+/* Accumulated impulses back to the worlds. */
 SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
   const int places = s->group_count ? s->group_end[s->group_count - 1] : 0;
   for (int k = 0; k < places; k++) {
     const SimContact *c = &s->contact[k].contact;
     for (int i = 0; i < count; i++) {
-      float *impulse = s->contact_record[k][i] + SIM_CONTACT_REALS - 2;
-      impulse[0] = c->impulse.x[i];
-      impulse[1] = c->impulse.y[i];
+      s->contact_impulse[k][i][0] = c->impulse.x[i];
+      s->contact_impulse[k][i][1] = c->impulse.y[i];
     }
   }
   for (int k = 0; k < s->joint_count; k++) {
     const SimJointStep *j = &s->joint_step[k];
     for (int i = 0; i < count; i++) {
       if (k >= world[i]->joint_count) continue;
-      const int slot = lanes_joint_bytes(world[i]->joint + SIM_LANES_JOINT * k)[2];
+      const int slot = lanes_joint_bytes(world[i]->joint + SIM_LANES_JOINT * k)[LANES_JOINT_SLOT];
       world[i]->joint_impulse[2 * slot] = j->impulse.x[i];
       world[i]->joint_impulse[2 * slot + 1] = j->impulse.y[i];
       world[i]->joint_spin_impulse[slot] = j->spin_impulse[i];

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 enum {
   SIM_STATIC_POLYGONS = 4,
@@ -76,6 +77,10 @@ int sim_level_expand(SimLevel *level, SimSize size);
 
 /* Reads a Kinetix level file (JSON, spec 4). CORE_USAGE names file and JSON path of what is wrong. */
 int sim_level_read(const char *path, SimLevel *level);
+/* The same from text; `path` names it in messages and gives the level its name. */
+int sim_level_parse(const char *path, const char *data, size_t bytes, SimLevel *level);
+/* Appends the level as such a file, which reads back to the same level bit for bit. CORE_USAGE: see sim_level_check. */
+int sim_level_write(const SimLevel *level, CoreText *json);
 
 /* Can this level be simulated: finite, indices inside, convex clockwise outlines, joints between two shapes ...
  * CORE_USAGE names level and field. */

@@ -1,5 +1,4 @@
-/* Level files: Kinetix JSON (spec kinetix.md 4) into SimLevel, and sets of files for env.levels. A level file is
- * hostile until read: types, presence and size are checked here, meaning (indices, outlines, masses) by level.c; every
+/* Level files: Kinetix JSON (spec kinetix.md 4) into SimLevel. A level file is hostile until read: types, presence and size are checked here, meaning (indices, outlines, masses) by level.c; every
  * message carries the file and the JSON path. Ignored as the reference's loader ignores them: collision matrix,
  * manifolds, accumulators, gravity, env_params. */
 #include <errno.h>
@@ -77,84 +76,33 @@ static int get_pair(const char *path, const char *at, const json_t *object, cons
   return get_real(path, inner, value, "1", y);
 }
 
-/* ---- entities: one row a field --------------------------------------------------------------------------------- */
+/* ---- entities ---------------------------------------------------------------------------------------------------- */
 
-typedef enum FieldKind { FIELD_REAL, FIELD_INT, FIELD_BOOL, FIELD_PAIR } FieldKind;
-typedef struct Field { const char *key; FieldKind kind; size_t offset, second; } Field;
-#define ONE(type, key, kind, member) {key, kind, offsetof(type, member), 0}
-#define PAIR(type, key, x, y) {key, FIELD_PAIR, offsetof(type, x), offsetof(type, y)}
+static int get_vertices(const char *path, const char *at, const json_t *object, const char *key, float *x, float *y) {
+  static const char *const keys[SIM_VERTICES] = {"0", "1", "2", "3"};
+  const json_t *vertices = NULL;
+  char inner[MEMBER_PATH];
+  TRY(get(path, at, object, key, &vertices));
+  snprintf(inner, sizeof inner, "%s.%s", at, key);
+  for (int i = 0; i < SIM_VERTICES; i++) TRY(get_pair(path, inner, vertices, keys[i], &x[i], &y[i]));
+  return CORE_OK;
+}
 
-static const Field shape_fields[] = {
-  PAIR(SimShape, "position", x, y),
-  ONE(SimShape, "rotation", FIELD_REAL, rotation),
-  PAIR(SimShape, "velocity", vx, vy),
-  ONE(SimShape, "angular_velocity", FIELD_REAL, angular_velocity),
-  ONE(SimShape, "inverse_mass", FIELD_REAL, inverse_mass),
-  ONE(SimShape, "inverse_inertia", FIELD_REAL, inverse_inertia),
-  ONE(SimShape, "friction", FIELD_REAL, friction),
-  ONE(SimShape, "restitution", FIELD_REAL, restitution),
-  ONE(SimShape, "collision_mode", FIELD_INT, collision_mode),
-  ONE(SimShape, "active", FIELD_BOOL, active),
-  ONE(SimShape, "n_vertices", FIELD_INT, vertex_count),
-  ONE(SimShape, "radius", FIELD_REAL, radius),
-  ONE(SimShape, "role", FIELD_INT, role),
-  ONE(SimShape, "density", FIELD_REAL, density),
-  {0},
-};
-static const Field joint_fields[] = {
-  ONE(SimJoint, "a_index", FIELD_INT, a),
-  ONE(SimJoint, "b_index", FIELD_INT, b),
-  PAIR(SimJoint, "a_relative_pos", a_x, a_y),
-  PAIR(SimJoint, "b_relative_pos", b_x, b_y),
-  PAIR(SimJoint, "global_position", global_x, global_y),
-  ONE(SimJoint, "active", FIELD_BOOL, active),
-  ONE(SimJoint, "motor_speed", FIELD_REAL, motor_speed),
-  ONE(SimJoint, "motor_power", FIELD_REAL, motor_power),
-  ONE(SimJoint, "motor_on", FIELD_BOOL, motor_on),
-  ONE(SimJoint, "motor_has_joint_limits", FIELD_BOOL, has_limits),
-  ONE(SimJoint, "min_rotation", FIELD_REAL, min_rotation),
-  ONE(SimJoint, "max_rotation", FIELD_REAL, max_rotation),
-  ONE(SimJoint, "is_fixed_joint", FIELD_BOOL, fixed),
-  ONE(SimJoint, "rotation", FIELD_REAL, rotation),
-  ONE(SimJoint, "motor_binding", FIELD_INT, motor_binding),
-  {0},
-};
-static const Field thruster_fields[] = {
-  ONE(SimThruster, "object_index", FIELD_INT, shape),
-  PAIR(SimThruster, "relative_position", x, y),
-  ONE(SimThruster, "rotation", FIELD_REAL, rotation),
-  ONE(SimThruster, "power", FIELD_REAL, power),
-  PAIR(SimThruster, "global_position", global_x, global_y),
-  ONE(SimThruster, "active", FIELD_BOOL, active),
-  ONE(SimThruster, "thruster_binding", FIELD_INT, binding),
-  {0},
-};
-
-static int read_fields(const char *path, const char *at, const json_t *object, const Field *field, void *entity) {
+static int read_fields(const char *path, const char *at, const json_t *object, const SimField *field, void *entity) {
   for (; field->key; field++) {
     void *member = (char *)entity + field->offset, *second = (char *)entity + field->second;
     switch (field->kind) {
-      case FIELD_REAL: TRY(get_real(path, at, object, field->key, member)); break;
-      case FIELD_INT: TRY(get_int(path, at, object, field->key, member)); break;
-      case FIELD_BOOL: TRY(get_bool(path, at, object, field->key, member)); break;
-      case FIELD_PAIR: TRY(get_pair(path, at, object, field->key, member, second)); break;
+      case SIM_FIELD_REAL: TRY(get_real(path, at, object, field->key, member)); break;
+      case SIM_FIELD_INT: TRY(get_int(path, at, object, field->key, member)); break;
+      case SIM_FIELD_BOOL: TRY(get_bool(path, at, object, field->key, member)); break;
+      case SIM_FIELD_PAIR: TRY(get_pair(path, at, object, field->key, member, second)); break;
+      case SIM_FIELD_VERTICES: TRY(get_vertices(path, at, object, field->key, member, second)); break;
     }
   }
   return CORE_OK;
 }
 
-static int read_vertices(const char *path, const char *at, const json_t *object, SimShape *shape) {
-  static const char *const keys[SIM_VERTICES] = {"0", "1", "2", "3"};
-  const json_t *vertices = NULL;
-  char inner[MEMBER_PATH];
-  TRY(get(path, at, object, "vertices", &vertices));
-  snprintf(inner, sizeof inner, "%s.vertices", at);
-  for (int i = 0; i < SIM_VERTICES; i++)
-    TRY(get_pair(path, inner, vertices, keys[i], &shape->vertex_x[i], &shape->vertex_y[i]));
-  return CORE_OK;
-}
-
-static int read_entities(const char *path, const json_t *state, const char *key, int count, const Field *fields,
+static int read_entities(const char *path, const json_t *state, const char *key, int count, const SimField *fields,
                          void *entities, size_t bytes) {
   const json_t *list = NULL;
   TRY(get(path, "env_state", state, key, &list));
@@ -167,7 +115,6 @@ static int read_entities(const char *path, const json_t *state, const char *key,
     void *entity = (char *)entities + (size_t)i * bytes;
     snprintf(at, sizeof at, "env_state.%s[%d]", key, i);
     TRY(read_fields(path, at, json_array_get(list, (size_t)i), fields, entity));
-    if (fields == shape_fields) TRY(read_vertices(path, at, json_array_get(list, (size_t)i), entity));
   }
   return CORE_OK;
 }
@@ -230,21 +177,36 @@ static int level_name(const char *path, char *name, size_t capacity) {
   return CORE_OK;
 }
 
-static int load_json(const char *path, json_t **top) {
-  struct stat status;
-  char *data = NULL;
-  size_t size = 0;
+static int parse_json(const char *path, const char *data, size_t bytes, json_t **top) {
   json_error_t fault;
-  if (stat(path, &status) != 0) return core_error_errno(CORE_USAGE, "%s", path);
-  if (!S_ISREG(status.st_mode)) return core_error(CORE_USAGE, "%s: not a file", path);
-  if (status.st_size > FILE_BYTES_MAX)
-    return core_error(CORE_USAGE, "%s: %.1f MiB; a level file has at most %d MiB", path,
-                      (double)status.st_size / (1 << 20), FILE_BYTES_MAX >> 20);
-  if (core_files_read(path, FILE_BYTES_MAX, &data, &size) != CORE_OK)
-    return core_error_context(CORE_USAGE, "level file");
-  *top = json_loadb(data, size, JSON_REJECT_DUPLICATES, &fault);
-  free(data);
+  *top = json_loadb(data, bytes, JSON_REJECT_DUPLICATES, &fault);
   if (!*top) return core_error(CORE_USAGE, "%s:%d:%d: not valid JSON: %s", path, fault.line, fault.column, fault.text);
+  return CORE_OK;
+}
+
+/* A later version of the format may say so ... */
+static int check_version(const char *path, const json_t *top) {
+  int version = 0;
+  if (!json_object_get(top, "level_version")) return CORE_OK;
+  TRY(get_int(path, "top", top, "level_version", &version));
+  if (version >= 1 && version <= SIM_LEVEL_VERSION) return CORE_OK;
+  return core_error(CORE_USAGE, "%s: level_version: %d; this program reads version %d; a newer one is needed", path,
+                    version, SIM_LEVEL_VERSION);
+}
+
+/* ... or have something in the world that is not known here and would be missing. */
+static int check_known(const char *path, const json_t *state) {
+  static const char *const known[] = {"polygon", "circle", "joint", "thruster", "collision_matrix", "acc_rr_manifolds",
+                                      "acc_cr_manifolds", "acc_cc_manifolds", "gravity"};
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)state, key, value) {
+    size_t i = 0;
+    while (i < sizeof known / sizeof known[0] && strcmp(key, known[i]) != 0) i++;
+    if (i == sizeof known / sizeof known[0])
+      return core_error(CORE_USAGE, "%s: env_state.%.64s: unknown to this program; the file is of a newer version, or "
+                        "the name is mistyped", path, key);
+  }
   return CORE_OK;
 }
 
@@ -252,24 +214,50 @@ static int read_level(const char *path, const json_t *top, SimLevel *level) {
   const json_t *state = NULL;
   char where[CORE_PATH_MAX + 16];
   TRY(get(path, "", top, "env_state", &state));
+  TRY(check_version(path, top));
   TRY(read_size(path, top, &level->size));
-  TRY(read_entities(path, state, "polygon", level->size.polygons, shape_fields, level->polygon, sizeof(SimShape)));
-  TRY(read_entities(path, state, "circle", level->size.circles, shape_fields, level->circle, sizeof(SimShape)));
-  TRY(read_entities(path, state, "joint", level->size.joints, joint_fields, level->joint, sizeof(SimJoint)));
-  TRY(read_entities(path, state, "thruster", level->size.thrusters, thruster_fields, level->thruster,
+  TRY(read_entities(path, state, "polygon", level->size.polygons, sim_level_shape_fields, level->polygon,
+                    sizeof(SimShape)));
+  TRY(read_entities(path, state, "circle", level->size.circles, sim_level_shape_fields, level->circle,
+                    sizeof(SimShape)));
+  TRY(read_entities(path, state, "joint", level->size.joints, sim_level_joint_fields, level->joint, sizeof(SimJoint)));
+  TRY(read_entities(path, state, "thruster", level->size.thrusters, sim_level_thruster_fields, level->thruster,
                     sizeof(SimThruster)));
+  TRY(check_known(path, state));
   clear_leftovers(level);
   level->gravity_y = -9.81f; /* the reference's loader keeps its own, whatever the file says */
   snprintf(where, sizeof where, "%s: env_state.", path);
   return sim_level_check_at(level, where);
 }
 
-int sim_level_read(const char *path, SimLevel *level) {
+static int check_bytes(const char *path, double bytes) {
+  if (bytes <= FILE_BYTES_MAX) return CORE_OK;
+  return core_error(CORE_USAGE, "%s: %.1f MiB; a level file has at most %d MiB", path, bytes / (1 << 20),
+                    FILE_BYTES_MAX >> 20);
+}
+
+int sim_level_parse(const char *path, const char *data, size_t bytes, SimLevel *level) {
   json_t *top = NULL;
   memset(level, 0, sizeof *level);
   TRY(level_name(path, level->name, sizeof level->name));
-  TRY(load_json(path, &top));
+  TRY(check_bytes(path, (double)bytes));
+  TRY(parse_json(path, data, bytes, &top));
   int code = read_level(path, top, level);
   json_decref(top);
+  return code;
+}
+
+int sim_level_read(const char *path, SimLevel *level) {
+  struct stat status;
+  char *data = NULL;
+  size_t bytes = 0;
+  memset(level, 0, sizeof *level);
+  if (stat(path, &status) != 0) return core_error_errno(CORE_USAGE, "%s", path);
+  if (!S_ISREG(status.st_mode)) return core_error(CORE_USAGE, "%s: not a file", path);
+  TRY(check_bytes(path, (double)status.st_size));
+  if (core_files_read(path, FILE_BYTES_MAX, &data, &bytes) != CORE_OK)
+    return core_error_context(CORE_USAGE, "level file");
+  int code = sim_level_parse(path, data, bytes, level);
+  free(data);
   return code;
 }

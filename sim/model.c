@@ -52,21 +52,24 @@ static void build_shapes(const SimLevel *level, SimModel *model) {
     const SimShape *shape = shape_of(level, k);
     RealSinCos turn = real_sin_cos(shape->rotation);
     model->start[k] = (SimBody){
-      .position = {shape->x, shape->y}, .velocity = {shape->vx, shape->vy},
-      .angular_velocity = shape->angular_velocity, .rotation = shape->rotation,
+      .velocity = {shape->vx, shape->vy}, .angular_velocity = shape->angular_velocity,
+      .rotation = shape->rotation, .position = {shape->x, shape->y},
       .sine = turn.sine, .cosine = turn.cosine,
     };
     if (!shape->active) continue;
     model->mass[k] = (SimMass){shape->inverse_mass, shape->inverse_inertia};
     model->radius[k] = shape->radius;
     model->active[model->active_count++] = (uint8_t)k;
-    if (!is_frozen(shape)) model->moving[model->moving_count++] = (uint8_t)k;
+    model->moves[k] = !is_frozen(shape);
+    if (model->moves[k]) model->moving[model->moving_count++] = (uint8_t)k;
     if (k < level->size.polygons) {
       model->outline[k] = sim_model_outline(shape);
-      model->box[k] = sim_step_place_polygon(&model->outline[k], &model->start[k], model->corner[k]);
+      model->box[k] = sim_move_place_polygon(&model->outline[k], &model->start[k], model->corner[k]);
     } else {
-      model->box[k] = sim_step_circle_box(model->start[k].position, shape->radius);
+      model->box[k] = sim_move_circle_box(model->start[k].position, shape->radius);
     }
+    model->outline[k].mass = model->mass[k];
+    model->outline[k].radius = shape->radius;
   }
 }
 

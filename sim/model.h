@@ -14,6 +14,8 @@ typedef struct SimOutline {
   real support[SIM_VERTICES];               /* largest normal_i . vertex_k */
   real length[SIM_VERTICES];                /* of edge i */
   mask triangle;
+  SimMass mass;                             /* with what else a test of two shapes has to know of one */
+  real radius;                              /* of a circle, which has nothing of the above */
 } SimOutline;
 
 typedef struct SimBox { real left, right, bottom, top; } SimBox;
@@ -28,7 +30,7 @@ typedef struct SimPair {
   uint16_t slot;        /* of its first contact in SimWorld.contact_impulse */
   real friction, restitution;
 } SimPair;
-enum { SIM_TOUCH = 1, SIM_LAVA = 2 };
+enum { SIM_TOUCH = 1, SIM_LAVA = 2, SIM_PAIR_BYTES = 8 }; /* of a pair, before its reals */
 
 typedef struct SimJointModel {
   SIM_ALIGN_RECORD mask fixed;
@@ -56,11 +58,12 @@ typedef struct SimModel {
   SimVec gravity_step;                      /* gravity times dt */
   SimMass mass[SIM_MAX_SHAPES];
   real radius[SIM_MAX_SHAPES];
-  SimOutline outline[SIM_MAX_POLYGONS];
+  SimOutline outline[SIM_MAX_SHAPES];
   SimBody start[SIM_MAX_SHAPES];            /* at the beginning of an episode */
   SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* in the world, at the start: for good where a shape is frozen */
   SimBox box[SIM_MAX_SHAPES];
-  uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* lists; moving = active and not frozen */
+  uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* ascending lists; moving = active and not frozen */
+  bool moves[SIM_MAX_SHAPES];
   int moving_count, active_count;
   SimPair pair[SIM_MAX_PAIRS];              /* rr, then cr, then cc */
   int pair_end[SIM_PAIR_KINDS];             /* where each kind ends in `pair` */

@@ -34,6 +34,9 @@ SIM_FN mask mask_of(int truth) { return truth; }
 SIM_FN integer integer_of(int i) { return i; }
 SIM_FN real real_sqrt(real x) { return __builtin_sqrtf(x); }
 SIM_FN real real_select(mask m, real yes, real no) { return m ? yes : no; }
+/* Where an argument is NaN these give the second one, and of two zeros too. */
+SIM_FN real real_min(real a, real b) { return a < b ? a : b; }
+SIM_FN real real_max(real a, real b) { return a > b ? a : b; }
 SIM_FN integer integer_select(mask m, integer yes, integer no) { return m ? yes : no; }
 SIM_FN int real_any(mask m) { return m; }
 SIM_FN mask mask_not(mask m) { return !m; }
@@ -50,14 +53,8 @@ SIM_FN real real_pick(const real *four, integer i) {
   return real_select(i < 2, real_select(i == 0, four[0], four[1]), real_select(i == 2, four[2], four[3]));
 }
 
-/* Where an argument is NaN these give the second one; real_clip hands NaN on, as the reference's clip does. With
- * low > high the result is high. */
-SIM_FN real real_min(real a, real b) { return real_select(a < b, a, b); }
-SIM_FN real real_max(real a, real b) { return real_select(a > b, a, b); }
-SIM_FN real real_clip(real x, real low, real high) {
-  x = real_select(x < low, low, x);
-  return real_select(x > high, high, x);
-}
+/* Hands NaN on, as the reference's clip does. With low > high the result is high. */
+SIM_FN real real_clip(real x, real low, real high) { return real_min(high, real_max(low, x)); }
 
 /* 1 where x is exactly 0: the reference's guard of every division. */
 SIM_FN real real_zero_to_one(real x) { return real_select(x == 0.0f, real_of(1.0f), x); }

@@ -6,7 +6,7 @@
 #ifndef SIM_REAL_LANES_H
 #define SIM_REAL_LANES_H
 #if defined(SIM_LANES)
-#if defined(__AVX2__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #endif
 
@@ -24,15 +24,21 @@ SIM_FN mask mask_not(mask m) { return ~m; }
 #if SIM_LANES == 8 && defined(__AVX2__)
 SIM_FN real real_select(mask m, real yes, real no) { return _mm256_blendv_ps(no, yes, (__m256)m); }
 SIM_FN int real_any(mask m) { return !_mm256_testz_si256((__m256i)m, (__m256i)m); }
+SIM_FN real real_min(real a, real b) { return _mm256_min_ps(a, b); }
+SIM_FN real real_max(real a, real b) { return _mm256_max_ps(a, b); }
 SIM_FN real real_sqrt(real x) { return _mm256_sqrt_ps(x); }
 #elif SIM_LANES == 16 && defined(__AVX512DQ__)
 SIM_FN real real_select(mask m, real yes, real no) {
   return _mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)m), no, yes);
 }
 SIM_FN int real_any(mask m) { return _mm512_movepi32_mask((__m512i)m) != 0; }
+SIM_FN real real_min(real a, real b) { return _mm512_min_ps(a, b); }
+SIM_FN real real_max(real a, real b) { return _mm512_max_ps(a, b); }
 SIM_FN real real_sqrt(real x) { return _mm512_sqrt_ps(x); }
 #else
 SIM_FN real real_select(mask m, real yes, real no) { return (real)(((mask)yes & m) | ((mask)no & ~m)); }
+SIM_FN real real_min(real a, real b) { return real_select(a < b, a, b); }
+SIM_FN real real_max(real a, real b) { return real_select(a > b, a, b); }
 SIM_FN int real_any(mask m) {
   int any = 0;
   for (int i = 0; i < SIM_LANES; i++) any |= m[i];
@@ -83,6 +89,57 @@ SIM_FN void lanes_read_columns(const float *const from[8], lanes_row column[8]) 
   lanes_transpose(column);
 }
 
+/* Four floats of each of eight lanes: lanes i and i + 4 share row i. */
+typedef float lanes_quad __attribute__((vector_size(16)));
+typedef float lanes_quad_anywhere __attribute__((vector_size(16), aligned(4), may_alias));
+
+SIM_FN lanes_quad lanes_read_quad(const float *from) { return *(const lanes_quad_anywhere *)from; }
+SIM_FN void lanes_write_quad(float *to, lanes_quad quad) { *(lanes_quad_anywhere *)to = quad; }
+
+/* Whether all four are true, as comparing two quads gives them. */
+typedef int32_t lanes_quad_mask __attribute__((vector_size(16)));
+#if defined(__SSE__)
+SIM_FN int lanes_quad_all(lanes_quad_mask m) { return _mm_movemask_ps((__m128)m) == 15; }
+#else
+SIM_FN int lanes_quad_all(lanes_quad_mask m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+#endif
+
+/* Rows of quads to columns; its own inverse. */
+SIM_FN void lanes_transpose_quads(lanes_row r[4]) {
+#define LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+  lanes_row a0 = LOW(r[0], r[1]), a1 = HIGH(r[0], r[1]), a2 = LOW(r[2], r[3]), a3 = HIGH(r[2], r[3]);
+  r[0] = LOW_PAIRS(a0, a2), r[1] = HIGH_PAIRS(a0, a2), r[2] = LOW_PAIRS(a1, a3), r[3] = HIGH_PAIRS(a1, a3);
+#undef LOW
+#undef HIGH
+#undef LOW_PAIRS
+#undef HIGH_PAIRS
+}
+
+SIM_FN void lanes_read_quads(const float *const from[8], int offset, lanes_row row[4]) {
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+    lanes_quad low = lanes_read_quad(from[i] + offset), high = lanes_read_quad(from[i + 4] + offset);
+    row[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+  }
+}
+SIM_FN lanes_quad lanes_low_quad(lanes_row row) { return __builtin_shufflevector(row, row, 0, 1, 2, 3); }
+SIM_FN lanes_quad lanes_high_quad(lanes_row row) { return __builtin_shufflevector(row, row, 4, 5, 6, 7); }
+
+SIM_FN void lanes_write_quads(float *const to[8], int offset, const lanes_row row[4]) {
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+    lanes_write_quad(to[i] + offset, lanes_low_quad(row[i]));
+    lanes_write_quad(to[i + 4] + offset, lanes_high_quad(row[i]));
+  }
+}
+SIM_FN void lanes_add_quads(float *const to[8], int offset, const lanes_row row[4]) {
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+    lanes_write_quad(to[i] + offset, lanes_read_quad(to[i] + offset) + lanes_low_quad(row[i]));
+    lanes_write_quad(to[i + 4] + offset, lanes_read_quad(to[i + 4] + offset) + lanes_high_quad(row[i]));
+  }
+}
+
 #if SIM_LANES == 8
 #define LANES_UNROLL _Pragma("GCC unroll 8")
 /* to[k] gets float k of every lane's eight at from[lane]. */
@@ -92,6 +149,23 @@ SIM_FN void lanes_load(const float *const from[SIM_LANES], real to[8]) { lanes_r
 SIM_FN void lanes_to_rows(const real from[8], lanes_row row[SIM_LANES]) {
   LANES_UNROLL for (int i = 0; i < 8; i++) row[i] = from[i];
   lanes_transpose(row);
+}
+
+enum { LANES_QUAD_ROWS = 4 };
+/* to[k] gets float offset + k of every lane's record. */
+SIM_FN void lanes_load_four(const float *const record[SIM_LANES], int offset, real to[4]) {
+  lanes_read_quads(record, offset, to);
+  lanes_transpose_quads(to);
+}
+SIM_FN void lanes_four_to_rows(const real from[4], lanes_row row[LANES_QUAD_ROWS]) {
+  for (int i = 0; i < 4; i++) row[i] = from[i];
+  lanes_transpose_quads(row);
+}
+SIM_FN void lanes_write_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
+  lanes_write_quads(record, offset, row);
+}
+SIM_FN void lanes_add_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
+  lanes_add_quads(record, offset, row);
 }
 #else
 #define LANES_UNROLL _Pragma("GCC unroll 16")
@@ -109,6 +183,33 @@ SIM_FN void lanes_to_rows(const real from[8], lanes_row row[SIM_LANES]) {
   }
   lanes_transpose(row);
   lanes_transpose(row + 8);
+}
+
+enum { LANES_QUAD_ROWS = 8 };
+SIM_FN void lanes_load_four(const float *const record[SIM_LANES], int offset, real to[4]) {
+  lanes_row low[4], high[4];
+  lanes_read_quads(record, offset, low);
+  lanes_read_quads(record + 8, offset, high);
+  lanes_transpose_quads(low);
+  lanes_transpose_quads(high);
+  LANES_UNROLL for (int i = 0; i < 4; i++)
+    to[i] = __builtin_shufflevector(low[i], high[i], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+SIM_FN void lanes_four_to_rows(const real from[4], lanes_row row[LANES_QUAD_ROWS]) {
+  LANES_UNROLL for (int i = 0; i < 4; i++) {
+    row[i] = __builtin_shufflevector(from[i], from[i], 0, 1, 2, 3, 4, 5, 6, 7);
+    row[i + 4] = __builtin_shufflevector(from[i], from[i], 8, 9, 10, 11, 12, 13, 14, 15);
+  }
+  lanes_transpose_quads(row);
+  lanes_transpose_quads(row + 4);
+}
+SIM_FN void lanes_write_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
+  lanes_write_quads(record, offset, row);
+  lanes_write_quads(record + 8, offset, row + 4);
+}
+SIM_FN void lanes_add_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
+  lanes_add_quads(record, offset, row);
+  lanes_add_quads(record + 8, offset, row + 4);
 }
 #endif
 

@@ -5,12 +5,16 @@
  * which impulses are applied is the reference's, since it changes the motion. */
 #ifndef SIM_STEP_H
 #define SIM_STEP_H
+#include <stddef.h>
+
 #include "sim/actuate.h"
 #include "sim/collide.h"
 #include "sim/contact.h"
 #include "sim/model.h"
+#include "sim/move.h"
 
-enum { SIM_NO_CONTACT = 255 };
+/* Batches: at most 4 of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles. */
+enum { SIM_NO_CONTACT = 255, SIM_MAX_BATCHES = 12, SIM_MAX_GROUPS = 32 };
 
 /* A pair that overlaps now. */
 typedef struct SimTouching {
@@ -32,8 +36,8 @@ typedef struct SimScratch {
   int touching_count;
   SimContact *contact;                  /* the step's caller says where: `own`, or room for many worlds' */
   int contact_count;
-  uint8_t order[SIM_MAX_CONTACTS];      /* contacts as the solver takes them */
-  uint8_t group_end[SIM_MAX_CONTACTS];  /* those of a group are applied at once */
+  uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts as the solver takes them */
+  uint8_t group_end[SIM_MAX_GROUPS];    /* those of a group all see the same velocities */
   int order_count, group_count;
   SimJointStep joint[SIM_MAX_JOINTS];
   SimContact own[SIM_MAX_CONTACTS];
@@ -41,28 +45,6 @@ typedef struct SimScratch {
 
 /* Motors by joint slot, -1..1; thrusters by slot, 0..1. */
 typedef struct SimControl { real motor[SIM_MAX_JOINTS], thruster[SIM_MAX_THRUSTERS]; } SimControl;
-
-/* Boxes are this much larger than the shapes, so that rounding can not hide a touching pair. */
-#define SIM_BOX_MARGIN 1e-3f
-
-SIM_FN SimBox sim_step_circle_box(SimVec centre, real radius) {
-  real reach = radius + SIM_BOX_MARGIN;
-  return (SimBox){centre.x - reach, centre.x + reach, centre.y - reach, centre.y + reach};
-}
-
-/* Corners in the world, and their box. A triangle's spare corner only widens the box. */
-SIM_FN SimBox sim_step_place_polygon(const SimOutline *outline, const SimBody *body, SimVec corner[SIM_VERTICES]) {
-  for (int k = 0; k < SIM_VERTICES; k++) corner[k] = sim_body_to_world(*body, outline->vertex[k]);
-  SimBox box = {corner[0].x, corner[0].x, corner[0].y, corner[0].y};
-  for (int k = 1; k < SIM_VERTICES; k++) {
-    box.left = real_min(box.left, corner[k].x);
-    box.right = real_max(box.right, corner[k].x);
-    box.bottom = real_min(box.bottom, corner[k].y);
-    box.top = real_max(box.top, corner[k].y);
-  }
-  return (SimBox){box.left - SIM_BOX_MARGIN, box.right + SIM_BOX_MARGIN, box.bottom - SIM_BOX_MARGIN,
-                  box.top + SIM_BOX_MARGIN};
-}
 
 /* Places what never moves; once before the first step that uses these places with this level. */
 SIM_FN void sim_step_begin_level(const SimModel *model, SimPlaces *s) {
@@ -74,8 +56,8 @@ SIM_FN void sim_step_place(const SimModel *model, const SimWorld *world, SimPlac
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
     const SimBody *body = &world->body[k];
-    if (k < model->size.polygons) s->box[k] = sim_step_place_polygon(&model->outline[k], body, s->corner[k]);
-    else s->box[k] = sim_step_circle_box(body->position, model->radius[k]);
+    if (k < model->size.polygons) s->box[k] = sim_move_place_polygon(&model->outline[k], body, s->corner[k]);
+    else s->box[k] = sim_move_circle_box(body->position, model->radius[k]);
   }
 }
 
@@ -91,9 +73,7 @@ SIM_FN void sim_step_add_contact(const SimModel *model, const SimWorld *world, S
   c->restitution_target = sim_contact_restitution(a, b, m->normal, m->point[k], pair->restitution);
   c->friction = pair->friction;
   c->impulse = world->contact_impulse[pair->slot + k];
-  c->a = pair->a;
-  c->b = pair->b;
-  c->forgets = pair->forgets;
+  memcpy((unsigned char *)c + offsetof(SimContact, a), pair, SIM_PAIR_BYTES);
   c->slot = (uint16_t)(pair->slot + k);
 }
 
@@ -117,19 +97,51 @@ SIM_FN mask sim_step_test_pair(const SimModel *model, const SimWorld *world, con
  * ones first, and deals them to nb = ceil(n / 16) batches in turn; a batch's contacts are applied at once, batches one
  * after the other; polygons have their second contacts in a second round. */
 SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
-  int batches = (listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES, active = s->touching_count - first;
+  unsigned batches = (unsigned)(listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES;
+  unsigned active = (unsigned)(s->touching_count - first);
   if (active == 0) return;
-  int lead = (batches - (listed - active) % batches) % batches; /* of the active pairs, the first in batch 0 */
+  unsigned over = batches == 1 ? 0 : ((unsigned)listed - active) % batches;
+  unsigned lead = over ? batches - over : 0; /* of the active pairs, the first in batch 0 */
   for (int round = 0; round < rounds; round++) {
-    for (int batch = 0; batch < batches; batch++) {
+    for (unsigned batch = 0; batch < batches; batch++) {
       int begin = s->order_count;
-      for (int r = (lead + batch) % batches; r < active; r += batches) {
-        uint8_t contact = s->touching[first + r].contact[round];
-        if (contact != SIM_NO_CONTACT) s->order[s->order_count++] = contact;
+      unsigned r = lead + batch;
+      for (r = r < batches ? r : r - batches; r < active; r += batches) {
+        uint8_t contact = s->touching[first + (int)r].contact[round];
+        s->order[s->order_count] = contact; /* for good only if there is one */
+        s->order_count += contact != SIM_NO_CONTACT;
       }
       if (s->order_count > begin) s->group_end[s->group_count++] = (uint8_t)s->order_count;
     }
   }
+}
+
+/* Contacts of a group that have no moving body in common do not notice each other, so that they may be applied one after
+ * the other, each in a group of its own: that is simpler, and worlds look more alike to the vector kernels. What a body
+ * that never moves receives is 0. Divides as long as that gives no more than SIM_MAX_GROUPS. */
+SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *contact, SimScratch *s) {
+  uint8_t part_end[SIM_MAX_CONTACTS];
+  int count = 0;
+  for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++]) {
+    const int lowest = count; /* the first part of this group */
+    int earliest[SIM_MAX_SHAPES];
+    unsigned seen = 0;
+    for (int i = begin; i < s->group_end[g]; i++) {
+      const uint8_t body[2] = {contact[s->order[i]].a, contact[s->order[i]].b};
+      int joins = i;
+      for (int k = 0; k < 2; k++) {
+        const unsigned bit = (unsigned)model->moves[body[k]] << body[k];
+        if (seen & bit) joins = earliest[body[k]] < joins ? earliest[body[k]] : joins;
+        else if (bit) earliest[body[k]] = i;
+        seen |= bit;
+      }
+      while (count > lowest && part_end[count - 1] > joins) count--;
+      part_end[count++] = (uint8_t)(i + 1);
+    }
+  }
+  if (count > SIM_MAX_GROUPS) return;
+  memcpy(s->group_end, part_end, (size_t)count);
+  s->group_count = count;
 }
 
 /* Notes that pair i overlaps, and makes its contacts from its manifold where it pushes. */
@@ -165,15 +177,13 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
     }
     sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first, s);
   }
+  sim_step_divide_groups(model, s->contact, s);
   return bits;
 }
 
-SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimControl *control) {
-  real spin[SIM_MAX_JOINTS];
-  for (int i = 0; i < model->joint_count; i++) { /* all motors see the velocities before any of them acts */
-    const SimJointModel *j = &model->joint[i];
-    spin[i] = sim_actuate_motor(j, &world->body[j->a], &world->body[j->b], control->motor[j->slot]);
-  }
+/* What motors (spin[i]: of model joint i, the angular impulse) and thrusters do. */
+SIM_FN void sim_step_apply_actuators(const SimModel *model, SimWorld *world, const SimControl *control,
+                                     const real spin[SIM_MAX_JOINTS]) {
   for (int i = 0; i < model->joint_count; i++) {
     const SimJointModel *j = &model->joint[i];
     world->body[j->a].angular_velocity += spin[i] * j->a_mass.inverse_inertia;
@@ -187,6 +197,15 @@ SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimCo
     body->velocity = sim_vec_add(body->velocity, push.a_velocity);
     body->angular_velocity += push.a_spin;
   }
+}
+
+SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimControl *control) {
+  real spin[SIM_MAX_JOINTS];
+  for (int i = 0; i < model->joint_count; i++) { /* all motors see the velocities before any of them acts */
+    const SimJointModel *j = &model->joint[i];
+    spin[i] = sim_actuate_motor(j, &world->body[j->a], &world->body[j->b], control->motor[j->slot]);
+  }
+  sim_step_apply_actuators(model, world, control, spin);
 }
 
 SIM_FN void sim_step_push_a(SimBody *a, const SimPush *push) {
@@ -247,10 +266,25 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
   }
 }
 
+/* Notes that the impulse of this slot may be other than 0. */
+SIM_FN void sim_step_note_contact(SimWorld *world, unsigned slot) { world->warm[slot / 64] |= 1ull << slot % 64; }
+
+/* Clears the impulses kept from the last step, most of which are 0 anyway. */
+SIM_FN void sim_step_forget_contacts(SimWorld *world) {
+  for (int i = 0; i < SIM_WARM_WORDS; i++) {
+    for (uint64_t left = world->warm[i]; left; left &= left - 1)
+      world->contact_impulse[64 * i + __builtin_ctzll(left)] = sim_vec(0.0f, 0.0f);
+    world->warm[i] = 0;
+  }
+}
+
 /* Keeps contacts' accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
-SIM_FN void sim_step_keep_contacts(const SimModel *model, SimWorld *world, const SimContact *contact, int count) {
-  memset(world->contact_impulse, 0, (size_t)model->contacts * sizeof world->contact_impulse[0]);
-  for (int i = 0; i < count; i++) world->contact_impulse[contact[i].slot] = contact[i].impulse;
+SIM_FN void sim_step_keep_contacts(SimWorld *world, const SimContact *contact, int count) {
+  sim_step_forget_contacts(world);
+  for (int i = 0; i < count; i++) {
+    world->contact_impulse[contact[i].slot] = contact[i].impulse;
+    sim_step_note_contact(world, contact[i].slot);
+  }
 }
 
 /* Keeps which pairs overlap, for observations. */
@@ -261,35 +295,25 @@ SIM_FN void sim_step_keep_touching(SimWorld *world, const SimScratch *s) {
 }
 
 SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
-  sim_step_keep_contacts(model, world, s->contact, s->contact_count);
+  sim_step_keep_contacts(world, s->contact, s->contact_count);
   for (int i = 0; i < model->joint_count; i++) {
     world->joint_impulse[model->joint[i].slot] = s->joint[i].impulse;
     world->joint_spin_impulse[model->joint[i].slot] = s->joint[i].spin_impulse;
   }
 }
 
-SIM_FN SimBody sim_step_advance(SimBody body) {
-  body.position = sim_vec_add(body.position, sim_vec_scale(SIM_DT, body.velocity));
-  body.rotation = body.rotation + body.angular_velocity * SIM_DT;
-  body.position.x = real_clip(body.position.x, -SIM_POSITION_MAX, SIM_POSITION_MAX);
-  body.position.y = real_clip(body.position.y, -SIM_POSITION_MAX, SIM_POSITION_MAX);
-  body.velocity.x = real_clip(body.velocity.x, -SIM_VELOCITY_MAX, SIM_VELOCITY_MAX);
-  body.velocity.y = real_clip(body.velocity.y, -SIM_VELOCITY_MAX, SIM_VELOCITY_MAX);
-  body.angular_velocity = real_clip(body.angular_velocity, -SIM_ANGULAR_VELOCITY_MAX, SIM_ANGULAR_VELOCITY_MAX);
-  RealSinCos turn = real_sin_cos(body.rotation);
-  body.sine = turn.sine;
-  body.cosine = turn.cosine;
-  return body;
-}
-
-/* The first part of a step: what falls gets faster, and everything has its place. */
-SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimPlaces *places) {
+SIM_FN void sim_step_fall(const SimModel *model, SimWorld *world) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
     mask falls = model->mass[k].inverse_mass != 0.0f;
     SimVec faster = sim_vec_add(world->body[k].velocity, model->gravity_step);
     world->body[k].velocity = sim_vec_select(falls, faster, world->body[k].velocity);
   }
+}
+
+/* The first part of a step: what falls gets faster, and everything has its place. */
+SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimPlaces *places) {
+  sim_step_fall(model, world);
   sim_step_place(model, world, places);
 }
 
@@ -297,7 +321,7 @@ SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimPlaces *pl
 SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
-    world->body[k] = sim_step_advance(world->body[k]);
+    world->body[k] = sim_move_advance(world->body[k]);
   }
 }
 

@@ -20,6 +20,7 @@ enum {
   SIM_MAX_CC = SIM_MAX_CIRCLES * (SIM_MAX_CIRCLES - 1) / 2,
   SIM_MAX_PAIRS = SIM_MAX_RR + SIM_MAX_CR + SIM_MAX_CC,
   SIM_MAX_CONTACTS = 2 * SIM_MAX_RR + SIM_MAX_CR + SIM_MAX_CC,
+  SIM_WARM_WORDS = (SIM_MAX_CONTACTS + 63) / 64,
 };
 enum { SIM_RR, SIM_CR, SIM_CC, SIM_PAIR_KINDS };
 
@@ -44,10 +45,13 @@ SIM_FN SimVec sim_vec_unrotate(real sine, real cosine, SimVec v) {
   return sim_vec(cosine * v.x + sine * v.y, cosine * v.y - sine * v.x);
 }
 
-/* A body in motion. Sine and cosine always belong to `rotation`. */
+/* A body in motion. Sine and cosine always belong to `rotation`. What a contact changes comes first, so that the vector
+ * kernels need not touch the rest. */
 typedef struct SimBody {
-  SimVec position, velocity;
-  real angular_velocity, rotation, sine, cosine;
+  SimVec velocity;
+  real angular_velocity, rotation;
+  SimVec position;
+  real sine, cosine;
 } SimBody;
 
 /* 0 and 0: fixated. */
@@ -73,12 +77,13 @@ typedef struct SimWorld {
   SimVec joint_impulse[SIM_MAX_JOINTS];
   real joint_spin_impulse[SIM_MAX_JOINTS];
   SimVec contact_impulse[SIM_MAX_CONTACTS]; /* x along the normal, y along the tangent */
+  uint64_t warm[SIM_WARM_WORDS];            /* a bit for every one of them that may not be 0 */
   real last_distance;                       /* -1: none yet in this episode */
   int32_t level, timestep;
   uint32_t episode;
   int32_t keeps_level;                      /* auto-reset starts the same level again */
-  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step; no state, only
-                                                 * for observations, made anew by every step */
+  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step. For
+                                                 * observations only; every step makes them anew */
 } SimWorld;
 
 #endif

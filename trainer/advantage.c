@@ -21,6 +21,7 @@ static double spread(AdvantageNorm norm, const Moments *moments) {
 
 void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
   Moments before;
+  if (norm == ADVANTAGE_RAW && moments == NULL) return;
   ops->moments(ops, advantage, NULL, n, &before);
   if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, before.mean, 1 / spread(norm, &before));
   if (moments) *moments = before;

@@ -1,12 +1,18 @@
-/* Shapes, memory, forward and backward passes of the actor and the critic. What stands below a tower, the observation, a
- * trunk or an encoder, is known to run_below, below_tower and the functions of the backward pass after them. */
+/* Shapes, memory, forward and backward passes of the actor and the critic. What stands below a tower
+ * (the observation, a trunk, an encoder) is known to run_below, below_tower and finish_common only. */
 #include "trainer/agent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/random.h"
+#include "trainer/action.h"
+#include "trainer/observer.h"
+
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
-enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, ACTOR_ENCODER_TENSOR = 200, CRITIC_ENCODER_TENSOR = 300 };
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
+       CRITIC_ENCODER_TENSOR = 400 };
 _Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "tensors have numbers of their own");
 
 /* ---- shapes and memory ----------------------------------------------------------------------------------------- */
@@ -22,19 +28,6 @@ static OpsActivation activation_of(const char *name) {
 
 static AgentSharing sharing_of(const char *name) {
   return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
-}
-
-static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
-static bool has_common_encoder(const Agent *agent) { return has_encoder(agent) && agent->sharing == AGENT_SHARED; }
-
-int agent_check(const CoreConfig *config) {
-  const bool encodes = strcmp(config->net.encoder, "none") != 0;
-  if (encodes == (strcmp(config->env.observations, "entity") == 0)) return CORE_OK;
-  if (encodes)
-    return core_error(CORE_USAGE, "net.encoder = %s: it reads entities, and env.observations = %s; set it to entity",
-                      config->net.encoder, config->env.observations);
-  return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
-                    "transformer, or env.observations to flat or padded");
 }
 
 static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
@@ -55,40 +48,95 @@ static void register_activations(Agent *agent, CoreArena *arena) {
   CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
 }
 
-/* Below the towers: gives the width of what they see. */
+static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
+static bool has_common_encoder(const Agent *agent) { return has_encoder(agent) && agent->sharing == AGENT_SHARED; }
+static bool is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAUSSIAN; }
+
+/* Sets of log standard deviations. */
+static int sigma_sets(const Agent *agent) { return agent->blocks.count > 0 ? agent->blocks.count : 1; }
+
+void agent_count_parameters(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  const size_t encoder = agent->encoder.shape.parameters;
+  critic->log_sigma = critic->embedding = critic->encoder = network_parameters(&critic->shape);
+  critic->n = critic->encoder + (has_common_encoder(agent) ? 0 : encoder);
+  actor->log_sigma = network_parameters(&actor->shape);
+  actor->embedding = actor->log_sigma + (is_gaussian(agent) ? (size_t)(sigma_sets(agent) * agent->head.factors) : 0);
+  actor->encoder = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
+  actor->n = actor->encoder + encoder;
+}
+
+const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer) {
+  enum { NAME = 64 };
+  if (k >= network->encoder)
+    return encoder_parameter_name(network->encoder_shape, network->name, k - network->encoder, buffer);
+  if (k < network->log_sigma) return network_parameter_name(&network->shape, network->name, k, buffer);
+  bool sigma = k < network->embedding;
+  snprintf(buffer, NAME, "%s.%s[%zu]", network->name, sigma ? "log_sigma" : "embedding",
+           k - (sigma ? network->log_sigma : network->embedding));
+  return buffer;
+}
+
+int agent_check(const CoreConfig *config) {
+  const bool encodes = strcmp(config->net.encoder, "none") != 0;
+  const bool has_entities = strcmp(config->env.observations, "entity") == 0;
+  if (encodes && !has_entities)
+    return core_error(CORE_USAGE, "net.encoder = %s: it reads entities, but env.observations = %s; set env.observations to "
+                      "entity, or net.encoder to none", config->net.encoder, config->env.observations);
+  if (has_entities && !encodes)
+    return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
+                      "transformer, or env.observations to flat or padded");
+  if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
+    return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of shapes, "
+                      "which must stay as they are; set it to none", config->env.normalize_observations);
+  if (encodes && observer_blocks(config) > 0)
+    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
+                      "observation; set net.encoder to none and env.observations to flat", config->net.encoder,
+                      config->algo.name);
+  return CORE_OK;
+}
+
+/* What the towers stand on, with memory for it: gives its width. */
 static int register_below(Agent *agent, const CoreConfig *config, const Env *env, CoreArena *arena) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
-  agent->inputs = env->observation_length;
   if (kind != ENCODER_NONE) {
-    CORE_CHECK(env->entities != NULL);
+    CORE_CHECK(env->entities != NULL && agent->inputs == env->entities->length);
     const EncoderShape shape = encoder_shape(kind, *env->entities);
     encoder_register(&agent->encoder, &shape, agent->max_rows, arena);
-    CORE_ARENA(arena, agent->embedding, (size_t)agent->max_rows * (size_t)shape.width, "embedding [rows][width]");
+    CORE_ARENA(arena, agent->encoded, (size_t)agent->max_rows * (size_t)shape.width, "encoded [rows][width]");
     return shape.width;
   }
   if (agent->sharing == AGENT_SHARED) {
     agent->trunk = (int)config->net.trunk_depth;
     return (int)config->net.trunk_width;
   }
-  return env->observation_length;
+  return env->observation_length + agent->blocks.width;
 }
 
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
-  *agent = (Agent){.head = env->head, .max_rows = max_rows, .sharing = sharing_of(config->net.sharing),
-                   .actor.name = "actor", .critic.name = "critic", .features = env->features,
-                   .whole_inputs = env->whole_length};
+  *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
+                   .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
+                   .features = env->features, .whole_inputs = env->whole_length,
+                   .blocks = {.count = observer_blocks(config)}};
+  if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
   const int below = register_below(agent, config, env, arena);
-  agent->actor.shape = tower(config, agent->trunk > 0 ? agent->inputs : below, env->head.logits, 0.01);
+  const int outputs = is_gaussian(agent) ? agent->head.factors : agent->head.logits;
+  const int entrance = agent->trunk > 0 ? env->observation_length + agent->blocks.width : below;
+  agent->actor.shape = tower(config, entrance, outputs, 0.01);
   if (agent->trunk > 0)
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
   agent->critic.shape = tower(config, below, 1, 1.0);
-  agent->actor.encoder = network_parameters(&agent->actor.shape);
-  agent->critic.encoder = network_parameters(&agent->critic.shape);
-  agent->actor.n = agent->actor.encoder + agent->encoder.shape.parameters;
-  agent->critic.n = agent->critic.encoder + (has_common_encoder(agent) ? 0 : agent->encoder.shape.parameters);
+  agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
+  agent_count_parameters(agent);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
   register_activations(agent, arena);
+  const size_t rows = (size_t)max_rows;
+  if (is_gaussian(agent)) CORE_ARENA(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA(arena, agent->blocks.joined, rows * (size_t)agent->actor.shape.width[0],
+             "observations with embeddings [rows][features]");
+  CORE_ARENA(arena, agent->blocks.of_row, rows, "blocks [rows]");
 }
 
 void agent_place(Agent *agent) {
@@ -110,7 +158,7 @@ static int max_width(const Agent *agent) {
   return actor > critic ? actor : critic;
 }
 
-/* Numbers of what a tower stands on, where that learns; else 0. */
+/* Numbers that a tower sees of what learns below it: trunk or encoder; 0 where there is neither. */
 static int below_width(const Agent *agent) {
   if (has_encoder(agent)) return agent->encoder.shape.width;
   return agent->trunk > 0 ? agent->actor.shape.width[agent->trunk] : 0;
@@ -124,6 +172,13 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   if (below_width(agent) > 0)
     CORE_ARENA(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
                "gradients below the towers [2][rows][width]");
+  if (is_gaussian(agent))
+    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors, "gradient at the means [rows][factors]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
+             "gradients at the inputs [rows][features]");
+  CORE_ARENA(arena, gradient->embedding, (size_t)agent->blocks.count * (size_t)agent->blocks.width,
+             "a network's embedding gradients [blocks][width]");
 }
 
 int agent_ops_rows(const Agent *agent) {
@@ -142,18 +197,21 @@ int agent_ops_width(const Agent *agent) {
  * always 0 add nothing and get no gradient, so what is learned is the same. */
 static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
   NetworkShape whole = network->shape;
-  whole.width[0] = agent->whole_inputs;
+  whole.width[0] = agent->whole_inputs + agent->blocks.width;
   const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
   float *theta = core_memory_allocate(n * sizeof *theta);
   network_initialise(&whole, seed, tensor, theta);
-  for (int i = 0; i < network->shape.width[0]; i++)
-    memcpy(network->theta + (size_t)i * columns, theta + (size_t)agent->features[i] * columns, columns * sizeof *theta);
+  const int shown = network->shape.width[0] - agent->blocks.width; /* embeddings stand behind what is shown */
+  for (int i = 0; i < network->shape.width[0]; i++) {
+    const int of_whole = i < shown ? agent->features[i] : agent->whole_inputs + i - shown;
+    memcpy(network->theta + (size_t)i * columns, theta + (size_t)of_whole * columns, columns * sizeof *theta);
+  }
   const size_t rest = network_bias(&whole, 0), kept = network_bias(&network->shape, 0);
   memcpy(network->theta + kept, theta + rest, (n - rest) * sizeof *theta);
   free(theta);
 }
 
-/* on_input: its first layer sees the observations. */
+/* on_input: its first layer sees observations. */
 static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
   if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
   else network_initialise(&network->shape, seed, tensor, network->theta);
@@ -161,14 +219,28 @@ static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed,
   memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
 }
 
+/* N(0, 1), so that blocks differ from the start. */
+static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
+  float *embedding = actor->theta + actor->embedding;
+  for (size_t i = 0; i < actor->encoder - actor->embedding; i++) {
+    const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, EMBEDDING_TENSOR, (uint32_t)i, 0);
+    double normal, unused;
+    core_random_normal_pair(words.v[0], words.v[1], &normal, &unused);
+    embedding[i] = (float)normal;
+  }
+}
+
+static void initialise_encoder(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  if (network->encoder < network->n)
+    encoder_initialise(&agent->encoder.shape, seed, tensor, network->theta + network->encoder);
+}
+
 void agent_initialise(Agent *agent, uint64_t seed) {
-  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
-  const EncoderShape *encoder = &agent->encoder.shape;
-  initialise(agent, actor, seed, ACTOR_TENSOR, !has_encoder(agent));
-  initialise(agent, critic, seed, CRITIC_TENSOR, !has_encoder(agent) && agent->trunk == 0);
-  if (actor->encoder < actor->n) encoder_initialise(encoder, seed, ACTOR_ENCODER_TENSOR, actor->theta + actor->encoder);
-  if (critic->encoder < critic->n)
-    encoder_initialise(encoder, seed, CRITIC_ENCODER_TENSOR, critic->theta + critic->encoder);
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, !has_encoder(agent));
+  initialise_embedding(&agent->actor, seed);
+  initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
+  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, below_width(agent) == 0);
+  initialise_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
 }
 
 /* ---- forward --------------------------------------------------------------------------------------------------- */
@@ -178,21 +250,30 @@ static int trunk_of(const Agent *agent, const AgentNetwork *network) {
   return network == &agent->actor ? agent->trunk : 0;
 }
 
-static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x, int rows) {
-  encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->embedding);
+/* What the networks see of x. */
+static const float *entrance(const Agent *agent, const float *x) {
+  return agent->blocks.count > 0 ? agent->blocks.joined : x;
 }
 
-/* Runs what is common to both towers, with the weights of an actor's vector. */
+static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x, int rows) {
+  encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
+}
+
+/* Runs what both towers stand on, embeddings and trunk or encoder, with the weights of an actor's vector. */
 static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
   const AgentNetwork *actor = &agent->actor;
+  const AgentBlocks *blocks = &agent->blocks;
+  if (blocks->count > 0)
+    ops->embed_forward(ops, x, theta + actor->embedding, rows, agent->inputs - 1, blocks->width, blocks->joined,
+                       blocks->of_row);
   if (has_common_encoder(agent)) encode(agent, ops, actor, theta, x, rows);
-  network_forward_layers(ops, &actor->shape, theta, x, rows, &actor->activations, 0, agent->trunk);
+  network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
 }
 
-/* What the towers stand on. */
+/* What the towers stand on: the trunk's or encoder's output, or the networks' input where there is neither. */
 static const float *below_tower(const Agent *agent, const float *x) {
-  if (has_encoder(agent)) return agent->embedding;
-  return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : x;
+  if (has_encoder(agent)) return agent->encoded;
+  return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : entrance(agent, x);
 }
 
 /* A tower, after the encoder that it has for itself. */
@@ -225,7 +306,14 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
 
 /* The policy in a piece of rows where what is common has run. */
 static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
-  run_tower_to(agent, ops, &agent->actor, theta, x, rows, parameters);
+  const AgentNetwork *actor = &agent->actor;
+  if (!is_gaussian(agent)) {
+    run_tower_to(agent, ops, actor, theta, x, rows, parameters);
+    return;
+  }
+  run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
+  ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
+                     agent->blocks.of_row, rows, agent->head.factors, parameters);
 }
 
 /* In pieces that the activations hold; values may be NULL. */
@@ -257,15 +345,31 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
   CORE_CHECK(rows <= agent->max_rows);
-  if (network == &agent->actor) run_below(agent, ops, network->theta, x, rows);
+  if (network == &agent->actor) {
+    run_below(agent, ops, network->theta, x, rows);
+    if (is_gaussian(agent)) {
+      run_policy(agent, ops, network->theta, x, rows, agent->joined);
+      return agent->joined;
+    }
+  }
   run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
   return network->activations.hidden[network->shape.layers - 1];
 }
 
-/* Where a tower puts the gradient at its input: actor's, then critic's; NULL where nothing below it learns. */
+/* Where a tower puts the gradient at its input: actor's, then critic's. */
 static float *gradient_below(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
-  if (below_width(agent) == 0) return NULL;
+  if (below_width(agent) == 0) return gradient->entrance;
   return gradient->below + (is_actor ? 0 : (size_t)rows * (size_t)below_width(agent));
+}
+
+/* The gradient at the networks' inputs, as far as it goes to embeddings: one pass's, or what is added to it. */
+static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_first, const AgentGradient *gradient) {
+  const AgentBlocks *blocks = &agent->blocks;
+  float *total = gradient->actor + agent->actor.embedding, *part = is_first ? total : gradient->embedding;
+  if (blocks->count == 0) return;
+  ops->embed_backward(ops, gradient->entrance, blocks->of_row, rows, agent->inputs - 1, blocks->width, blocks->count,
+                      part);
+  if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
 }
 
 /* From what both towers send down to the gradient of what is common to them. */
@@ -273,22 +377,33 @@ static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows
   const AgentNetwork *actor = &agent->actor;
   float *from_both = gradient_below(agent, gradient, true, rows);
   ops->add(ops, from_both, gradient_below(agent, gradient, false, rows), (size_t)rows * (size_t)below_width(agent));
-  if (has_common_encoder(agent))
+  if (has_encoder(agent)) {
     encoder_backward(&agent->encoder, ops, actor->theta + actor->encoder, x, rows, from_both,
                      gradient->actor + actor->encoder);
-  else
-    network_backward_layers(ops, &actor->shape, actor->theta, x, rows, &actor->activations, 0, agent->trunk, from_both,
-                            NULL, gradient->scratch, gradient->actor);
+    return;
+  }
+  network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
+                          agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor);
+  finish_embedding(agent, ops, rows, true, gradient);
+}
+
+/* The part of the policy's gradient that is log standard deviations'; returns that at the means. */
+static float *split_policy(const Agent *agent, Ops *ops, int rows, float *doutput, const AgentGradient *gradient) {
+  if (!is_gaussian(agent)) return doutput;
+  ops->gaussian_split(ops, doutput, agent->blocks.of_row, rows, agent->head.factors, sigma_sets(agent), gradient->mean,
+                      gradient->actor + agent->actor.log_sigma);
+  return gradient->mean;
 }
 
 void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
                     const AgentGradient *gradient) {
   const bool is_actor = network == &agent->actor;
-  float *own = is_actor ? gradient->actor : gradient->critic, *below = gradient_below(agent, gradient, is_actor, rows);
+  float *below = gradient_below(agent, gradient, is_actor, rows), *own = is_actor ? gradient->actor : gradient->critic;
+  if (is_actor) doutput = split_policy(agent, ops, rows, doutput, gradient);
   network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
                           trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch, own);
   if (has_encoder(agent) && !has_common_encoder(agent))
     encoder_backward(&agent->encoder, ops, network->theta + network->encoder, x, rows, below, own + network->encoder);
-  else if (below_width(agent) > 0 && !is_actor)
-    finish_common(agent, ops, x, rows, gradient);
+  else if (below_width(agent) == 0) finish_embedding(agent, ops, rows, is_actor, gradient);
+  else if (!is_actor) finish_common(agent, ops, x, rows, gradient);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/random.h"
+#include "trainer/action.h"
 
 int evaluate_attempts(int64_t episodes, int levels) {
   return (int)(episodes < levels ? episodes : episodes / levels * levels);
@@ -14,16 +15,19 @@ int32_t evaluate_level(int world, int attempts, int levels) {
   return (int32_t)((int64_t)world * levels / attempts);
 }
 
-void evaluate_register(Evaluator *evaluator, const Env *levels, int64_t episodes, CoreArena *arena) {
-  *evaluator = (Evaluator){.worlds = evaluate_attempts(episodes, levels->levels)};
+void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena) {
+  const OpsHead head = action_head(config, levels);
+  *evaluator = (Evaluator){.worlds = evaluate_attempts(config->eval.episodes, levels->levels)};
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
-  CORE_ARENA(arena, evaluator->observations, n * (size_t)levels->observation_length,
+  CORE_ARENA(arena, evaluator->raw, n * (size_t)levels->observation_length, "evaluation shown [worlds][features]");
+  CORE_ARENA(arena, evaluator->observations, n * (size_t)observer_features(config, levels),
              "evaluation observations [worlds][features]");
-  CORE_ARENA(arena, evaluator->logits, n * (size_t)levels->head.logits, "evaluation logits [worlds][logits]");
+  CORE_ARENA(arena, evaluator->logits, n * (size_t)head.logits, "evaluation logits [worlds][logits]");
   CORE_ARENA(arena, evaluator->logp, n, "evaluation log-probabilities [worlds]");
   CORE_ARENA(arena, evaluator->rewards, n, "evaluation rewards [worlds]");
-  CORE_ARENA(arena, evaluator->actions, n * (size_t)levels->head.factors, "evaluation actions [worlds][factors]");
+  CORE_ARENA(arena, evaluator->actions, n * ops_head_action_bytes(&head), "evaluation actions [worlds][bytes]");
+  CORE_ARENA(arena, evaluator->bounded, n * (size_t)head.factors, "evaluation actions in bounds [worlds][factors]");
   CORE_ARENA(arena, evaluator->dones, n, "evaluation dones [worlds]");
   CORE_ARENA(arena, evaluator->solved, n, "evaluation solved [worlds]");
   CORE_ARENA(arena, evaluator->finished, n, "evaluation finished [worlds]");
@@ -75,29 +79,34 @@ static void average_levels(const Evaluator *evaluator, StoreEvaluation *row) {
   row->solve_rate_se = fewest > 1 ? sqrt(variances) / levels : NAN;
 }
 
-void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, uint64_t seed, int64_t number,
-                   StoreEvaluation *row) {
-  Env *env = evaluator->env;
-  int worlds = evaluator->worlds, left = worlds;
-  size_t n = (size_t)worlds;
+static void clear_book(Evaluator *evaluator) {
+  const size_t n = (size_t)evaluator->worlds, levels = (size_t)evaluator->env->levels;
   memset(evaluator->finished, 0, n);
   memset(evaluator->returns, 0, n * sizeof *evaluator->returns);
-  memset(evaluator->attempts, 0, (size_t)env->levels * sizeof *evaluator->attempts);
-  memset(evaluator->solutions, 0, (size_t)env->levels * sizeof *evaluator->solutions);
-  for (int w = 0; w < worlds; w++) evaluator->attempts[evaluator->level[w]]++;
+  memset(evaluator->attempts, 0, levels * sizeof *evaluator->attempts);
+  memset(evaluator->solutions, 0, levels * sizeof *evaluator->solutions);
+  for (int w = 0; w < evaluator->worlds; w++) evaluator->attempts[evaluator->level[w]]++;
+}
+
+void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+                   int64_t number, StoreEvaluation *row) {
+  Env *env = evaluator->env;
+  int worlds = evaluator->worlds, left = worlds;
+  clear_book(evaluator);
   *row = (StoreEvaluation){.episodes = worlds};
   core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");
 
-  const EnvStep out = {.observations = evaluator->observations, .rewards = evaluator->rewards,
+  const EnvStep out = {.observations = evaluator->raw, .rewards = evaluator->rewards,
                        .dones = evaluator->dones, .solved = evaluator->solved,
                        .episode_steps = evaluator->episode_steps};
-  env->reset_to(env, evaluator->level, evaluator->observations);
+  env->reset_to(env, evaluator->level, evaluator->raw);
   for (int t = 0; t < env->max_steps && left > 0; t++) {
     uint32_t step = (uint32_t)(number * env->max_steps + t);
+    observer_look(observer, evaluator->raw, worlds, evaluator->observations);
     agent_policy(agent, ops, agent->actor.theta, evaluator->observations, worlds, evaluator->logits);
     ops->policy_sample(ops, &agent->head, evaluator->logits, worlds, seed, CORE_RANDOM_EVALUATE, 0, step,
                        evaluator->actions, evaluator->logp);
-    env->step(env, evaluator->actions, &out);
+    env->step(env, action_for_env(&agent->head, evaluator->actions, worlds, evaluator->bounded), &out);
     left -= book_step(evaluator, row);
   }
   row->episode_return /= worlds;

@@ -4,15 +4,18 @@
 #define TRAINER_EVALUATE_H
 #include "store/runlog.h"
 #include "trainer/agent.h"
-#include "trainer/envs/env.h"
+#include "trainer/observer.h"
 
 typedef struct Evaluator {
   Env *env;              /* owned */
   int worlds;            /* attempts an evaluation */
   int32_t *level;        /* [worlds]; never changes */
-  float *observations;   /* [worlds][features] */
+  float *raw;            /* [worlds][features that the environment shows] */
+  float *observations;   /* [worlds][features that the agent sees] */
   float *logits, *logp, *rewards;
-  uint8_t *actions, *dones, *solved, *finished;
+  uint8_t *actions;      /* [worlds][bytes of an action] */
+  float *bounded;        /* [worlds][factors] actions as the environment takes them */
+  uint8_t *dones, *solved, *finished;
   int32_t *episode_steps;
   double *returns;
   int32_t *attempts, *solutions; /* [levels] */
@@ -23,14 +26,15 @@ int evaluate_attempts(int64_t episodes, int levels);
 /* The level of attempt `world`: every level equally often; with fewer attempts than levels, evenly spread ones. */
 int32_t evaluate_level(int world, int attempts, int levels);
 
-void evaluate_register(Evaluator *evaluator, const Env *levels, int64_t episodes, CoreArena *arena);
+void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena);
 /* After the arena's commit: makes the worlds. */
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed);
 void evaluate_destroy(Evaluator *evaluator);
 
-/* Plays and fills all of *row but iteration and transitions. `number`: which evaluation of the run this is (0, 1, ...);
- * with the seed it fixes the actions' randomness. */
-void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, uint64_t seed, int64_t number,
-                   StoreEvaluation *row);
+/* Plays and fills all of *row but iteration and transitions. The agent sees through the training's observer, whose
+ * statistics stay as they are. `number`: which evaluation of the run this is (0, 1, ...); with the seed it fixes the
+ * actions' randomness. */
+void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+                   int64_t number, StoreEvaluation *row);
 
 #endif

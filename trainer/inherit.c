@@ -46,14 +46,17 @@ static int find_parent(const CoreConfig *config, const char *root, Parent *paren
 
 static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
 
+/* The networks, and what makes their inputs. */
+static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBSERVER_SECTION) == 0; }
+
 static int read_section(const Parent *parent, const CheckpointSection *section) {
   int64_t iteration;
   int code =
     checkpoint_read_section(parent->checkpoint, NULL, section->name, section->data, section->bytes, &iteration);
   if (code != CORE_USAGE) return code;
   if (is_network(section->name))
-    return core_error_context(code, "net.width, net.depth and what is observed (env.task, env.levels ...) must be the "
-                              "parent's");
+    return core_error_context(code, "net.width, net.depth and the rest of [net], and what is observed (env.task, "
+                              "env.levels ...) must be the parent's");
   return core_error_context(code, "env.num and the levels must be the parent's; init.restore = weights takes its "
                             "networks only");
 }
@@ -82,7 +85,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
 
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
   for (int i = 0; i < sections->sections; i++)
-    if (is_network(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+    if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+  rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
   return CORE_OK;
 }
@@ -125,6 +129,12 @@ static int check_features(const Training *training, const CoreConfig *theirs) {
                            "take levels of the same kind");
 }
 
+/* A setting that makes other networks of weights of the same number. */
+static int check_same(const char *key, const char *theirs, const char *ours) {
+  if (strcmp(theirs, ours) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "its %s is %s, here it is %s", key, theirs, ours);
+}
+
 static int check_settings(const Training *training, const Parent *parent, bool all) {
   const CoreConfig *ours = &training->config;
   CoreConfig theirs = *ours;
@@ -134,9 +144,8 @@ static int check_settings(const Training *training, const Parent *parent, bool a
   }
   if (core_config_has_no_worlds(&theirs))
     return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
-  if (strcmp(theirs.net.activation, ours->net.activation) != 0)
-    return core_error(CORE_USAGE, "its net.activation is %s, here it is %s", theirs.net.activation,
-                      ours->net.activation);
+  TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
+  TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));
   return all ? check_count(training, &theirs, parent) : CORE_OK;
 }

@@ -24,7 +24,7 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA(arena, metrics->updated, rows * (size_t)rollout->head.logits, "metrics updated [rows][logits]");
   CORE_ARENA(arena, metrics->behaviour_logp, rows, "metrics behaviour log-probabilities [rows]");
   CORE_ARENA(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
-  CORE_ARENA(arena, metrics->actions, rows * (size_t)rollout->head.factors, "metrics actions [rows][factors]");
+  CORE_ARENA(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
   CORE_ARENA(arena, metrics->values, rows, "metrics values [rows]");
   CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
   representation_register(&metrics->actor, &agent->actor.shape, arena);

@@ -37,7 +37,7 @@ typedef struct Metrics {
   float *observations;       /* [piece][features] */
   float *behaviour, *updated; /* [piece][logits] */
   float *behaviour_logp, *updated_logp; /* [piece] */
-  uint8_t *actions;          /* [piece][factors] */
+  uint8_t *actions;          /* [piece][action_bytes] */
   float *values;             /* [piece] */
   Moments *per_logit;        /* [logits] probabilities over the states */
   Representation actor, critic;

@@ -28,7 +28,7 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   CORE_ARENA(arena, minibatch->index, rows, "minibatch rows [rows]");
   CORE_ARENA(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
-  CORE_ARENA(arena, minibatch->actions, rows * (size_t)rollout->head.factors, "minibatch actions [rows][factors]");
+  CORE_ARENA(arena, minibatch->actions, rows * rollout->action_bytes, "minibatch actions [rows][bytes]");
   CORE_ARENA(arena, minibatch->logp, rows, "minibatch log-probabilities [rows]");
   CORE_ARENA(arena, minibatch->values, rows, "minibatch values [rows]");
   CORE_ARENA(arena, minibatch->advantages, rows, "minibatch advantages [rows]");

@@ -16,7 +16,7 @@ typedef struct Minibatch {
   uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments */
   uint32_t *index;         /* [rows] the rollout rows of the minibatch that was gathered last */
   float *observations;     /* [rows][features] */
-  uint8_t *actions;        /* [rows][factors] */
+  uint8_t *actions;        /* [rows][action_bytes] */
   float *logp;             /* [rows] of the behaviour policy */
   float *values;           /* [rows] at the rollout */
   float *advantages, *targets; /* [rows] */

@@ -13,10 +13,12 @@
 #include "core/random.h"
 #include "sim/task.h"
 #include "store/paths.h"
+#include "trainer/action.h"
 #include "trainer/agent.h"
 #include "trainer/checkpoint.h"
 #include "trainer/envs/sim.h"
 #include "trainer/levels.h"
+#include "trainer/observer.h"
 #include "trainer/picture.h"
 
 enum { PLAY_PIXELS = 400 };
@@ -35,8 +37,10 @@ typedef struct Player {
   CoreArena *arena;
   Agent agent;
   Ops *ops;
-  float *observation;         /* [env->observation_length] */
-  float *logits;              /* [env->head.logits] */
+  Observer observer;
+  float *shown;               /* [env->observation_length] */
+  float *observation;         /* [agent.inputs]: as the agent sees it */
+  float *logits;              /* [agent.head.logits] */
 } Player;
 
 /* Where. */
@@ -45,7 +49,7 @@ typedef struct Stage {
   SimLevel level;
   float *observation;         /* whole: [env->whole_length] */
   SimActionSpace space;
-  union { uint8_t classes[OPS_FACTORS_MAX]; float values[SIM_ACTIONS]; } action;
+  union StageAction { uint8_t classes[OPS_FACTORS_MAX]; float values[OPS_FACTORS_MAX]; } action;
 } Stage;
 
 typedef struct Episode { int steps; bool done, solved; double total; } Episode;
@@ -70,15 +74,27 @@ static int find_files(const PlayOptions *options, char checkpoint[CORE_PATH_MAX]
   return checkpoint_newest_path(folder, checkpoint);
 }
 
+static int load_observer(Player *player, const char *checkpoint) {
+  Observer *observer = &player->observer;
+  if (!observer->active) return CORE_OK;
+  TRY(checkpoint_read_section(checkpoint, player->run_id, OBSERVER_SECTION, observer->normaliser.moments,
+                              observer_section_bytes(observer), &player->iteration));
+  normalise_restored(&observer->normaliser);
+  return CORE_OK;
+}
+
 static int load_policy(Player *player, const char *checkpoint) {
   AgentNetwork *actor = &player->agent.actor;
   player->arena = core_arena_create("player");
   agent_register(&player->agent, &player->config, player->env, 1, player->arena);
-  CORE_ARENA(player->arena, player->observation, (size_t)player->env->observation_length, "observation [features]");
-  CORE_ARENA(player->arena, player->logits, (size_t)player->env->head.logits, "logits [logits]");
+  observer_register(&player->observer, &player->config, player->env, 1, player->arena);
+  CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
+  CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
+  CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
   agent_place(&player->agent);
   TRY(ops_cpu_create(1, agent_ops_rows(&player->agent), agent_ops_width(&player->agent), &player->ops));
+  TRY(load_observer(player, checkpoint));
   return checkpoint_read_section(checkpoint, player->run_id, "actor", actor->theta, actor->n * sizeof *actor->theta,
                                  &player->iteration);
 }
@@ -148,12 +164,15 @@ static int make_stage(const PlayOptions *options, const Player *player, Stage *s
 static void act(Player *player, uint64_t seed, int step, Stage *stage) {
   const Env *env = player->env;
   const Agent *agent = &player->agent;
-  float logp;
+  union StageAction drawn = {{0}};
+  float logp, bounded[OPS_FACTORS_MAX] = {0};
   for (int i = 0; i < env->observation_length; i++)
-    player->observation[i] = stage->observation[env->features ? env->features[i] : i];
+    player->shown[i] = stage->observation[env->features ? env->features[i] : i];
+  observer_look(&player->observer, player->shown, 1, player->observation);
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
-                             (uint32_t)step, stage->action.classes, &logp);
+                             (uint32_t)step, &drawn, &logp);
+  memcpy(&stage->action, action_for_env(&agent->head, &drawn, 1, bounded), sizeof stage->action);
 }
 
 static int add_frame(const PlayOptions *options, const Stage *stage, const Episode *episode, bool last,

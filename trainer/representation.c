@@ -246,7 +246,20 @@ RepresentationUnits representation_units(const Representation *representation, d
 
 /* ---- the policy ------------------------------------------------------------------------------------------------ */
 
+/* A Gaussian's "actions" are its means and deviations; fixed deviations add nothing. */
+static void add_gaussian(const OpsHead *head, const float *logits, int rows, Moments *per_logit) {
+  for (int r = 0; r < rows; r++, logits += head->logits)
+    for (int k = 0; k < head->factors; k++) {
+      moments_add(&per_logit[k], (double)logits[k]);
+      moments_add(&per_logit[head->factors + k], ops_head_deviation(head, logits, k));
+    }
+}
+
 void representation_add_policy(const OpsHead *head, const float *logits, int rows, Moments *per_logit) {
+  if (ops_head_is_continuous(head)) {
+    add_gaussian(head, logits, rows, per_logit);
+    return;
+  }
   for (int r = 0; r < rows; r++, logits += head->logits)
     for (int factor = 0, first = 0; factor < head->factors; first += head->size[factor++]) {
       double largest = -INFINITY, sum = 0, weight[OPS_LOGITS_MAX];

@@ -5,19 +5,27 @@
 
 #include "core/random.h"
 #include "core/terminal.h"
+#include "trainer/action.h"
 
-void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, CoreArena *arena) {
-  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = env->observation_length, .levels = env->levels,
-                       .head = env->head};
+void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, int worlds, int steps,
+                      CoreArena *arena) {
+  const OpsHead head = action_head(config, env);
+  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env),
+                       .levels = env->levels, .head = head, .action_bytes = ops_head_action_bytes(&head)};
   size_t k = (size_t)steps, n = (size_t)worlds;
+  observer_register(&rollout->observer, config, env, worlds, arena);
+  reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
+                  config->env.normalize_rewards_gamma, worlds, arena);
   CORE_ARENA(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
              "rollout observations [steps + 1][worlds][features]");
   CORE_ARENA(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
-  CORE_ARENA(arena, rollout->logits, k * n * (size_t)env->head.logits, "rollout logits [steps][worlds][logits]");
+  CORE_ARENA(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
   CORE_ARENA(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
   CORE_ARENA(arena, rollout->rewards, k * n, "rollout rewards [steps][worlds]");
   CORE_ARENA(arena, rollout->dones, k * n, "rollout dones [steps][worlds]");
-  CORE_ARENA(arena, rollout->actions, k * n * (size_t)env->head.factors, "rollout actions [steps][worlds][factors]");
+  CORE_ARENA(arena, rollout->actions, k * n * rollout->action_bytes, "rollout actions [steps][worlds][bytes]");
+  CORE_ARENA(arena, rollout->bounded, head.kind == OPS_GAUSSIAN ? n * (size_t)head.factors : 0,
+             "actions within bounds [worlds][factors]");
   CORE_ARENA(arena, rollout->returns, n, "returns so far [worlds]");
   CORE_ARENA(arena, rollout->solved, n, "solved [worlds]");
   CORE_ARENA(arena, rollout->level, n, "level [worlds]");
@@ -32,9 +40,68 @@ static float *observations_at(const Rollout *rollout, int t) {
 
 float *rollout_last_observations(const Rollout *rollout) { return observations_at(rollout, rollout->steps); }
 
-void rollout_start(Rollout *rollout, Env *env) {
-  env->reset(env, rollout_last_observations(rollout));
+/* Where the environment writes what follows row block `t`. */
+static float *shown_at(Rollout *rollout, int t) {
+  return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
+}
+
+/* One step of the environment from row block t to t + 1. */
+static void step_env(Rollout *rollout, Env *env, int t) {
+  const size_t n = (size_t)rollout->worlds, row = (size_t)t * n;
+  const void *actions = action_for_env(&rollout->head, rollout->actions + row * rollout->action_bytes, rollout->worlds,
+                                       rollout->bounded);
+  const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
+                       .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
+                       .episode_steps = rollout->episode_steps};
+  env->step(env, actions, &out);
+  if (!rollout->observer.active) return;
+  observer_count_arrived(&rollout->observer);
+  observer_see(&rollout->observer, observations_at(rollout, t + 1));
+}
+
+/* Statistics of observations before the first iteration, outside of the budget. */
+static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
+  env->reset(env, shown_at(rollout, 0));
+  for (int step = 0; step < rollout->observer.warm_up; step++) {
+    action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)step, rollout->actions);
+    observer_count_acted_on(&rollout->observer);
+    step_env(rollout, env, 0);
+  }
+  observer_advance(&rollout->observer);
+}
+
+void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
+  observer_start(&rollout->observer);
+  reward_start(&rollout->reward_scale);
+  if (rollout->observer.warm_up > 0) warm_up(rollout, env, seed);
+  env->reset(env, shown_at(rollout, rollout->steps));
+  observer_count_arrived(&rollout->observer);
   memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
+}
+
+void rollout_add_sections(Rollout *rollout, Checkpoint *checkpoint) {
+  const size_t n = (size_t)rollout->worlds;
+  Observer *observer = &rollout->observer;
+  RewardScale *rewards = &rollout->reward_scale;
+  checkpoint_add(checkpoint, "observations", shown_at(rollout, rollout->steps),
+                 n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
+  checkpoint_add(checkpoint, "returns", rollout->returns, n * sizeof *rollout->returns);
+  if (observer->active)
+    checkpoint_add(checkpoint, OBSERVER_SECTION, observer->normaliser.moments, observer_section_bytes(observer));
+  if (rewards->rule == REWARD_NONE) return;
+  checkpoint_add(checkpoint, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
+  checkpoint_add(checkpoint, "reward moments", rewards->moments, 3 * sizeof *rewards->moments);
+}
+
+void rollout_restored(Rollout *rollout) {
+  if (rollout->observer.active) normalise_restored(&rollout->observer.normaliser);
+}
+
+/* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
+static void begin(Rollout *rollout) {
+  if (rollout->observer.active) observer_see(&rollout->observer, observations_at(rollout, 0));
+  else memcpy(observations_at(rollout, 0), rollout_last_observations(rollout),
+              (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
 
 /* Adds step t's rewards and finished episodes to the book, world by world, so that its sums have one order. */
@@ -73,15 +140,14 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   int worlds = rollout->worlds;
   memset(rollout->attempts, 0, (size_t)rollout->levels * sizeof *rollout->attempts);
   memset(rollout->solutions, 0, (size_t)rollout->levels * sizeof *rollout->solutions);
-  memcpy(observations_at(rollout, 0), rollout_last_observations(rollout),
-         n * (size_t)rollout->features * sizeof *rollout->observations);
+  begin(rollout);
   *episodes = (RolloutEpisodes){0};
 
   for (int t = 0; t < rollout->steps; t++) {
     size_t row = (size_t)t * n;
     const float *observations = observations_at(rollout, t);
     float *logits = rollout->logits + row * (size_t)rollout->head.logits;
-    uint8_t *actions = rollout->actions + row * (size_t)rollout->head.factors;
+    uint8_t *actions = rollout->actions + row * rollout->action_bytes;
     uint64_t step = (uint64_t)(iteration - 1) * (uint64_t)rollout->steps + (uint64_t)t;
     /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
     uint64_t key = seed ^ (step & 0xffffffff00000000u);
@@ -89,21 +155,21 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     agent_act(agent, ops, observations, worlds, logits, rollout->values + row);
     ops->policy_sample(ops, &rollout->head, logits, worlds, key, CORE_RANDOM_ACTION, 0, (uint32_t)step, actions,
                        rollout->logp + row);
-    const EnvStep out = {.observations = observations_at(rollout, t + 1), .rewards = rollout->rewards + row,
-                         .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
-                         .episode_steps = rollout->episode_steps};
+    observer_count_acted_on(&rollout->observer);
     double stepped = core_clock_s();
-    env->step(env, actions, &out);
+    step_env(rollout, env, t);
     episodes->environment_s += core_clock_s() - stepped;
     count_episodes(rollout, t, episodes);
+    reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
   }
   agent_values(agent, ops, rollout_last_observations(rollout), worlds,
                rollout->values + (size_t)rollout->steps * n);
+  reward_finish(&rollout->reward_scale, rollout->rewards, (size_t)rollout->steps * n);
   close_book(rollout, episodes);
 }
 
 void rollout_gather_actions(const Rollout *rollout, const uint32_t *index, int rows, uint8_t *actions) {
-  size_t factors = (size_t)rollout->head.factors;
+  const size_t bytes = rollout->action_bytes;
   for (int row = 0; row < rows; row++)
-    memcpy(actions + (size_t)row * factors, rollout->actions + (size_t)index[row] * factors, factors);
+    memcpy(actions + (size_t)row * bytes, rollout->actions + (size_t)index[row] * bytes, bytes);
 }

@@ -4,7 +4,8 @@
 #ifndef TRAINER_ROLLOUT_H
 #define TRAINER_ROLLOUT_H
 #include "trainer/agent.h"
-#include "trainer/envs/env.h"
+#include "trainer/checkpoint.h"
+#include "trainer/observer.h"
 
 /* Episodes that ended during a rollout. */
 typedef struct RolloutEpisodes {
@@ -17,6 +18,9 @@ typedef struct RolloutEpisodes {
 typedef struct Rollout {
   int steps, worlds, features, levels;
   OpsHead head;
+  size_t action_bytes;   /* of one action */
+  Observer observer;     /* between the environment and `observations` */
+  RewardScale reward_scale; /* and between it and `rewards` */
   /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
    * observations[0] at the next rollout. A time limit ends an episode, so no other bootstrap value is needed. */
   float *observations;   /* [steps + 1][worlds][features] */
@@ -25,30 +29,35 @@ typedef struct Rollout {
   float *logp;           /* [steps][worlds] of the action taken */
   float *rewards;        /* [steps][worlds] */
   uint8_t *dones;        /* [steps][worlds] */
-  uint8_t *actions;      /* [steps][worlds][head.factors] */
+  uint8_t *actions;      /* [steps][worlds][action_bytes]: head.factors classes or floats */
 
-  /* Carried from rollout to rollout, so part of a checkpoint (with observations[steps]). */
+  /* Carried from rollout to rollout, so part of a checkpoint (rollout_add_sections). */
   double *returns;       /* [worlds] reward so far of the episode that runs */
 
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
+  float *bounded;        /* [worlds][factors] actions as the environment takes them */
   uint32_t *attempts, *solutions;     /* [levels] */
 } Rollout;
 
-void rollout_register(Rollout *rollout, const Env *env, int worlds, int steps, CoreArena *arena);
+void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, int worlds, int steps,
+                      CoreArena *arena);
+/* What the next rollout depends on, beside agent and environment. rollout_restored: after it has been read. */
+void rollout_add_sections(Rollout *rollout, Checkpoint *checkpoint);
+void rollout_restored(Rollout *rollout);
 
 /* The state that the next rollout starts from: [worlds][features]. */
 float *rollout_last_observations(const Rollout *rollout);
-/* New episodes in every world. */
-void rollout_start(Rollout *rollout, Env *env);
+/* New episodes in every world; before, where the observer asks for it, steps of random actions. */
+void rollout_start(Rollout *rollout, Env *env, uint64_t seed);
 
 /* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts
  * from 1. */
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);
 
-/* Rows `index` of the actions -> actions [rows][factors]. */
+/* Rows `index` of the actions -> actions [rows][action_bytes]. */
 void rollout_gather_actions(const Rollout *rollout, const uint32_t *index, int rows, uint8_t *actions);
 
 #endif

@@ -25,9 +25,9 @@ static void register_buffers(Training *training, int max_rows) {
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
   agent_register(&training->agent, config, levels, max_rows, arena);
-  rollout_register(&training->rollout, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  rollout_register(&training->rollout, config, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
-  if (config->eval.count > 0) evaluate_register(&training->evaluator, levels, config->eval.episodes, arena);
+  if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -69,9 +69,6 @@ static int fill_plan(Training *training) {
   TRY(agent_check(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
-  if (training->levels->action_values > 0)
-    return core_error(CORE_USAGE, "algo.name = %s: has no policy for actions of real numbers; set env.actions to "
-                      "multi_discrete or discrete", config->algo.name);
   register_buffers(training, activation_rows(config));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
@@ -155,23 +152,19 @@ void training_start(Training *training) {
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
-  rollout_start(&training->rollout, training->env);
+  rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
 
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
-  Rollout *rollout = &training->rollout;
-  size_t worlds = (size_t)rollout->worlds;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
     return;
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
-  checkpoint_add(checkpoint, "observations", rollout_last_observations(rollout),
-                 worlds * (size_t)rollout->features * sizeof(float));
-  checkpoint_add(checkpoint, "returns", rollout->returns, worlds * sizeof *rollout->returns);
+  rollout_add_sections(&training->rollout, checkpoint);
   checkpoint_add(checkpoint, "environment", training->env_state, training->env_state_bytes);
 }
 
@@ -184,6 +177,7 @@ void training_before_save(Training *training) {
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
   training->learner.kind->set_count(training->learner.state, &training->position.count);
+  rollout_restored(&training->rollout);
   return training->env->load(training->env, training->env_state, training->env_state_bytes);
 }
 
@@ -296,6 +290,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         &change);
   finish_profile(training, row);
+  observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
   double measured = core_clock_s();
 
   training->position.iteration = iteration;
@@ -328,8 +323,8 @@ bool training_evaluation_due(const Training *training) {
 
 void training_evaluate(Training *training, StoreEvaluation *row) {
   int64_t iteration = training->position.iteration;
-  evaluate_play(&training->evaluator, training->ops, &training->agent, (uint64_t)training->config.train.seed,
-                evaluations_until(training, iteration), row);
+  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                (uint64_t)training->config.train.seed, evaluations_until(training, iteration), row);
   row->iteration = iteration;
   row->transitions = (double)training_transitions(training);
   training->position.solve_rate = row->solve_rate;

@@ -1,13 +1,37 @@
 #!/usr/bin/env bash
-# Every benchmark's figures as CSV on stdout. Usage: tests/bench/run.sh BUILD [store|sweep|sim|trainer|analysis]
+# Every benchmark's figures as CSV on stdout. Usage: tests/bench/run.sh BUILD [store|sweep|sim|trainer|analysis|peers]
+# peers runs sim, trainer and what a user would pick instead (tests/bench/peers), and ends with our figures over theirs.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build} only=${2:-}
-export KINETIX_LEVELS=${KINETIX_LEVELS:-../shared/data/kinetix_levels} # S, M and L cases need a folder of Kinetix levels
-case "$only" in ""|store|sweep|sim|trainer|analysis) ;;
-  *) echo "make bench: no part '$only'; ONLY is one of store, sweep, sim, trainer, analysis" >&2; exit 2 ;; esac
+levels=../shared/data/kinetix_levels # S, M and L cases need a folder of Kinetix levels
+if [ -z "${KINETIX_LEVELS:-}" ] && [ -d $levels ]; then KINETIX_LEVELS=$PWD/$levels; fi
+export KINETIX_LEVELS=${KINETIX_LEVELS:-}
+declare -A programs=([store]=store [sweep]=sweep [sim]=sim [trainer]="trainer training" [analysis]=analysis
+                     [peers]="sim training")
+case "$only" in "") parts="store sweep sim trainer analysis" ;; *) parts=$only ;; esac
+if [ -n "$only" ] && [ -z "${programs[$only]:-}" ]; then
+  echo "make bench: no part '$only'; ONLY is one of store, sweep, sim, trainer, analysis, peers" >&2
+  exit 2
+fi
+rows=$(mktemp)
+trap 'rm -f "$rows"' EXIT
 "$build/bin/trainer" info | sed 's/^/# /'
+[ -n "$KINETIX_LEVELS" ] || echo "# KINETIX_LEVELS names no folder of Kinetix levels (s/, m/, l/): no rows for S, M and L"
 echo "part,case,metric,value,unit,threads,machine,commit"
-for part in ${only:-store sweep sim trainer analysis}; do
-  if [ -x "$build/tests/bench/bench_$part" ]; then "$build/tests/bench/bench_$part"; fi
+for part in $parts; do
+  for program in ${programs[$part]}; do
+    if [ -x "$build/tests/bench/bench_$program" ]; then "$build/tests/bench/bench_$program" | tee -a "$rows"; fi
+  done
 done
+case "$only" in ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;; esac
+# Our best figure over the peer's, wherever both were measured just now with the same threads.
+awk -F, -v OFS=, '
+  $1 == "peer" { theirs[$2, $3] = $4; threads[$2, $3] = $6; unit[$2, $3] = $2 " " $3; next }
+  /^#/ { next }
+  { ours[$2, $3, $6] = $4; machine = $7; commit = $8 }
+  END { for (k in theirs) {
+    split(k, at, SUBSEP); name = at[1]; sub(/^torch_update/, "ppo", name)
+    value = ours[name, at[2], threads[k]]
+    if (value > 0) print "ratio", at[1], at[2], sprintf("%.4g", value / theirs[k]), "times the peer", threads[k], machine, commit
+  } }' "$rows" | sort

@@ -8,6 +8,7 @@
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/minibatch.h"
 #include "trainer/network.h"
+#include "trainer/normalise.h"
 #include "trainer/optimizer.h"
 
 /* -------- distributions -------------------------------------------------------------------------------------- */
@@ -273,12 +274,45 @@ static void layout_convex(Check *check) {
   check_doubles(check, "convex/", "x_last", CHECK_DOUBLE, x, n);
 }
 
+/* Running observation statistics, batch after batch: each number has its feature's scale, so each is compared alone. */
+static void running_compare(Check *check, const char *prefix, const char *name, const double *ours, size_t n) {
+  double *truth = check_input(check, check_name(check, check_name(check, prefix, "out/"), name), &n);
+  for (size_t i = 0; i < n; i++)
+    check_note(check, fabs(ours[i] - truth[i]) / (1e-10 * fmax(fabs(truth[i]), 1e-12)), prefix, name, i);
+  check->values += n;
+}
+
+static void layout_running(Check *check) {
+  double count = 0, *mean = NULL, *m2 = NULL, *deviation = NULL;
+  for (int batch = 0;; batch++) {
+    char prefix[32];
+    size_t n = 0;
+    snprintf(prefix, sizeof prefix, "running/%d/", batch);
+    const char *input = check_name(check, prefix, "in/obs");
+    if (!check_has(check, input)) return;
+    const GoldEntry *shape = check_entry(check, input);
+    const float *x = check_input_float(check, input, &n);
+    const size_t features = (size_t)shape->dimension[1];
+    if (!mean) {
+      mean = check_memory(check, features * sizeof *mean);
+      m2 = check_memory(check, features * sizeof *m2);
+      deviation = check_memory(check, features * sizeof *deviation);
+    }
+    count = normalise_merge(count, mean, m2, (int)features, x, (int)(n / features));
+    for (size_t k = 0; k < features; k++) deviation[k] = 1 / normalise_factor(NORMALISE_STOIX, count, m2[k]);
+    running_compare(check, prefix, "mean", mean, features);
+    running_compare(check, prefix, "summed_variance", m2, features);
+    running_compare(check, prefix, "std", deviation, features);
+  }
+}
+
 static void case_layout(Check *check) {
   layout_orthogonal(check);
   layout_minibatches(check, "minibatch/in/permutation_transitions", "transitions", MINIBATCH_TRANSITIONS);
   layout_minibatches(check, "minibatch/in/permutation_envs", "envs", MINIBATCH_ENVIRONMENTS);
   layout_convex(check);
-  check->left_out = "sequence minibatches, running observation statistics";
+  layout_running(check);
+  check->left_out = "sequence minibatches";
 }
 
 /* -------- moments and estimators ----------------------------------------------------------------------------- */

@@ -85,6 +85,26 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes) {
   return hash;
 }
 
+/* All of a world's state, in an order that does not depend on how it lies in memory. */
+static uint64_t mix_world(uint64_t hash, const SimWorld *world) {
+  for (int k = 0; k < SIM_MAX_SHAPES; k++) {
+    const SimBody *body = &world->body[k];
+    hash = mix(hash, &body->position, sizeof body->position);
+    hash = mix(hash, &body->velocity, sizeof body->velocity);
+    hash = mix(hash, &body->angular_velocity, sizeof body->angular_velocity);
+    hash = mix(hash, &body->rotation, sizeof body->rotation);
+    hash = mix(hash, &body->sine, sizeof body->sine);
+    hash = mix(hash, &body->cosine, sizeof body->cosine);
+  }
+  hash = mix(hash, world->joint_impulse, sizeof world->joint_impulse);
+  hash = mix(hash, world->joint_spin_impulse, sizeof world->joint_spin_impulse);
+  hash = mix(hash, world->contact_impulse, sizeof world->contact_impulse);
+  hash = mix(hash, &world->last_distance, sizeof world->last_distance);
+  hash = mix(hash, &world->level, sizeof world->level);
+  hash = mix(hash, &world->timestep, sizeof world->timestep);
+  return mix(hash, &world->episode, sizeof world->episode);
+}
+
 static void draw_actions(uint32_t first, int worlds, uint32_t t, uint8_t *actions) {
   for (int w = 0; w < worlds; w++) {
     CoreRandomStream stream = core_random_stream(6, CORE_RANDOM_TEST, first + (uint32_t)w, t);
@@ -118,10 +138,7 @@ static uint64_t step_part(const SimLevelSet *set, uint32_t first, int worlds, ui
       hash[w] = mix(hash[w], &reward[w], sizeof reward[w]);
     }
   }
-  for (int w = 0; w < worlds; w++) {
-    const SimWorld *world = &batch->worlds[w];
-    sum += mix(hash[w], world, offsetof(SimWorld, keeps_level));
-  }
+  for (int w = 0; w < worlds; w++) sum += mix_world(hash[w], &batch->worlds[w]);
   sim_batch_destroy(&batch);
   free(observations), free(reward), free(actions), free(hash);
   return sum;

@@ -28,6 +28,21 @@ static void test_parameters_lie_as_documented(void **unused) {
   assert_int_equal(network_bias(&shape, 2), 42 + 56 + 21);
   assert_int_equal(network_parameters(&shape), 42 + 56 + 24);
   assert_int_equal(network_activation_floats(&shape, 10), 170);
+
+  shape.layer_norm = true; /* W, b, gain, offset of every hidden layer; the head has none */
+  assert_int_equal(network_norm_gain(&shape, 0), 42);
+  assert_int_equal(network_norm_offset(&shape, 0), 49);
+  assert_int_equal(network_kernel(&shape, 1), 56);
+  assert_int_equal(network_bias(&shape, 2), 56 + 70 + 21);
+  assert_int_equal(network_parameters(&shape), 56 + 70 + 24);
+  assert_false(network_has_norm(&shape, 2));
+
+  network_prepend(&shape, 4, 2, OPS_RELU);
+  assert_int_equal(shape.layers, 5);
+  const int width[] = {5, 4, 4, 7, 7, 3};
+  assert_memory_equal(shape.width, width, sizeof width);
+  const OpsActivation activation[] = {OPS_RELU, OPS_RELU, OPS_TANH, OPS_TANH, OPS_LINEAR};
+  assert_memory_equal(shape.activation, activation, sizeof activation);
 }
 
 static void test_parameter_names(void **unused) {
@@ -38,6 +53,12 @@ static void test_parameter_names(void **unused) {
   assert_string_equal(network_parameter_name(&shape, "actor", 36, name), "actor.b0[1]");
   assert_string_equal(network_parameter_name(&shape, "critic", 42 + 7 * 3 + 2, name), "critic.W1[3,2]");
   assert_string_equal(network_parameter_name(&shape, "critic", 121, name), "critic.b2[2]");
+  assert_string_equal(network_parameter_name(&shape, "critic", 122, name), "critic[122]"); /* the head's own */
+  shape.layer_norm = true;
+  assert_string_equal(network_parameter_name(&shape, "actor", 41, name), "actor.b0[6]");
+  assert_string_equal(network_parameter_name(&shape, "actor", 43, name), "actor.gain0[1]");
+  assert_string_equal(network_parameter_name(&shape, "actor", 55, name), "actor.offset0[6]");
+  assert_string_equal(network_parameter_name(&shape, "actor", 56, name), "actor.W1[0,0]");
 }
 
 /* The longer side of every kernel is orthonormal times the gain; biases are 0. */
@@ -62,6 +83,22 @@ static void test_initialisation_is_orthogonal(void **unused) {
   network_initialise(&shape, 3, 0, theta);
   for (int layer = 0; layer < 3; layer++) assert_orthogonal(&shape, theta, layer, sqrt(2));
   assert_orthogonal(&shape, theta, 3, 0.01);
+  free(theta);
+}
+
+static void test_layer_norm_starts_as_the_identity(void **unused) {
+  NetworkShape shape = network_shape(6, 5, 2, 3, OPS_TANH, 0.01);
+  shape.layer_norm = true;
+  float *theta = uniforms(1, network_parameters(&shape), 7, 9);
+  network_initialise(&shape, 3, 0, theta);
+  for (int layer = 0; layer < 2; layer++) {
+    assert_orthogonal(&shape, theta, layer, sqrt(2));
+    for (size_t i = 0; i < 5; i++) {
+      assert_true(theta[network_norm_gain(&shape, layer) + i] == 1);
+      assert_true(theta[network_norm_offset(&shape, layer) + i] == 0);
+    }
+  }
+  assert_orthogonal(&shape, theta, 2, 0.01);
   free(theta);
 }
 
@@ -133,6 +170,12 @@ static void compare_gradient(Ops *ops, NetworkShape shape, int rows) {
   free(theta), free(x), free(weight), free(upstream), free(gradient), free(block), free(exact);
 }
 
+static NetworkShape normalised(int inputs, int width, int depth, int outputs, OpsActivation activation) {
+  NetworkShape shape = network_shape(inputs, width, depth, outputs, activation, 1);
+  shape.layer_norm = true;
+  return shape;
+}
+
 static void test_gradient_by_differences_for_every_activation(void **unused) {
   Ops *ops;
   assert_int_equal(ops_cpu_create(2, 64, 32, &ops), CORE_OK);
@@ -140,6 +183,8 @@ static void test_gradient_by_differences_for_every_activation(void **unused) {
     compare_gradient(ops, network_shape(5, 9, 3, 4, (OpsActivation)activation, 1), 13);
     compare_gradient(ops, network_shape(3, 6, 1, 1, (OpsActivation)activation, 1), 64);
     compare_gradient(ops, network_shape(4, 1, 0, 3, (OpsActivation)activation, 1), 2);
+    compare_gradient(ops, normalised(5, 9, 3, 4, (OpsActivation)activation), 13);
+    compare_gradient(ops, normalised(3, 16, 1, 1, (OpsActivation)activation), 64);
   }
   ops_destroy(&ops);
 }
@@ -168,6 +213,7 @@ int main(void) {
       cmocka_unit_test(test_parameters_lie_as_documented),
       cmocka_unit_test(test_parameter_names),
       cmocka_unit_test(test_initialisation_is_orthogonal),
+      cmocka_unit_test(test_layer_norm_starts_as_the_identity),
       cmocka_unit_test(test_initialisation_depends_on_seed_and_tensor_only),
       cmocka_unit_test(test_orthogonal_is_the_positive_qr),
       cmocka_unit_test(test_gradient_by_differences_for_every_activation),

@@ -210,12 +210,34 @@ static void test_first_nonfinite(void **unused) {
   ops_destroy(&ops);
 }
 
+/* -------- layer norm ----------------------------------------------------------------------------------------- */
+
+/* Rows far from 0 keep their digits; a row without spread becomes 0. Gradients: test_network.c. */
+static void test_layer_norm_of_offset_and_constant_rows(void **unused) {
+  enum { ROWS = 300, COLUMNS = 37 };
+  Ops *ops = make_ops(2);
+  float *z = normals(71, ROWS * COLUMNS, 1), *y = normals(72, ROWS * COLUMNS, 1), inverse[ROWS];
+  float *gain = normals(73, COLUMNS, 1), *offset = normals(74, COLUMNS, 1);
+  for (int i = 0; i < ROWS * COLUMNS; i++) z[i] += (float)(i / COLUMNS); /* the last rows lie around 300 */
+  for (int c = 0; c < COLUMNS; c++) z[7 * COLUMNS + c] = 0.1f;
+  double *want = doubles(z, ROWS * COLUMNS), *exact_gain = doubles(gain, COLUMNS), *exact_offset = doubles(offset, COLUMNS);
+  ops->norm_forward(ops, z, inverse, gain, offset, y, ROWS, COLUMNS, NETWORK_NORM_EPSILON, OPS_TANH);
+  for (int r = 0; r < ROWS; r++) {
+    oracle_norm(want + r * COLUMNS, exact_gain, exact_offset, COLUMNS, OPS_TANH);
+    for (int c = 0; c < COLUMNS; c++)
+      assert_near((double)y[r * COLUMNS + c], want[r * COLUMNS + c], r < 10 ? 1e-5 : 2e-4);
+  }
+  for (int c = 0; c < COLUMNS; c++) assert_near((double)z[7 * COLUMNS + c], 0, 1e-4);
+  free(z), free(y), free(gain), free(offset), free(want), free(exact_gain), free(exact_offset);
+  ops_destroy(&ops);
+}
+
 /* -------- threads and wrong use ------------------------------------------------------------------------------ */
 
 /* Every output of a round of ops, as one block of bytes. */
 typedef struct Round {
   float y[1500 * 70], dx[1500 * 40], dw[40 * 70], db[70], dlogits[1500 * 16], dvalue[1500], logp[1500], theta[9000],
-      m[9000], v[9000];
+      m[9000], v[9000], normalised[1500 * 70], inverse[1500], dnorm[1500 * 70], dgain[70], doffset[70];
   uint8_t actions[1500 * 6];
   double norm, kl, reverse;
   OpsPolicySums policy;
@@ -231,6 +253,11 @@ static void run_round(int threads, Round *out) {
         *n = normals(98, 9000, 1);
   ops->dense_forward(ops, x, w, b, out->y, 1500, 40, 70, OPS_SILU);
   ops->dense_backward(ops, x, w, b, out->y, dy, out->dx, out->dw, out->db, 1500, 40, 70, OPS_SILU);
+  memcpy(out->normalised, out->y, sizeof out->y);
+  memcpy(out->dnorm, dy, sizeof out->dnorm);
+  ops->norm_forward(ops, out->normalised, out->inverse, w, b, out->y, 1500, 70, 1e-5, OPS_SILU);
+  ops->norm_backward(ops, out->normalised, out->inverse, w, b, out->y, out->dnorm, out->dgain, out->doffset, 1500, 70,
+                     OPS_SILU);
   ops->policy_sample(ops, &kinetix, logits, 1500, 4, CORE_RANDOM_ACTION, 0, 1, out->actions, out->logp);
   ops->policy_kl(ops, &kinetix, logits, other, 1500, &out->kl, &out->reverse);
   ops->policy_loss(ops, &kinetix, other, out->actions, out->logp, NULL, advantage, 1500, 0.2, 0.01, out->dlogits,
@@ -281,6 +308,7 @@ int main(void) {
       cmocka_unit_test(test_moments_of_equal_values_are_exact),
       cmocka_unit_test(test_adam_against_double),
       cmocka_unit_test(test_first_nonfinite),
+      cmocka_unit_test(test_layer_norm_of_offset_and_constant_rows),
       cmocka_unit_test(test_no_result_depends_on_the_number_of_threads),
       cmocka_unit_test(test_wrong_use_is_an_error),
   };

@@ -188,7 +188,7 @@ static void test_too_few_states(void **state) {
 /* ---- policy and gradient --------------------------------------------------------------------------------------- */
 
 static void test_policy_variance(void **state) {
-  const OpsHead head = {2, 3, {2, 1}};
+  const OpsHead head = {.factors = 2, .logits = 3, .size = {2, 1}};
   const float logits[] = {0, 0, 7, logf(9), 0, -3, 1e4f, -1e4f, 0}; /* P(first) = 0.5, 0.9, 1; the factor of one: 1 */
   Moments moments[3] = {{0}};
   representation_add_policy(&head, logits, 1, moments);

@@ -57,16 +57,17 @@ static Fixture *make(int max_rows) {
   config.net.width = 8;
   config.net.depth = 2;
   f->env = (Env){.worlds = WORLDS, .observation_length = FEATURES, .levels = 3, .max_steps = 9,
-                 .head = {2, 5, {3, 2}}, .reset = toy_reset, .step = toy_step, .state = &f->toy};
+                 .head = {.factors = 2, .logits = 5, .size = {3, 2}},
+                 .reset = toy_reset, .step = toy_step, .state = &f->toy};
   f->arena = core_arena_create("test");
   agent_register(&f->agent, &config, &f->env, max_rows, f->arena);
-  rollout_register(&f->rollout, &f->env, WORLDS, STEPS, f->arena);
+  rollout_register(&f->rollout, &config, &f->env, WORLDS, STEPS, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);
   assert_int_equal(ops_cpu_create(1, 16, 16, &f->ops), CORE_OK);
   agent_initialise(&f->agent, 3);
   for (size_t i = 0; i < f->agent.actor.n; i++) f->agent.actor.theta[i] *= 5; /* a policy that is not uniform */
-  rollout_start(&f->rollout, &f->env);
+  rollout_start(&f->rollout, &f->env, 11);
   return f;
 }
 
@@ -182,11 +183,11 @@ static void test_actions_depend_on_the_iteration(void **state) {
   uint8_t first[STEPS * WORLDS * 2], again[STEPS * WORLDS * 2];
   collect(f, 1);
   memcpy(first, f->rollout.actions, sizeof first);
-  rollout_start(&f->rollout, &f->env);
+  rollout_start(&f->rollout, &f->env, 11);
   collect(f, 1);
   memcpy(again, f->rollout.actions, sizeof again);
   assert_memory_equal(first, again, sizeof first);
-  rollout_start(&f->rollout, &f->env);
+  rollout_start(&f->rollout, &f->env, 11);
   collect(f, 2);
   assert_memory_not_equal(first, f->rollout.actions, sizeof first);
   destroy(f);

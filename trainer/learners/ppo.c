@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/random.h"
 #include "trainer/estimators.h"
+#include "trainer/learners/descent.h"
 
 static const char PROXIMAL_SECTION[] = "proximal actor"; /* of a checkpoint */
 
@@ -30,6 +32,8 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
+  if (agent->head.kind == OPS_TANH_AFFINE)
+    CORE_ARENA(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -39,15 +43,9 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   return CORE_OK;
 }
 
-static void restart_optimizer(Optimizer *optimizer, size_t n) {
-  memset(optimizer->m, 0, n * sizeof *optimizer->m);
-  memset(optimizer->v, 0, n * sizeof *optimizer->v);
-  optimizer->t = 0;
-}
-
 void ppo_start(Ppo *ppo) {
-  restart_optimizer(&ppo->actor_optimizer, ppo->agent->actor.n);
-  restart_optimizer(&ppo->critic_optimizer, ppo->agent->critic.n);
+  descent_restart(&ppo->actor_optimizer, ppo->agent->actor.n);
+  descent_restart(&ppo->critic_optimizer, ppo->agent->critic.n);
   ppo_start_proximal(ppo);
 }
 
@@ -58,72 +56,20 @@ void ppo_start_proximal(Ppo *ppo) {
 }
 
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
-  double rate = config->ppo.learning_rate;
-  if (strcmp(config->ppo.lr_schedule, "linear") != 0) return rate;
-  return rate * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
-}
-
-/* ---- what is not finite, and where ----------------------------------------------------------------------------- */
-
-/* CORE_FAIL naming the first element of x [rows][columns] that is NaN or infinite, or CORE_OK. */
-static int check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns) {
-  size_t k = ops->first_nonfinite(ops, x, rows * columns);
-  if (k == rows * columns) return CORE_OK;
-  return core_error(CORE_FAIL, "%s[%zu,%zu] is %f", what, k / columns, k % columns, (double)x[k]);
-}
-
-static int check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x) {
-  char name[64];
-  size_t k = ops->first_nonfinite(ops, x, network->n);
-  if (k == network->n) return CORE_OK;
-  return core_error(CORE_FAIL, "%s %s is %f", what, network_parameter_name(&network->shape, network->name, k, name),
-                    (double)x[k]);
+  return descent_rate(config, config->ppo.lr_schedule, config->ppo.learning_rate, iteration);
 }
 
 /* What the update is about to learn from. */
 static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
   size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
-  TRY(check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
-  TRY(check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n, (size_t)ppo->agent->head.logits));
-  TRY(check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
-  return check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
-}
-
-static size_t largest_element(const float *x, size_t n) {
-  size_t largest = 0;
-  for (size_t k = 1; k < n; k++)
-    if (fabsf(x[k]) > fabsf(x[largest])) largest = k;
-  return largest;
-}
-
-/* A loss is not finite: its cause is a weight, else an output, else an output so large that the loss overflows. */
-static int explain_loss(const Ppo *ppo, Ops *ops, const AgentNetwork *network, const char *loss_name, double loss) {
-  const NetworkShape *shape = &network->shape;
-  const float *output = network->activations.hidden[shape->layers - 1];
-  size_t rows = (size_t)ppo->minibatch.rows, columns = (size_t)shape->width[shape->layers];
-  char what[64];
-  TRY(check_parameters(ops, network, "weight", network->theta));
-  snprintf(what, sizeof what, "%s.output[row,unit]", network->name);
-  TRY(check_matrix(ops, what, output, rows, columns));
-  size_t k = largest_element(output, rows * columns);
-  return core_error(CORE_FAIL, "the %s loss is %f, weights and outputs are finite, the largest is %s[%zu,%zu] = %g",
-                    loss_name, loss, what, k / columns, k % columns, (double)output[k]);
+  TRY(descent_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
+  TRY(descent_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
+                           (size_t)ppo->agent->head.logits));
+  TRY(descent_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
+  return descent_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
 }
 
 /* ---- one minibatch --------------------------------------------------------------------------------------------- */
-
-static void count_gradient(LearnerGradients *gradients, double norm, int clipped) {
-  gradients->norm_mean += norm;
-  if (norm > gradients->norm_max) gradients->norm_max = norm;
-  gradients->clipped_fraction += clipped;
-}
-
-static void count_kurtosis(LearnerGradients *gradients, const float *gradient, size_t n) {
-  const Kurtosis kurtosis = kurtosis_measure(gradient, n);
-  gradients->kurtosis.all += kurtosis.all;
-  gradients->kurtosis.nonzero += kurtosis.nonzero;
-  gradients->kurtosis.zero_fraction += kurtosis.zero_fraction;
-}
 
 /* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
 static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
@@ -137,37 +83,31 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   return (double)silent;
 }
 
-/* The norm of a network's gradient, which must be finite. */
-static int measure_gradient(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm) {
-  *norm = sqrt(ops->norm_squared(ops, gradient, network->n));
-  if (isfinite(*norm)) return CORE_OK;
-  TRY(check_parameters(ops, network, "gradient of", gradient));
-  return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, *norm);
-}
-
-/* Adam on one network, its gradient clipped by `clip_norm`: its own norm, or that of all parameters of a common loss. */
-static void descend(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
-                    double rate, double norm, double clip_norm, LearnerGradients *gradients) {
-  int clipped;
-  double factor = optimizer_clip(optimizer, clip_norm, &clipped);
-  optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, rate, factor);
-  count_gradient(gradients, norm, clipped);
-  if (step->measure) count_kurtosis(gradients, gradient, network->n);
-}
-
 /* A step of both networks from ppo->gradient. */
 static int descend_both(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const Agent *agent = ppo->agent;
   const double rate = update->learning_rate;
   double actor, critic;
-  TRY(measure_gradient(step->ops, &agent->actor, ppo->gradient.actor, &actor));
-  TRY(measure_gradient(step->ops, &agent->critic, ppo->gradient.critic, &critic));
+  TRY(descent_norm(step->ops, &agent->actor, ppo->gradient.actor, &actor));
+  TRY(descent_norm(step->ops, &agent->critic, ppo->gradient.critic, &critic));
   bool separate = agent->sharing == AGENT_SEPARATE;
-  descend(step, &agent->actor, &ppo->actor_optimizer, ppo->gradient.actor, rate, actor,
-          separate ? actor : hypot(actor, critic), &update->actor);
-  descend(step, &agent->critic, &ppo->critic_optimizer, ppo->gradient.critic, rate, critic,
-          separate ? critic : hypot(actor, critic), &update->critic);
+  descent_step(step, &agent->actor, &ppo->actor_optimizer, ppo->gradient.actor, rate, actor,
+               separate ? actor : hypot(actor, critic), &update->actor);
+  descent_step(step, &agent->critic, &ppo->critic_optimizer, ppo->gradient.critic, rate, critic,
+               separate ? critic : hypot(actor, critic), &update->critic);
   return CORE_OK;
+}
+
+/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the loss's. */
+static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  const OpsHead *head = &ppo->agent->head;
+  const uint64_t seed = (uint64_t)ppo->config->train.seed, update = (uint64_t)ppo->actor_optimizer.t;
+  if (ppo->noise == NULL) return 0;
+  step->ops->normal_rows(step->ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY, batch->index,
+                         (uint32_t)update, batch->rows, head->factors, ppo->noise);
+  return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
+                                           ppo->config->ppo.entropy_coef, ppo->doutput);
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
@@ -188,7 +128,9 @@ static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
   const float *logits = agent_pass(ppo->agent, ops, actor, batch->observations, batch->rows);
   ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
                    config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
-  if (!isfinite(sums.loss) || !isfinite(sums.entropy)) return explain_loss(ppo, ops, actor, "policy", sums.loss);
+  sums.entropy += sample_entropy(ppo, step, logits);
+  if (!isfinite(sums.loss) || !isfinite(sums.entropy))
+    return descent_explain_loss(ops, actor, (size_t)batch->rows, "policy", sums.loss);
   update->policy_loss += sums.loss / batch->rows;
   update->entropy += sums.entropy / batch->rows;
   update->clip_fraction += sums.clipped / batch->rows;
@@ -207,18 +149,25 @@ static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upd
   const float *values = agent_pass(ppo->agent, ops, critic, batch->observations, batch->rows);
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
                   config->ppo.value_coef, ppo->doutput, &sums);
-  if (!isfinite(sums.loss)) return explain_loss(ppo, ops, critic, "value", sums.loss);
+  if (!isfinite(sums.loss)) return descent_explain_loss(ops, critic, (size_t)batch->rows, "value", sums.loss);
   update->value_loss += sums.loss / batch->rows;
   agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
   return CORE_OK;
+}
+
+/* How each minibatch's advantages are standardised. */
+static AdvantageNorm minibatch_norm(const CoreConfig *config) {
+  const char *by = config->ppo.normalize_advantage;
+  return strcmp(by, "minibatch") == 0            ? ADVANTAGE_KINETIX_MINIBATCH
+         : strcmp(by, "minibatch_unbiased") == 0 ? ADVANTAGE_CLEANRL_MINIBATCH
+                                                 : ADVANTAGE_RAW;
 }
 
 static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
   minibatch_gather(batch, ops, step->rollout, ppo->advantages, ppo->targets, m);
-  if (strcmp(ppo->config->ppo.normalize_advantage, "minibatch") == 0)
-    advantage_standardise(ops, ADVANTAGE_KINETIX_MINIBATCH, batch->advantages, (size_t)batch->rows, NULL);
+  advantage_standardise(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows, NULL);
   TRY(actor_gradient(ppo, step, update));
   TRY(critic_gradient(ppo, step, update));
   TRY(descend_both(ppo, step, update));
@@ -245,18 +194,6 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   update->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
-/* Sums over `steps` minibatches to means; what was not measured to NaN. */
-static void average(LearnerUpdate *update, double steps, bool measured) {
-  double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
-                          &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
-                          &update->critic.clipped_fraction};
-  double *const optional[] = {&update->silent_fraction, &update->actor.kurtosis.all, &update->actor.kurtosis.nonzero,
-                              &update->actor.kurtosis.zero_fraction, &update->critic.kurtosis.all,
-                              &update->critic.kurtosis.nonzero, &update->critic.kurtosis.zero_fraction};
-  for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) *sums[i] /= steps;
-  for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
-}
-
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
@@ -272,9 +209,9 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
       if (step->profile) profile_take(step->profile, ops, ppo->agent);
     }
   }
-  average(update, (double)epochs * parts, step->measure);
-  TRY(check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
-  return check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
+  descent_average(update, (double)epochs * parts, step->measure);
+  TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
+  return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }
 
 /* ---- the entries of the table ---------------------------------------------------------------------------------- */
@@ -290,21 +227,11 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   return ppo_update(state, step, update);
 }
 
-static void add_network(Checkpoint *checkpoint, AgentNetwork *network, Optimizer *optimizer) {
-  char name[CHECKPOINT_NAME];
-  const size_t bytes = network->n * sizeof *network->theta;
-  checkpoint_add(checkpoint, network->name, network->theta, bytes);
-  snprintf(name, sizeof name, "%s m", network->name);
-  checkpoint_add(checkpoint, name, optimizer->m, bytes);
-  snprintf(name, sizeof name, "%s v", network->name);
-  checkpoint_add(checkpoint, name, optimizer->v, bytes);
-}
-
 static void add_sections(void *state, Checkpoint *checkpoint) {
   Ppo *ppo = state;
   AgentNetwork *actor = &ppo->agent->actor;
-  add_network(checkpoint, actor, &ppo->actor_optimizer);
-  add_network(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
+  descent_add_sections(checkpoint, actor, &ppo->actor_optimizer);
+  descent_add_sections(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
 

@@ -20,6 +20,7 @@ typedef struct Ppo {
   AgentGradient gradient;
   float *doutput;                  /* [rows][logits]: gradient at a network's output */
   float *logp;                     /* [rows] of the present policy, when measured */
+  float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
 } Ppo;
 

@@ -69,15 +69,35 @@ void cpu_norm_backward(Ops *ops, const float *n, const float *inverse, const flo
                        OpsActivation activation);
 /* cpu_policy.c */
 void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
-                       uint32_t first_world, uint32_t step, uint8_t *actions, float *logp);
-void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp, int rows);
+                       uint32_t first_world, uint32_t step, void *actions, float *logp);
+void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
 void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                    double *kl_reverse);
-void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions,
+void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                      const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                      double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
 void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
+/* cpu_gaussian.c: entries of the table, and for cpu_policy.c the continuous heads' part of its work, on a few rows. */
+double cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                  double entropy_coef, float *dlogits);
+void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
+                     int columns, float *noise);
+void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
+                       float *logits);
+void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
+                        float *dmean, float *dlog_sigma);
+void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                       float *joined, int32_t *set);
+void cpu_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
+                        float *dembedding);
+void cpu_gaussian_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose, uint32_t world,
+                         uint32_t step, float *action);
+float cpu_gaussian_logp(const OpsHead *head, const float *logits, const float *action);
+/* dlogits = slope * d logp - weight * d entropy; returns the entropy (TANH_AFFINE: 0, and no such term). */
+float cpu_gaussian_gradient(const OpsHead *head, const float *logits, const float *action, double slope, double weight,
+                            float *dlogits);
+void cpu_gaussian_kl(const OpsHead *head, const float *p, const float *q, double *kl, double *kl_reverse);
 /* cpu_vector.c */
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_add(Ops *ops, float *x, const float *y, size_t n);

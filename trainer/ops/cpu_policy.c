@@ -1,5 +1,5 @@
-/* Heads and losses on the CPU: multi-discrete sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss
- * and the value loss (spec ppo.md 1.4, 2.1; metrics.md 2). Rows are taken in groups of 16 with the rows innermost, so
+/* Heads and losses on the CPU: sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss and the value loss
+ * (spec ppo.md 1.4, 2.1; metrics.md 2); the continuous heads' part, row by row, is cpu_gaussian.c's. Rows are taken in groups of 16 with the rows innermost, so
  * that heads of any sizes fill vector registers. KL is taken in float64: between near policies float32 would cancel. */
 #include "core/random.h"
 #include "trainer/ops/cpu_internal.h"
@@ -89,30 +89,54 @@ static void sample_row(Group *group, const OpsHead *head, int r, Draw draw, uint
   }
 }
 
+/* A group's actions, [group.rows][factors], and their log-probabilities. */
+static void sample_group(const OpsHead *head, const float *logits, int first, int rows, Draw draw, uint8_t *action,
+                         float *logp) {
+  Group group;
+  group_load(&group, head, logits, first, rows);
+  group_softmax(&group, head);
+  for (int r = 0; r < group.rows; r++) sample_row(&group, head, r, draw, action + (size_t)r * head->factors);
+  group_logp(&group, head, action, logp + first);
+}
+
+static void logp_group(const OpsHead *head, const float *logits, int first, int rows, const uint8_t *action,
+                       float *logp) {
+  Group group;
+  group_load(&group, head, logits, first, rows);
+  group_softmax(&group, head);
+  group_logp(&group, head, action, logp + first);
+}
+
 void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
-                       uint32_t first_world, uint32_t step, uint8_t *actions, float *logp) {
+                       uint32_t first_world, uint32_t step, void *actions, float *logp) {
   check_head(head);
-  Draw draw = {seed, purpose, first_world, step};
+  const Draw draw = {seed, purpose, first_world, step};
+  const size_t factors = (size_t)head->factors, width = (size_t)head->logits;
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
   for (int first = 0; first < rows; first += GROUP) {
-    Group group;
-    uint8_t *action = actions + (size_t)first * head->factors;
-    group_load(&group, head, logits, first, rows);
-    group_softmax(&group, head);
-    for (int r = 0; r < group.rows; r++) sample_row(&group, head, r, draw, action + (size_t)r * head->factors);
-    group_logp(&group, head, action, logp + first);
+    if (!ops_head_is_continuous(head)) {
+      sample_group(head, logits, first, rows, draw, (uint8_t *)actions + (size_t)first * factors, logp);
+      continue;
+    }
+    for (int r = first; r < rows && r < first + GROUP; r++) {
+      float *action = (float *)actions + (size_t)r * factors;
+      cpu_gaussian_sample(head, logits + (size_t)r * width, seed, purpose, first_world + (uint32_t)r, step, action);
+      logp[r] = cpu_gaussian_logp(head, logits + (size_t)r * width, action);
+    }
   }
 }
 
-void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp,
-                     int rows) {
+void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows) {
   check_head(head);
+  const size_t factors = (size_t)head->factors, width = (size_t)head->logits;
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
   for (int first = 0; first < rows; first += GROUP) {
-    Group group;
-    group_load(&group, head, logits, first, rows);
-    group_softmax(&group, head);
-    group_logp(&group, head, actions + (size_t)first * head->factors, logp + first);
+    if (!ops_head_is_continuous(head)) {
+      logp_group(head, logits, first, rows, (const uint8_t *)actions + (size_t)first * factors, logp);
+      continue;
+    }
+    for (int r = first; r < rows && r < first + GROUP; r++)
+      logp[r] = cpu_gaussian_logp(head, logits + (size_t)r * width, (const float *)actions + (size_t)r * factors);
   }
 }
 
@@ -146,7 +170,8 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
     double forward = 0, reverse = 0;
     for (int r = 0; r < cpu_block_rows(rows, block); r++) {
       size_t at = ((size_t)block * CPU_ROWS + r) * head->logits;
-      for (int f = 0; f < head->factors; at += head->size[f++])
+      if (ops_head_is_continuous(head)) cpu_gaussian_kl(head, p + at, q + at, &forward, &reverse);
+      else for (int f = 0; f < head->factors; at += head->size[f++])
         factor_kl(p + at, q + at, head->size[f], &forward, &reverse);
     }
     state->sum_parts[block * CPU_SUMS] = forward;
@@ -229,30 +254,55 @@ static void group_store_gradient(const Group *group, const OpsHead *head, const 
 typedef struct Loss {
   const OpsHead *head;
   const float *logits, *behaviour, *proximal, *advantage;
-  const uint8_t *actions;
+  const void *actions;
   float *dlogits;
   int rows;
   Clip clip;
   float weight;       /* entropy coefficient / rows */
 } Loss;
 
-static void loss_group(const Loss *loss, int first, OpsPolicySums *sums) {
+/* The surrogate of a group whose log-probabilities are in s->logp; slope is divided by the batch size. */
+static void surrogate_group(const Loss *loss, int first, int rows, Surrogate *s, float *slope) {
+  size_t bytes = sizeof(float) * (size_t)rows;
+  memcpy(s->behaviour, loss->behaviour + first, bytes);
+  memcpy(s->advantage, loss->advantage + first, bytes);
+  if (loss->proximal) memcpy(s->proximal, loss->proximal + first, bytes);
+  surrogate(s, loss->clip);
+  for (int r = 0; r < GROUP; r++) slope[r] = s->slope[r] / (float)loss->rows;
+}
+
+static void categorical_group(const Loss *loss, int first, Surrogate *s, float *entropy) {
   Group group;
-  Surrogate s = {0};
-  float entropy[GROUP], slope[GROUP];
-  const uint8_t *actions = loss->actions + (size_t)first * loss->head->factors;
+  float slope[GROUP];
+  const uint8_t *actions = (const uint8_t *)loss->actions + (size_t)first * loss->head->factors;
   group_load(&group, loss->head, loss->logits, first, loss->rows);
   group_softmax(&group, loss->head);
-  group_logp(&group, loss->head, actions, s.logp);
-  size_t bytes = sizeof(float) * (size_t)group.rows;
-  memcpy(s.behaviour, loss->behaviour + first, bytes);
-  memcpy(s.advantage, loss->advantage + first, bytes);
-  if (loss->proximal) memcpy(s.proximal, loss->proximal + first, bytes);
-  surrogate(&s, loss->clip);
-  for (int r = 0; r < GROUP; r++) slope[r] = s.slope[r] / (float)loss->rows;
+  group_logp(&group, loss->head, actions, s->logp);
+  surrogate_group(loss, first, group.rows, s, slope);
   group_gradient(&group, loss->head, slope, loss->weight, entropy);
   group_store_gradient(&group, loss->head, actions, slope, loss->dlogits + (size_t)first * loss->head->logits);
-  for (int r = 0; r < group.rows; r++) {
+}
+
+static void gaussian_group(const Loss *loss, int first, int rows, Surrogate *s, float *entropy) {
+  float slope[GROUP];
+  const size_t width = (size_t)loss->head->logits, factors = (size_t)loss->head->factors, at = (size_t)first;
+  const float *logits = loss->logits + at * width, *actions = (const float *)loss->actions + at * factors;
+  for (int r = 0; r < rows; r++)
+    s->logp[r] = cpu_gaussian_logp(loss->head, logits + (size_t)r * width, actions + (size_t)r * factors);
+  surrogate_group(loss, first, rows, s, slope);
+  for (int r = 0; r < rows; r++)
+    entropy[r] = cpu_gaussian_gradient(loss->head, logits + (size_t)r * width, actions + (size_t)r * factors,
+                                       (double)slope[r], (double)loss->weight,
+                                       loss->dlogits + (at + (size_t)r) * width);
+}
+
+static void loss_group(const Loss *loss, int first, OpsPolicySums *sums) {
+  Surrogate s = {0};
+  float entropy[GROUP];
+  const int rows = loss->rows - first < GROUP ? loss->rows - first : GROUP;
+  if (ops_head_is_continuous(loss->head)) gaussian_group(loss, first, rows, &s, entropy);
+  else categorical_group(loss, first, &s, entropy);
+  for (int r = 0; r < rows; r++) {
     sums->loss += (double)s.loss[r];
     sums->entropy += (double)entropy[r];
     sums->k1 -= (double)s.logp[r] - (double)s.behaviour[r];
@@ -261,7 +311,7 @@ static void loss_group(const Loss *loss, int first, OpsPolicySums *sums) {
   }
 }
 
-void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions,
+void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                      const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                      double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   CpuState *state = cpu_state(ops);

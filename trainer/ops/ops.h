@@ -3,6 +3,7 @@
  * that become a statistic are float64. Nothing is allocated after ops_cpu_create. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,9 +21,32 @@ typedef struct OpsPolicySums {
 } OpsPolicySums;
 typedef struct OpsValueSums { double loss; /* sum of 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2 */ } OpsValueSums;
 
-/* Sizes of a multi-discrete head: `factors` categoricals of size[i] logits, concatenated. Kinetix: 3,3,3,3,2,2. */
+/* What a policy's outputs mean. An action has `factors` components; a state's policy is `logits` numbers, below called
+ * its logits whatever they are:
+ *   MULTI_DISCRETE  `factors` categoricals of size[i] logits, concatenated (Kinetix: 3,3,3,3,2,2). Action: uint8_t
+ *   GAUSSIAN        `factors` means, then as many log standard deviations. Action: float, unbounded
+ *   TANH_AFFINE     `factors` locations, then as many raw scales (scale = softplus(raw) + 1e-3) of a Gaussian whose tanh
+ *                   is stretched to low..high (Stoix's NormalAffineTanh; spec ppo.md 1.7). Action: float in low..high */
+typedef enum OpsHeadKind { OPS_MULTI_DISCRETE, OPS_GAUSSIAN, OPS_TANH_AFFINE } OpsHeadKind;
 enum { OPS_FACTORS_MAX = 16, OPS_LOGITS_MAX = 256 };
-typedef struct OpsHead { int factors, logits, size[OPS_FACTORS_MAX]; } OpsHead;
+typedef struct OpsHead {
+  int factors, logits, size[OPS_FACTORS_MAX];
+  OpsHeadKind kind;
+  float low, high;        /* bounds of a continuous action's components, as the environment takes them */
+} OpsHead;
+
+static inline int ops_head_is_continuous(const OpsHead *head) { return head->kind != OPS_MULTI_DISCRETE; }
+/* Bytes of one action. */
+static inline size_t ops_head_action_bytes(const OpsHead *head) {
+  return (size_t)head->factors * (ops_head_is_continuous(head) ? sizeof(float) : sizeof(uint8_t));
+}
+
+/* The standard deviation of component k of a continuous head, from a row of logits. */
+static inline double ops_head_deviation(const OpsHead *head, const float *logits, int k) {
+  const double raw = (double)logits[head->factors + k];
+  if (head->kind == OPS_GAUSSIAN) return exp(raw);
+  return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
+}
 
 typedef struct Ops Ops;
 struct Ops {
@@ -46,22 +70,43 @@ struct Ops {
   /* rows of `source` [*][columns] named by index -> target [rows][columns] */
   void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 
-  /* Samples one action a factor from logits (inverse CDF, one Philox number a factor keyed by
-   * (seed; purpose, first_world + row, step)), and the log-probability of the whole action. */
+  /* Samples one action a row (inverse CDF, or a Gaussian by Box-Muller; Philox numbers keyed by (seed; purpose,
+   * first_world + row, step)), and the log-probability of the whole action. actions [rows][factors], of the head's type. */
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
-                        uint32_t first_world, uint32_t step, uint8_t *actions, float *logp);
+                        uint32_t first_world, uint32_t step, void *actions, float *logp);
   /* logp[rows] of given actions. */
-  void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions, float *logp,
-                      int rows);
-  /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. (metrics.md 2.2) */
+  void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
+  /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. TANH_AFFINE: of the Gaussians. (metrics.md 2.2) */
   void (*policy_kl)(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                     double *kl_reverse);
 
   /* PPO-clip (logp_proximal NULL) or PPO-EWMA actor loss (spec ppo.md 1.4, 2.1). dlogits[rows][logits] is set to the
-   * gradient of mean(loss) - entropy_coef*mean(entropy) over the rows; sums are over the rows. epsilon in [0, inf]. */
-  void (*policy_loss)(Ops *ops, const OpsHead *head, const float *logits, const uint8_t *actions,
+   * gradient of mean(loss) - entropy_coef*mean(entropy) over the rows; sums are over the rows. epsilon in [0, inf].
+   * TANH_AFFINE has no closed entropy: there it counts as 0, and policy_sampled_entropy comes after. */
+  void (*policy_loss)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                       const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                       double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
+  /* TANH_AFFINE: the entropy estimated at location + scale noise, noise[rows][factors] ~ N(0,1). Adds the gradient of
+   * -entropy_coef*mean(entropy), which goes through the sample too, to dlogits; returns the sum of the entropy. */
+  double (*policy_sampled_entropy)(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                   double entropy_coef, float *dlogits);
+  /* noise[rows][columns]: N(0,1), row r keyed by (seed; purpose, index[r], step). */
+  void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
+                      int columns, float *noise);
+  /* GAUSSIAN with free log standard deviations: mean[rows][factors], log_sigma[sets][factors] -> logits[rows][2 factors].
+   * set[rows]: whose log_sigma a row takes; NULL: all take the first. */
+  void (*gaussian_join)(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
+                        float *logits);
+  /* Its transpose, for gradients: dmean[rows][factors] and dlog_sigma[sets][factors] are set. */
+  void (*gaussian_split)(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
+                         float *dmean, float *dlog_sigma);
+  /* Rows whose last column is the number of a set: x[rows][features + 1] -> joined[rows][features + width], the set's
+   * embedding[sets][width] after the features, and set[rows]. */
+  void (*embed_forward)(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                        float *joined, int32_t *set);
+  /* Its transpose: dembedding[sets][width] is set. */
+  void (*embed_backward)(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
+                         float *dembedding);
   /* Value loss 0.5*mean max(...) times value_coef; dvalue[rows] set. clip: around old_value by epsilon. */
   void (*value_loss)(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                      double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);

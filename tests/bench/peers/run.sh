@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# What a user would pick instead, timed on this machine: CSV rows of part "peer". A peer that is not installed is named in
+# a comment with the way to get it; nothing else depends on Python.
+#   PEER_JAX=python that has jax2d and kinetix-env    PEER_TORCH=python that has torch    (default: python3)
+set -u
+cd "$(dirname "$0")"
+peer() { # name, python, module, packages, scripts...
+  local name=$1 python=$2 module=$3 packages=$4; shift 4
+  if ! command -v "$python" >/dev/null 2>&1 || ! "$python" -c "import $module" >/dev/null 2>&1; then
+    echo "# peer $name: not installed; python3 -m venv peer && peer/bin/pip install $packages, then set ${name}=peer/bin/python"
+    return
+  fi
+  for script in "$@"; do "$python" "$script" 2>/dev/null || echo "# peer $name: $script failed; run it alone to see why"; done
+}
+peer PEER_JAX "${PEER_JAX:-python3}" kinetix "jax==0.5.3 jaxlib==0.5.3 jax2d==1.0.1 kinetix-env==2.0.2" \
+  jax_environment.py jax_ppo.py
+peer PEER_TORCH "${PEER_TORCH:-python3}" torch "torch numpy" torch_update.py

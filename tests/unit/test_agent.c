@@ -1,0 +1,235 @@
+/* trainer/agent: actor and critic apart and on a common trunk. The gradient of a loss of both outputs is compared with
+ * finite differences of the networks in double; acting in pieces, and what net.sharing means for a whole training. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/random.h"
+#include "tests/oracle/learner.h"
+#include "trainer/agent.h"
+#include "trainer/learners/ppo.h"
+#include "training_tools.h"
+
+enum { INPUTS = 5, ROWS = 23, LOGITS = 5 };
+
+typedef struct Fixture {
+  CoreArena *arena;
+  Ops *ops;
+  Agent agent;
+  AgentGradient gradient;
+  float x[ROWS * INPUTS], weight_actor[ROWS * LOGITS], weight_critic[ROWS];
+} Fixture;
+
+static void fill(uint32_t stream, float *x, size_t n, float scale) {
+  CoreRandomStream random = core_random_stream(3, CORE_RANDOM_TEST, stream, 0);
+  for (size_t i = 0; i < n; i++) x[i] = core_random_uniform(&random, -scale, scale);
+}
+
+static Fixture *make_agent(const char *const *settings, size_t count, int max_rows) {
+  Fixture *f = core_memory_zero_allocate(1, sizeof *f);
+  CoreConfig config = core_config_default();
+  const Env env = {.worlds = ROWS, .observation_length = INPUTS, .levels = 1, .head = {2, LOGITS, {3, 2}}};
+  set(&config, "net.width=6");
+  set(&config, "net.depth=2");
+  for (size_t i = 0; i < count; i++) set(&config, settings[i]);
+  f->arena = core_arena_create("test");
+  agent_register(&f->agent, &config, &env, max_rows, f->arena);
+  agent_register_gradient(&f->agent, &f->gradient, ROWS, f->arena);
+  assert_int_equal(core_arena_commit(f->arena), CORE_OK);
+  agent_place(&f->agent);
+  assert_int_equal(ops_cpu_create(2, ROWS, agent_ops_width(&f->agent), &f->ops), CORE_OK);
+  fill(1, f->agent.actor.theta, f->agent.actor.n, 0.8f);
+  fill(2, f->agent.critic.theta, f->agent.critic.n, 0.8f);
+  fill(3, f->x, ROWS * INPUTS, 1);
+  fill(4, f->weight_actor, ROWS * LOGITS, 1);
+  fill(5, f->weight_critic, ROWS, 1);
+  return f;
+}
+
+static void destroy_agent(Fixture *f) {
+  ops_destroy(&f->ops);
+  core_arena_destroy(&f->arena);
+  free(f);
+}
+
+/* The critic as one network from the observations on: a common trunk's layers, then its own. */
+static NetworkShape whole_critic(const Agent *agent) {
+  NetworkShape shape = agent->critic.shape;
+  if (agent->trunk == 0) return shape;
+  network_prepend(&shape, agent->actor.shape.width[1], agent->trunk, agent->actor.shape.activation[0]);
+  shape.width[0] = INPUTS;
+  return shape;
+}
+
+/* sum of weights times outputs of both networks. theta: actor's vector ++ critic's vector. */
+static double loss(const Fixture *f, const double *theta) {
+  const Agent *agent = &f->agent;
+  const NetworkShape critic = whole_critic(agent);
+  const size_t trunk = network_kernel(&agent->actor.shape, agent->trunk);
+  double *chain = core_memory_allocate((trunk + agent->critic.n) * sizeof *chain);
+  memcpy(chain, theta, trunk * sizeof *chain);
+  memcpy(chain + trunk, theta + agent->actor.n, agent->critic.n * sizeof *chain);
+  double sum = oracle_network_scalar(&agent->actor.shape, theta, f->x, ROWS, f->weight_actor) +
+               oracle_network_scalar(&critic, chain, f->x, ROWS, f->weight_critic);
+  free(chain);
+  return sum;
+}
+
+static void compare_gradient(const char *const *settings, size_t count) {
+  Fixture *f = make_agent(settings, count, ROWS);
+  const Agent *agent = &f->agent;
+  const size_t actor = agent->actor.n, n = actor + agent->critic.n;
+  float dactor[ROWS * LOGITS], dcritic[ROWS];
+  memcpy(dactor, f->weight_actor, sizeof dactor);
+  memcpy(dcritic, f->weight_critic, sizeof dcritic);
+  for (size_t i = 0; i < actor; i++) f->gradient.actor[i] = NAN; /* every element must be set */
+  agent_pass(agent, f->ops, &agent->actor, f->x, ROWS);
+  agent_backward(agent, f->ops, &agent->actor, f->x, ROWS, dactor, &f->gradient);
+  agent_pass(agent, f->ops, &agent->critic, f->x, ROWS);
+  agent_backward(agent, f->ops, &agent->critic, f->x, ROWS, dcritic, &f->gradient);
+  double *theta = core_memory_allocate(n * sizeof *theta), h = 1e-6;
+  for (size_t i = 0; i < n; i++)
+    theta[i] = (double)(i < actor ? agent->actor.theta[i] : agent->critic.theta[i - actor]);
+  for (size_t i = 0; i < n; i++) {
+    double at = theta[i], got = (double)(i < actor ? f->gradient.actor[i] : f->gradient.critic[i - actor]);
+    theta[i] = at + h;
+    double above = loss(f, theta);
+    theta[i] = at - h;
+    double want = (above - loss(f, theta)) / (2 * h);
+    theta[i] = at;
+    if (!(fabs(got - want) <= 5e-5 * (1 + fabs(want)))) fail_msg("element %zu: got %.9g, want %.9g", i, got, want);
+  }
+  free(theta);
+  destroy_agent(f);
+}
+
+static void test_gradients_by_differences(void **state) {
+  static const char *const separate[] = {"net.sharing=separate", "net.norm=layer"};
+  static const char *const joint[] = {"net.sharing=joint", "net.activation=silu"};
+  static const char *const shared[] = {"net.sharing=shared", "net.trunk_width=7", "net.trunk_activation=tanh"};
+  static const char *const deep[] = {"net.sharing=shared", "net.trunk_width=8", "net.trunk_depth=3", "net.norm=layer",
+                                     "net.trunk_activation=silu"};
+  static const char *const heads[] = {"net.sharing=shared", "net.trunk_width=7", "net.trunk_depth=2", "net.depth=0",
+                                      "net.trunk_activation=elu"};
+  compare_gradient(separate, 2);
+  compare_gradient(joint, 2);
+  compare_gradient(shared, 3);
+  compare_gradient(deep, 5);
+  compare_gradient(heads, 5);
+}
+
+/* Rows go through in pieces, for one output or for both at once. (A matrix product of few rows may sum in another order
+ * than one of many.) */
+static void test_acting_in_pieces(void **state) {
+  static const char *const settings[] = {"net.sharing=shared", "net.norm=layer"};
+  for (size_t sharing = 0; sharing <= 2; sharing += 2) {
+    Fixture *whole = make_agent(settings, sharing, ROWS), *pieces = make_agent(settings, sharing, 4);
+    float logits[3][ROWS * LOGITS], values[3][ROWS];
+    agent_act(&whole->agent, whole->ops, whole->x, ROWS, logits[0], values[0]);
+    agent_act(&pieces->agent, pieces->ops, pieces->x, ROWS, logits[1], values[1]);
+    agent_policy(&pieces->agent, pieces->ops, pieces->agent.actor.theta, pieces->x, ROWS, logits[2]);
+    agent_values(&pieces->agent, pieces->ops, pieces->x, ROWS, values[2]);
+    assert_memory_equal(logits[1], logits[2], sizeof logits[1]);
+    assert_memory_equal(values[1], values[2], sizeof values[1]);
+    for (int i = 0; i < ROWS * LOGITS; i++) assert_float_equal(logits[0][i], logits[1][i], 1e-5);
+    for (int i = 0; i < ROWS; i++) assert_float_equal(values[0][i], values[1][i], 1e-5);
+    destroy_agent(whole);
+    destroy_agent(pieces);
+  }
+}
+
+/* Kinetix' flat network on 140 inputs: 185361 parameters (spec kinetix.md 6), CleanRL's and Stoix' layouts. */
+static void test_parameter_counts(void **state) {
+  static const struct { const char *sharing; int width, depth; size_t actor, critic; } cases[] = {
+    {"shared", 128, 5, 140 * 128 + 128 + 5 * (128 * 128 + 128) + 128 * 16 + 16, 5 * (128 * 128 + 128) + 128 + 1},
+    {"separate", 256, 3, 171792, 167937}};
+  for (size_t i = 0; i < 2; i++) {
+    CoreConfig config = core_config_default();
+    const Env env = {.worlds = 1, .observation_length = 140, .levels = 1, .head = {6, 16, {3, 3, 3, 3, 2, 2}}};
+    CoreArena *arena = core_arena_create("test");
+    Agent agent;
+    assert_int_equal(core_config_set(&config, "net.sharing", cases[i].sharing), CORE_OK);
+    config.net.width = cases[i].width;
+    config.net.depth = cases[i].depth;
+    agent_register(&agent, &config, &env, 1, arena);
+    assert_int_equal(agent.actor.n, cases[i].actor);
+    assert_int_equal(agent.critic.n, cases[i].critic);
+    if (i == 0) assert_int_equal(agent.actor.n + agent.critic.n, 185361);
+    core_arena_destroy(&arena);
+  }
+}
+
+/* ---- whole trainings ------------------------------------------------------------------------------------------- */
+
+static CoreConfig small_config(void) {
+  static const char *const pairs[] = {
+    "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
+    "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.episodes=8", "eval.count=0",
+    "train.total_steps=1024", "train.threads=1", "metrics.states=256"};
+  CoreConfig config = core_config_default();
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+  return config;
+}
+
+static StoreIteration iterate(Training *training, int iterations) {
+  StoreIteration row = store_iteration_unmeasured(0);
+  for (int i = 0; i < iterations; i++)
+    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
+  return row;
+}
+
+static bool same_weights(const Training *a, const Training *b) {
+  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
+         memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
+}
+
+/* Without a clip a common gradient norm changes nothing; with one it does. */
+static void test_joint_differs_by_the_clip_alone(void **state) {
+  for (int clips = 0; clips < 2; clips++) {
+    CoreConfig config = small_config();
+    set(&config, clips ? "ppo.max_grad_norm=0.01" : "ppo.max_grad_norm=inf");
+    Training *separate = make(&config);
+    set(&config, "net.sharing=joint");
+    Training *joint = make(&config);
+    iterate(separate, 2);
+    StoreIteration row = iterate(joint, 2);
+    assert_int_equal(same_weights(separate, joint), !clips);
+    assert_true(row.grad_clipped_actor == clips && row.grad_clipped_critic == clips);
+    training_destroy(&separate);
+    training_destroy(&joint);
+  }
+}
+
+/* Every layout learns, measures and repeats, with either algorithm. */
+static void test_layouts_train(void **state) {
+  static const char *const layouts[][4] = {
+    {"net.sharing=shared", "net.trunk_width=24", "algo.name=ppo", "net.depth=0"},
+    {"net.sharing=shared", "net.trunk_width=24", "algo.name=ppo_ewma", "net.norm=layer"},
+    {"net.sharing=joint", "ppo.norm_epsilon=1e-6", "algo.name=ppo_ewma", "net.depth=1"}};
+  for (int i = 0; i < 3; i++) {
+    CoreConfig config = small_config();
+    for (int k = 0; k < 4; k++) set(&config, layouts[i][k]);
+    Training *a = make(&config), *b = make(&config);
+    StoreIteration row = iterate(a, 3);
+    iterate(b, 3);
+    assert_true(same_weights(a, b));
+    assert_true(row.kl > 0 && row.kl < 1 && row.grad_norm_actor > 0 && row.grad_norm_critic > 0);
+    assert_true(row.update_norm_actor > 0 && row.update_norm_critic > 0);
+    training_destroy(&a);
+    training_destroy(&b);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_gradients_by_differences),
+    cmocka_unit_test(test_acting_in_pieces),
+    cmocka_unit_test(test_parameter_counts),
+    cmocka_unit_test(test_joint_differs_by_the_clip_alone),
+    cmocka_unit_test(test_layouts_train),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

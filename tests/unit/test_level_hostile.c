@@ -1,0 +1,146 @@
+/* Level files that are wrong, a file (tests/fuzz/corpus/level/bad-*.json, so that the fuzzer begins from them too) or a
+ * folder for each way: every one is refused with its name, the place and what is wrong there. And the writer: what it
+ * makes reads back to the same level. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "sim/filter.h"
+#include "sim/level.h"
+
+#define CORPUS "tests/fuzz/corpus/level"
+
+static char folder[256];
+
+static int make_folder(void **state) {
+  snprintf(folder, sizeof folder, "%s/test_hostile.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) { return core_files_remove_tree(folder); }
+
+static void assert_message(const char *part) {
+  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
+}
+
+static void each_wrong_file_is_refused_with_its_place(void **state) {
+  static const struct { const char *file, *message; } CASES[] = {
+    {"bad-truncated", "bad-truncated.json:17:29: not valid JSON"},
+    {"bad-missing-field", "bad-missing-field.json: env_state.polygon[4].restitution: missing"},
+    {"bad-wrong-type", "bad-wrong-type.json: env_state.circle[0].radius: expected a number, found a text"},
+    {"bad-nan", "bad-nan.json:19:104: not valid JSON: invalid token near 'NaN'"},
+    {"bad-infinity", "bad-infinity.json:19:102: not valid JSON: invalid token"},
+    {"bad-too-large", "bad-too-large.json: env_state.polygon[4].angular_velocity: 1e+39 is out of range"},
+    {"bad-index", "bad-index.json: env_state.joint[0].b_index: 7 is no shape (0..6)"},
+    {"bad-thruster-index", "bad-thruster-index.json: env_state.thruster[0].object_index: -1 is no shape (0..6)"},
+    {"bad-more-entities", "bad-more-entities.json: env_state.polygon: 5 entries, but static_env_params.num_polygons is 4"},
+    {"bad-too-many", "bad-too-many.json: static_env_params.num_polygons: 13; this simulator takes 4 to 12"},
+    {"bad-counter-clockwise", "bad-counter-clockwise.json: env_state.polygon[4].vertices: not convex and clockwise"},
+    {"bad-concave", "bad-concave.json: env_state.polygon[4].vertices: not convex and clockwise at corner 2"},
+    {"bad-zero-mass", "bad-zero-mass.json: env_state.polygon[4].density: 0 gives a moving body no mass"},
+    {"bad-half-fixated", "bad-half-fixated.json: env_state.polygon[4]: inverse_mass and inverse_inertia must be both 0"},
+    {"bad-joint-to-itself", "bad-joint-to-itself.json: env_state.joint[0].b_index: the joint ties shape 4 to itself"},
+    {"bad-newer-version", "bad-newer-version.json: level_version: 2; this program reads version 1; a newer one is needed"},
+    {"bad-newer-thing", "bad-newer-thing.json: env_state.spring: unknown to this program; the file is of a newer version"},
+  };
+  SimLevel level;
+  if (sim_level_read(CORPUS "/good.json", &level) != CORE_OK) fail_msg("%s", core_error_message());
+  for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+    char path[512];
+    snprintf(path, sizeof path, CORPUS "/%s.json", CASES[i].file);
+    if (sim_level_read(path, &level) != CORE_USAGE) fail_msg("%s was not refused", path);
+    assert_message(CORPUS "/");
+    assert_message(CASES[i].message);
+  }
+}
+
+static void a_huge_file_is_refused_unread(void **state) {
+  SimLevel level;
+  char path[512];
+  snprintf(path, sizeof path, "%s/huge.json", folder);
+  assert_int_equal(core_files_write_atomic(path, "", 0), CORE_OK);
+  assert_int_equal(truncate(path, (off_t)1 << 40), 0); /* takes no room on the disk */
+  assert_int_equal(sim_level_read(path, &level), CORE_USAGE);
+  assert_message("huge.json: 1048576.0 MiB; a level file has at most 8 MiB");
+}
+
+static void write_level(const SimLevel *level, const char *path) {
+  CoreText json = {0};
+  assert_int_equal(sim_level_write(level, &json), CORE_OK);
+  assert_int_equal(core_files_write_atomic(path, json.data, json.length), CORE_OK);
+  core_text_free(&json);
+}
+
+static void sets_of_nothing_and_of_one_name_twice_are_refused(void **state) {
+  SimLevelSet set;
+  SimLevel level;
+  char path[512], list[1100];
+  snprintf(path, sizeof path, "%s/empty", folder);
+  assert_int_equal(core_files_make_directories(path), CORE_OK);
+  assert_int_equal(sim_level_set_read(path, &set), CORE_USAGE);
+  assert_message("/empty: no level files (*.json) in this folder");
+  snprintf(path, sizeof path, "%s/good.json", folder);
+  assert_int_equal(sim_level_read(CORPUS "/good.json", &level), CORE_OK);
+  write_level(&level, path);
+  snprintf(list, sizeof list, CORPUS "/good.json+%s", path);
+  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_message("/good.json: a second level named 'good' in one set");
+}
+
+static void assert_reads_back(const SimLevel *level) {
+  CoreText json = {0};
+  SimLevel again;
+  char name[128];
+  if (sim_level_write(level, &json) != CORE_OK) fail_msg("%s", core_error_message());
+  snprintf(name, sizeof name, "%s.json", level->name[0] ? level->name : "level");
+  if (sim_level_parse(name, json.data, json.length, &again) != CORE_OK) fail_msg("%s", core_error_message());
+  if (level->name[0]) assert_string_equal(again.name, level->name);
+  assert_memory_equal(&again.size, &level->size, sizeof again.size);
+  for (int i = 0; i < level->size.polygons; i++)
+    assert_memory_equal(&again.polygon[i], &level->polygon[i], offsetof(SimShape, active));
+  for (int i = 0; i < level->size.circles; i++)
+    assert_memory_equal(&again.circle[i], &level->circle[i], offsetof(SimShape, active));
+  for (int i = 0; i < level->size.joints; i++)
+    assert_memory_equal(&again.joint[i], &level->joint[i], offsetof(SimJoint, active));
+  for (int i = 0; i < level->size.thrusters; i++)
+    assert_memory_equal(&again.thruster[i], &level->thruster[i], offsetof(SimThruster, active));
+  core_text_free(&json);
+}
+
+static void what_is_written_reads_back_bit_for_bit(void **state) {
+  SimLevelSet set;
+  const SimSize sizes[] = {SIM_SIZE_S, SIM_SIZE_M, SIM_SIZE_L};
+  assert_int_equal(sim_morphology_set("all", "all", 64, &set), CORE_OK);
+  for (int i = 0; i < set.count; i++) assert_reads_back(&set.level[i]);
+  sim_level_set_free(&set);
+  for (int k = 0; k < 3; k++) {
+    assert_int_equal(sim_generate_set(sizes[k], 16, &set), CORE_OK);
+    for (int i = 0; i < set.count; i++) assert_reads_back(&set.level[i]);
+    sim_level_set_free(&set);
+  }
+}
+
+static void a_wrong_level_is_not_written(void **state) {
+  CoreText json = {0};
+  SimLevel level = sim_level_empty(SIM_SIZE_S, true);
+  level.polygon[4].x = 1e30f;
+  assert_int_equal(sim_level_write(&level, &json), CORE_USAGE);
+  assert_message("polygon[4].position.0");
+  assert_int_equal(json.length, 0);
+  level = sim_level_empty(SIM_SIZE_S, true);
+  level.polygon[4].rotation = -0.0f;
+  assert_reads_back(&level); /* the sign of a zero too */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_wrong_file_is_refused_with_its_place), cmocka_unit_test(a_huge_file_is_refused_unread),
+    cmocka_unit_test(sets_of_nothing_and_of_one_name_twice_are_refused),
+    cmocka_unit_test(what_is_written_reads_back_bit_for_bit), cmocka_unit_test(a_wrong_level_is_not_written)};
+  return cmocka_run_group_tests_name("level_hostile", tests, make_folder, remove_folder);
+}

@@ -1,0 +1,104 @@
+/* Steps down a gradient and what is said of them (descent.h). */
+#include "trainer/learners/descent.h"
+
+#include <math.h>
+#include <string.h>
+
+double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration) {
+  if (strcmp(schedule, "linear") != 0) return rate;
+  return rate * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
+}
+
+void descent_restart(Optimizer *optimizer, size_t n) {
+  memset(optimizer->m, 0, n * sizeof *optimizer->m);
+  memset(optimizer->v, 0, n * sizeof *optimizer->v);
+  optimizer->t = 0;
+}
+
+/* ---- what is not finite, and where ----------------------------------------------------------------------------- */
+
+int descent_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns) {
+  size_t k = ops->first_nonfinite(ops, x, rows * columns);
+  if (k == rows * columns) return CORE_OK;
+  return core_error(CORE_FAIL, "%s[%zu,%zu] is %f", what, k / columns, k % columns, (double)x[k]);
+}
+
+int descent_check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x) {
+  char name[64];
+  size_t k = ops->first_nonfinite(ops, x, network->n);
+  if (k == network->n) return CORE_OK;
+  return core_error(CORE_FAIL, "%s %s is %f", what, agent_parameter_name(network, k, name),
+                    (double)x[k]);
+}
+
+static size_t largest_element(const float *x, size_t n) {
+  size_t largest = 0;
+  for (size_t k = 1; k < n; k++)
+    if (fabsf(x[k]) > fabsf(x[largest])) largest = k;
+  return largest;
+}
+
+int descent_explain_loss(Ops *ops, const AgentNetwork *network, size_t rows, const char *loss_name, double loss) {
+  const NetworkShape *shape = &network->shape;
+  const float *output = network->activations.hidden[shape->layers - 1];
+  size_t columns = (size_t)shape->width[shape->layers];
+  char what[64];
+  TRY(descent_check_parameters(ops, network, "weight", network->theta));
+  snprintf(what, sizeof what, "%s.output[row,unit]", network->name);
+  TRY(descent_check_matrix(ops, what, output, rows, columns));
+  size_t k = largest_element(output, rows * columns);
+  return core_error(CORE_FAIL, "the %s loss is %f, weights and outputs are finite, the largest is %s[%zu,%zu] = %g",
+                    loss_name, loss, what, k / columns, k % columns, (double)output[k]);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
+
+static void count_gradient(LearnerGradients *gradients, double norm, int clipped) {
+  gradients->norm_mean += norm;
+  if (norm > gradients->norm_max) gradients->norm_max = norm;
+  gradients->clipped_fraction += clipped;
+}
+
+static void count_kurtosis(LearnerGradients *gradients, const float *gradient, size_t n) {
+  const Kurtosis kurtosis = kurtosis_measure(gradient, n);
+  gradients->kurtosis.all += kurtosis.all;
+  gradients->kurtosis.nonzero += kurtosis.nonzero;
+  gradients->kurtosis.zero_fraction += kurtosis.zero_fraction;
+}
+
+int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm) {
+  *norm = sqrt(ops->norm_squared(ops, gradient, network->n));
+  if (isfinite(*norm)) return CORE_OK;
+  TRY(descent_check_parameters(ops, network, "gradient of", gradient));
+  return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, *norm);
+}
+
+void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
+                  double rate, double norm, double clip_norm, LearnerGradients *gradients) {
+  int clipped;
+  double factor = optimizer_clip(optimizer, clip_norm, &clipped);
+  optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, rate, factor);
+  count_gradient(gradients, norm, clipped);
+  if (step->measure) count_kurtosis(gradients, gradient, network->n);
+}
+
+void descent_average(LearnerUpdate *update, double steps, bool measured) {
+  double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
+                          &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
+                          &update->critic.clipped_fraction};
+  double *const optional[] = {&update->silent_fraction, &update->actor.kurtosis.all, &update->actor.kurtosis.nonzero,
+                              &update->actor.kurtosis.zero_fraction, &update->critic.kurtosis.all,
+                              &update->critic.kurtosis.nonzero, &update->critic.kurtosis.zero_fraction};
+  for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) *sums[i] /= steps;
+  for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
+}
+
+void descent_add_sections(Checkpoint *checkpoint, const AgentNetwork *network, Optimizer *optimizer) {
+  char name[CHECKPOINT_NAME];
+  const size_t bytes = network->n * sizeof *network->theta;
+  checkpoint_add(checkpoint, network->name, network->theta, bytes);
+  snprintf(name, sizeof name, "%s m", network->name);
+  checkpoint_add(checkpoint, name, optimizer->m, bytes);
+  snprintf(name, sizeof name, "%s v", network->name);
+  checkpoint_add(checkpoint, name, optimizer->v, bytes);
+}

@@ -1,0 +1,34 @@
+/* What learners share that go down a gradient of the agent's networks: the learning rate of an iteration, a clipped step,
+ * the book of gradients, sections of a checkpoint, and naming what is not finite. */
+#ifndef TRAINER_LEARNERS_DESCENT_H
+#define TRAINER_LEARNERS_DESCENT_H
+#include "trainer/learners/learner.h"
+#include "trainer/optimizer.h"
+
+/* The step size of an iteration (from 1): constant, or linear to 0 over the budget (spec ppo.md 1.6). */
+double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration);
+
+/* No steps done, moments 0. */
+void descent_restart(Optimizer *optimizer, size_t n);
+
+/* The norm of a network's gradient. CORE_FAIL naming the element that is not finite. */
+int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm);
+/* One step on one network, its gradient clipped by `clip_norm`: its own norm, or that of all parameters of a common loss.
+ * Adds to the book, of which descent_average makes means. */
+void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
+                  double rate, double norm, double clip_norm, LearnerGradients *gradients);
+/* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not measured to NaN. */
+void descent_average(LearnerUpdate *update, double steps, bool measured);
+
+/* The network's weights and moments: "actor", "actor m", "actor v". */
+void descent_add_sections(Checkpoint *checkpoint, const AgentNetwork *network, Optimizer *optimizer);
+
+/* CORE_FAIL naming the first element of x [rows][columns] that is NaN or infinite, or CORE_OK. */
+int descent_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns);
+/* The same for a vector of a network's parameters: "gradient of actor.W1[3,17] is nan". */
+int descent_check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x);
+/* CORE_FAIL for a loss that is not finite: its cause is a weight, else an output (of the pass that was last), else an
+ * output so large that the loss overflows. */
+int descent_explain_loss(Ops *ops, const AgentNetwork *network, size_t rows, const char *loss_name, double loss);
+
+#endif

@@ -1,0 +1,75 @@
+/* Running normalisation of observations and rewards, by the rules of the implementations that the papers used. Statistics
+ * are float64 and added up in the order of the worlds, so they do not depend on threads. Between the environment and the
+ * rollout (observer.c, rollout.c); this module knows numbers, not their meaning. */
+#ifndef TRAINER_NORMALISE_H
+#define TRAINER_NORMALISE_H
+#include <stdint.h>
+
+#include "core/memory.h"
+
+/* x -> (x - mean) / deviation of all x so far, feature by feature. */
+typedef enum NormaliseRule {
+  NORMALISE_NONE,
+  NORMALISE_STOIX,     /* deviation within 5e-4..5e4; statistics change once an iteration (spec ppo.md 1.8) */
+  NORMALISE_CLEANRL,   /* variance + 1e-8, result within +-10; statistics change with every step (8.1) */
+  NORMALISE_RL_GAMES,  /* variance + 1e-5, result within +-5; statistics change once an iteration (7.3) */
+} NormaliseRule;
+/* "none", "stoix", "cleanrl", "rl_games": the choices of env.normalize_observations. */
+NormaliseRule normalise_rule(const char *name);
+
+/* Statistics: moments[0] = count, then the features' means, then their sums of squared differences from the mean; one
+ * block of 1 + 2 features numbers, a checkpoint's section as it is. */
+typedef struct Normaliser {
+  NormaliseRule rule;
+  int features;
+  double *moments;     /* [1 + 2 features] in use */
+  double *next;        /* the same, with what came since: in use from normalise_advance on (CLEANRL: at once) */
+  double *factor;      /* [features] 1 / deviation, of `moments` */
+} Normaliser;
+
+static inline size_t normalise_moments(int features) { return 1 + 2 * (size_t)features; }
+
+void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, CoreArena *arena);
+/* No observations yet: the rule's prior. */
+void normalise_start(Normaliser *normaliser);
+/* x [rows][features] as they come from the environment. */
+void normalise_add(Normaliser *normaliser, const float *x, int rows);
+/* What was added counts from now on. */
+void normalise_advance(Normaliser *normaliser);
+/* After `moments` has been restored. */
+void normalise_restored(Normaliser *normaliser);
+/* x [rows][features] -> y, rows of y_stride numbers. y may be x. */
+void normalise_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride);
+
+/* mean and m2 [features] of `count` rows, with those of x [rows][features] added; returns the new count. */
+double normalise_merge(double count, double *mean, double *m2, int features, const float *x, int rows);
+/* 1 / deviation of one feature. */
+double normalise_factor(NormaliseRule rule, double count, double m2);
+
+/* ---- rewards ---------------------------------------------------------------------------------------------------- */
+
+/* r -> r / deviation of the discounted sums of rewards so far, variance + 1e-8, within +-10. */
+typedef enum RewardRule {
+  REWARD_NONE,
+  REWARD_CLEANRL,      /* with the statistics of each step (gym's NormalizeReward; spec ppo.md 8.1) */
+  REWARD_PPO_EWMA,     /* a whole rollout with the statistics after it (openai/ppo-ewma; 2.3) */
+} RewardRule;
+RewardRule reward_rule(const char *name);
+
+typedef struct RewardScale {
+  RewardRule rule;
+  double gamma;
+  int worlds;
+  double *returns;     /* [worlds] discounted sum of the episode that runs */
+  double *moments;     /* count, mean, sum of squared differences */
+} RewardScale;
+
+/* All of these do nothing for REWARD_NONE. */
+void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, CoreArena *arena);
+void reward_start(RewardScale *scale);
+/* In place, for one step [worlds], after its rewards are booked. PPO_EWMA: only counts them. */
+void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones);
+/* After the rollout's last step, rewards [n]. CLEANRL: nothing is left to do. */
+void reward_finish(const RewardScale *scale, float *rewards, size_t n);
+
+#endif

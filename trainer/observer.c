@@ -1,0 +1,56 @@
+/* Normalising, and the column of blocks (observer.h). */
+#include "trainer/observer.h"
+
+#include <string.h>
+
+int observer_blocks(const CoreConfig *config) {
+  return strcmp(config->algo.name, "sapg") == 0 ? (int)config->sapg.blocks : 0;
+}
+
+int observer_features(const CoreConfig *config, const Env *env) {
+  return env->observation_length + (observer_blocks(config) > 0);
+}
+
+void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, CoreArena *arena) {
+  const NormaliseRule rule = normalise_rule(config->env.normalize_observations);
+  *observer = (Observer){.shown = env->observation_length, .seen = observer_features(config, env), .worlds = worlds,
+                         .blocks = observer_blocks(config),
+                         .warm_up = rule == NORMALISE_STOIX ? (int)config->env.normalize_warmup : 0};
+  observer->active = rule != NORMALISE_NONE || observer->blocks > 0;
+  if (!observer->active) return;
+  CORE_ARENA(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");
+  normalise_register(&observer->normaliser, rule, observer->shown, arena);
+}
+
+void observer_start(Observer *observer) {
+  if (observer->active) normalise_start(&observer->normaliser);
+}
+
+static void count(Observer *observer, bool arrived) {
+  const NormaliseRule rule = observer->normaliser.rule;
+  if (!observer->active || rule == NORMALISE_NONE || (rule == NORMALISE_CLEANRL) != arrived) return;
+  normalise_add(&observer->normaliser, observer->raw, observer->worlds);
+}
+
+void observer_count_arrived(Observer *observer) { count(observer, true); }
+void observer_count_acted_on(Observer *observer) { count(observer, false); }
+
+void observer_see(const Observer *observer, float *seen) {
+  normalise_apply(&observer->normaliser, observer->raw, observer->worlds, seen, observer->seen);
+  for (int w = 0; observer->blocks > 0 && w < observer->worlds; w++)
+    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)((int64_t)w * observer->blocks / observer->worlds);
+}
+
+void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {
+  if (!observer->active) {
+    memcpy(seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
+    return;
+  }
+  normalise_apply(&observer->normaliser, raw, worlds, seen, observer->seen);
+  for (int w = 0; observer->blocks > 0 && w < worlds; w++)
+    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)(observer->blocks - 1);
+}
+
+void observer_advance(Observer *observer) {
+  if (observer->active) normalise_advance(&observer->normaliser);
+}
