@@ -381,13 +381,52 @@ static int check_without_worlds(const CoreConfig *config) {
   return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
 }
 
+static bool has_generator(const char *task) { return strncmp(task, "random_", strlen("random_")) == 0; }
+
+/* An episode must fit into what is played of a level, or hard levels would never be counted, nor their ends seen. */
+static int check_length(const char *name, int64_t steps, int64_t max_steps) {
+  if (steps >= max_steps) return CORE_OK;
+  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at least "
+                    "env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
+}
+
+static int check_curriculum(const CoreConfig *config) {
+  enum { SEARCHED_MAX = 1 << 30 };
+  int64_t searched = config->sfl.num_batches * config->sfl.batch_size;
+  if (!core_config_has_curriculum(config)) return CORE_OK;
+  if (!has_generator(config->env.task))
+    return core_error(CORE_USAGE, "env.curriculum = sfl needs a generator of levels, which env.task = %s has not; set "
+                      "env.task to random_s, random_m or random_l", config->env.task);
+  if (strcmp(config->env.reset, "level_set") != 0)
+    return core_error(CORE_USAGE, "env.curriculum = sfl says which levels are played: an environment stays on its own; "
+                      "env.reset = %s can not be set beside it", config->env.reset);
+  TRY(check_length("ppo.num_steps", config->ppo.num_steps, config->env.max_steps));
+  TRY(check_length("sfl.rollout_steps", config->sfl.rollout_steps, config->env.max_steps));
+  if (searched > SEARCHED_MAX)
+    return core_error(CORE_USAGE, "sfl.num_batches * sfl.batch_size = %lld levels; at most %d can be searched",
+                      (long long)searched, SEARCHED_MAX);
+  if (config->sfl.buffer_size <= searched) return CORE_OK;
+  return core_error(CORE_USAGE, "sfl.buffer_size = %lld is more than the %lld levels searched (sfl.num_batches * "
+                    "sfl.batch_size)", (long long)config->sfl.buffer_size, (long long)searched);
+}
+
 /* Can the learner's policy act there? */
 static int check_actions(const CoreConfig *config) {
-  static const struct { const char *learner, *only; } fixed[] = {{"sapg", "continuous"}};
+  static const struct { const char *learner, *only, *why; } fixed[] = {
+    {"sapg", "continuous", "has a deviation a block"}, {"pqn", "discrete", "takes the best of a few single actions"}};
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     if (strcmp(config->algo.name, fixed[i].learner) == 0 && strcmp(config->env.actions, fixed[i].only) != 0)
-      return core_error(CORE_USAGE, "algo.name = %s can not take env.actions = %s; set env.actions to %s, or algo.name to "
-                        "ppo or ppo_ewma, which take all", config->algo.name, config->env.actions, fixed[i].only);
+      return core_error(CORE_USAGE, "algo.name = %s %s, which env.actions = %s has not; set env.actions = %s, or "
+                        "algo.name to ppo or ppo_ewma, which take all", config->algo.name, fixed[i].why,
+                        config->env.actions, fixed[i].only);
+  return CORE_OK;
+}
+
+/* Q learning has one network. */
+static int check_pqn(const CoreConfig *config) {
+  if (strcmp(config->net.sharing, "separate") != 0)
+    return core_error(CORE_USAGE, "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
+                      "net.sharing = separate", config->net.sharing);
   return CORE_OK;
 }
 
@@ -396,7 +435,9 @@ int core_config_check(const CoreConfig *config) {
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);
   TRY(check_actions(config));
   TRY(check_sizes(config));
+  TRY(check_curriculum(config));
   TRY(core_origin_parse(config->init.from, &origin));
+  if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
                       "joined by '+'");

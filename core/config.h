@@ -59,11 +59,13 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
 
 /* Reads a run's config file (only known sections and keys, each once) over `config`; all of it or nothing. */
 int core_config_read(const char *path, CoreConfig *config);
-/* The configuration that is run: [scale] applied to env.num, ppo.num_minibatches and ppo.learning_rate, and taken out.
+/* The configuration that is run: [scale] applied to env.num, ppo.num_minibatches and the learning rates, and taken
+ * out.
  * Once resolved it resolves to itself. The id is that of the configuration as written. CORE_USAGE names scheme, factor
  * and what does not come out whole or leaves its range. */
 int core_config_resolve(const CoreConfig *config, CoreConfig *resolved);
 bool core_config_has_no_worlds(const CoreConfig *config); /* noisy_sgd: [env], [ppo], [net], [eval] mean nothing */
+bool core_config_has_curriculum(const CoreConfig *config); /* env.curriculum: levels are new in every iteration */
 bool core_config_is_scaled(const CoreConfig *config); /* is a scale.scheme given? */
 
 /* Checks between keys (N*K divisible by M, levels given for task levels ...). CORE_USAGE names both keys. */

@@ -52,8 +52,8 @@ static int scale_count(const char *name, int64_t *value, double factor) {
   return CORE_OK;
 }
 
-static int scale_rate(double *value, double factor) {
-  const CoreConfigRow *row = core_config_find("ppo.learning_rate");
+static int scale_rate(const char *name, double *value, double factor) {
+  const CoreConfigRow *row = core_config_find(name);
   double product = *value * factor;
   if (product > row->highest) return out_of_range(row, product);
   *value = product;
@@ -65,10 +65,13 @@ static int scale(CoreConfig *config) {
   TRY(scaling_of(config->scale.scheme, config->scale.factor, &scaling));
   TRY(scale_count("env.num", &config->env.num, config->scale.factor));
   TRY(scale_count("ppo.num_minibatches", &config->ppo.num_minibatches, scaling.minibatches));
-  return scale_rate(&config->ppo.learning_rate, scaling.rate);
+  TRY(scale_rate("ppo.learning_rate", &config->ppo.learning_rate, scaling.rate));
+  return scale_rate("pqn.learning_rate", &config->pqn.learning_rate, scaling.rate);
 }
 
 bool core_config_has_no_worlds(const CoreConfig *config) { return strcmp(config->algo.name, "noisy_sgd") == 0; }
+
+bool core_config_has_curriculum(const CoreConfig *config) { return strcmp(config->env.curriculum, "none") != 0; }
 
 bool core_config_is_scaled(const CoreConfig *config) { return strcmp(config->scale.scheme, "none") != 0; }
 

@@ -22,6 +22,8 @@ enum {
   CORE_RANDOM_BOOTSTRAP = 7,  /* resampling in statistics: (replicate, task) */
   CORE_RANDOM_STATES = 8,     /* which states a metric looks at: (iteration) */
   CORE_RANDOM_NOISE = 9,      /* the noisy convex example: (step) */
+  CORE_RANDOM_SEARCH = 13,    /* actions of a learnability search: (level, step) */
+  CORE_RANDOM_BUFFER = 14,    /* which levels of the buffer are played: (world, iteration) */
   CORE_RANDOM_TEST = 15,
   CORE_RANDOM_WARM_UP = 20,   /* random actions before the first iteration: (world, step) */
   CORE_RANDOM_ENTROPY = 21,   /* sampled entropies: (transition, update) */

@@ -1,6 +1,6 @@
-/* libsim's batches: sim.h over batch.h, nothing more than checks of what callers give. A setting of SimBatchOptions that
- * users of the library shall have is a member of LibsimOptions (taken from `reserved`, 0 meaning what it was before)
- * and a line in translate(). */
+/* libsim's batches: sim.h over batch.h, nothing more than checks of what callers give. A setting of SimBatchOptions
+ * that users of the library shall have is a member of LibsimOptions (taken from `reserved`, 0 meaning what it was
+ * before) and a line in translate(). */
 #include <omp.h>
 
 #include "core/memory.h"

@@ -64,7 +64,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
     sim_batch_destroy(&batch);
     return code;
   }
-  sim_batch_take_levels(batch, levels);
+  sim_batch_take_levels(batch, 0, levels);
   sim_batch_choose_features(batch);
   sim_batch_reset(batch, NULL);
   *out = batch;

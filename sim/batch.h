@@ -46,6 +46,8 @@ void sim_batch_destroy(SimBatch **batch);
  * be reset (sim_batch_reset_to). CORE_USAGE, and nothing has changed: other counts, a level that can not be simulated,
  * or one that shows features which compact observations leave out. */
 int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *levels);
+/* The same for places first .. first + levels->count - 1 only. */
+int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *levels);
 
 int sim_batch_worlds(const SimBatch *batch);
 /* Flat: S 140, M 247, L 679, fewer when compact. Others: the length in their layout (observe_layout.h). */

@@ -27,8 +27,8 @@ struct SimBatch {
 static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batch->options.reset >= SIM_RESET_NEW; }
 /* Can the set's levels be simulated together, and new levels be drawn? */
 int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *levels);
-/* Copies checked levels into the batch's memory and makes them ready. */
-void sim_batch_take_levels(SimBatch *batch, const SimLevelSet *levels);
+/* Copies checked levels into the batch's memory, from place `first` on, and makes them ready. */
+void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *levels);
 /* Which features are given, from the levels taken. */
 void sim_batch_choose_features(SimBatch *batch);
 /* The new level of world w's present episode: a function of (seed, global world number, episode). */

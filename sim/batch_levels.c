@@ -47,11 +47,11 @@ static void take_level(SimBatch *batch, const SimLevel *level, int place) {
   }
 }
 
-void sim_batch_take_levels(SimBatch *batch, const SimLevelSet *set) {
+void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
 #pragma omp parallel for schedule(static)
   for (int i = 0; i < set->count; i++) {
-    batch->levels[i] = set->level[i];
-    take_level(batch, &set->level[i], i);
+    batch->levels[first + i] = set->level[i];
+    take_level(batch, &set->level[i], first + i);
   }
 }
 
@@ -96,10 +96,17 @@ int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *set) {
   if (set->count != batch->level_count || !same_size(set->size, batch->size))
     return core_error(CORE_USAGE, "%d levels can not take the place of %d; numbers and sizes must agree", set->count,
                       batch->level_count);
+  return sim_batch_replace_some(batch, 0, set);
+}
+
+int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
+  if (first < 0 || set->count > batch->level_count - first || !same_size(set->size, batch->size))
+    return core_error(CORE_USAGE, "%d levels from place %d on do not fit into a set of %d, or are of another size",
+                      set->count, first, batch->level_count);
   TRY(check_set(set));
   const bool compact = batch->observation_length < batch->whole_length;
   for (int i = 0; compact && i < set->count; i++) TRY(check_features(batch, &set->level[i]));
-  sim_batch_take_levels(batch, set);
+  sim_batch_take_levels(batch, first, set);
   return CORE_OK;
 }
 

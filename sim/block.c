@@ -184,11 +184,11 @@ static int likeness(const SimLanesWorld *lane) {
   return lane->joint_count * COUNTED_CONTACTS + contacts;
 }
 
-/* ... and even more so with groups of the same sizes. */
-static uint64_t sort_key(const SimLanesWorld *lane) {
+/* ... and even more so on the same level, and with groups of the same sizes. */
+static uint64_t sort_key(const SimLanesWorld *lane, int level) {
   uint64_t ends = 0;
-  for (int g = 0; g < lane->group_count && lane->group_end[g] < 48; g++) ends |= 1ull << (48 - lane->group_end[g]);
-  return (uint64_t)likeness(lane) << 48 | ends;
+  for (int g = 0; g < lane->group_count && lane->group_end[g] < 32; g++) ends |= 1ull << (32 - lane->group_end[g]);
+  return (uint64_t)likeness(lane) << 48 | (uint64_t)(level & 0xffff) << 32 | ends;
 }
 
 /* World w as the solver wants it, with its contacts ordered. */
@@ -196,6 +196,7 @@ static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   const SimScratch *s = &block->scratch;
   SimLanesWorld *lane = &block->lane[w];
   lane->body = (float *)block->world[w]->body;
+  lane->moves = block->model[w]->moves;
   lane->contact = (const float *)contact;
   lane->contact_impulse = (float *)block->world[w]->contact_impulse;
   lane->joint = (const float *)block->model[w]->joint;
@@ -205,7 +206,7 @@ static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   lane->joint_count = block->model[w]->joint_count;
   memcpy(lane->order, s->order, (size_t)s->order_count);
   memcpy(lane->group_end, s->group_end, (size_t)s->group_count);
-  lane->sort_key = sort_key(lane);
+  lane->sort_key = sort_key(lane, block->world[w]->level);
 }
 
 /* Solves worlds first..end-1, like ones side by side. */

@@ -7,45 +7,51 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "sim/batch.h"
+#include "sim/filter_internal.h"
 #include "sim/generate.h"
 #include "sim/generate_internal.h"
+#include "sim/level_stream.h"
 #include "sim/task.h"
 
-enum { PLAYED_AT_ONCE = 256, FIXED_GROUP = 64 };
 static const double SOLVED_WEIGHT = 0.001;
 static const float SOLVED_REWARD = 0.5f; /* the first episode's last reward, above which it counts as solved */
 
 /* ---- which levels solve themselves ----------------------------------------------------------------------------- */
 
-static int play_idle(const SimLevelSet *set, uint8_t *solved) {
-  static const uint8_t idle[PLAYED_AT_ONCE * SIM_ACTIONS];
+void sim_filter_play_idle(SimBatch *batch, uint8_t *solved) {
+  static const uint8_t idle[SIM_FILTER_WORLDS_MAX * SIM_ACTIONS];
+  float reward[SIM_FILTER_WORLDS_MAX];
+  uint8_t done[SIM_FILTER_WORLDS_MAX], decided[SIM_FILTER_WORLDS_MAX] = {0};
+  const int worlds = sim_batch_worlds(batch);
+  CORE_CHECK(worlds <= SIM_FILTER_WORLDS_MAX);
+  memset(solved, 0, (size_t)worlds);
+  for (int step = 0; step < SIM_FILTER_STEPS; step++) {
+    sim_batch_step(batch, idle, &(SimStepOut){.reward = reward, .done = done});
+    for (int w = 0; w < worlds; w++) {
+      if (done[w] && !decided[w]) solved[w] = reward[w] > SOLVED_REWARD;
+      decided[w] |= done[w];
+    }
+  }
+}
+
+static int play_set(const SimLevelSet *set, uint8_t *solved) {
   SimBatchOptions options = sim_batch_options_default();
   SimBatch *batch = NULL;
-  int32_t level[PLAYED_AT_ONCE];
-  float reward[PLAYED_AT_ONCE];
-  uint8_t done[PLAYED_AT_ONCE], decided[PLAYED_AT_ONCE] = {0};
+  int32_t level[SIM_FILTER_WORLDS_MAX];
   options.worlds = set->count;
   options.auto_reset = false; /* only the first end counts */
   TRY(sim_batch_create(&options, set, &batch));
   for (int w = 0; w < set->count; w++) level[w] = w;
   sim_batch_reset_to(batch, level, NULL);
-  memset(solved, 0, (size_t)set->count);
-  for (int step = 0; step < SIM_FILTER_STEPS; step++) {
-    sim_batch_step(batch, idle, &(SimStepOut){.reward = reward, .done = done});
-    for (int w = 0; w < set->count; w++) {
-      if (done[w] && !decided[w]) solved[w] = reward[w] > SOLVED_REWARD;
-      decided[w] |= done[w];
-    }
-  }
+  sim_filter_play_idle(batch, solved);
   sim_batch_destroy(&batch);
   return CORE_OK;
 }
 
 int sim_filter_noop(const SimLevelSet *set, uint8_t *solved) {
-  for (int begin = 0; begin < set->count; begin += PLAYED_AT_ONCE) {
-    int left = set->count - begin, count = left < PLAYED_AT_ONCE ? left : PLAYED_AT_ONCE;
-    TRY(play_idle(&(SimLevelSet){set->level + begin, count, set->size}, solved + begin));
+  for (int begin = 0; begin < set->count; begin += SIM_FILTER_WORLDS_MAX) {
+    int left = set->count - begin, count = left < SIM_FILTER_WORLDS_MAX ? left : SIM_FILTER_WORLDS_MAX;
+    TRY(play_set(&(SimLevelSet){set->level + begin, count, set->size}, solved + begin));
   }
   return CORE_OK;
 }
@@ -64,13 +70,12 @@ static double minus_log(double x) {
 
 /* How late a level comes up: the smallest of these win. An exponential time of rate `weight` orders levels as the
  * reference's Gumbel numbers do (E / weight = exp(-(log weight + G))). */
-static double waiting_time(uint64_t seed, uint32_t number, bool solved) {
+double sim_filter_time(uint64_t seed, uint32_t number, bool solved) {
   CoreRandom4 words = core_random_4(seed, CORE_RANDOM_LEVEL, number, SIM_GENERATE_FILTER, 0);
   return minus_log(((double)words.v[0] + 0.5) * 0x1p-32) / (solved ? SOLVED_WEIGHT : 1);
 }
 
-/* Plays one level as play_idle does. */
-static bool solves_itself(const SimLevel *level) {
+bool sim_filter_solves_itself(const SimLevel *level) {
   const SimBatchOptions options = sim_batch_options_default();
   const SimCommand idle = {0};
   const SimTaskRules rules = {options.frame_skip, options.max_steps, options.dense_reward};
@@ -87,14 +92,14 @@ static bool solves_itself(const SimLevel *level) {
 }
 
 void sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level) {
-  const bool swap = waiting_time(seed, first + 1, false) < waiting_time(seed, first, false);
+  const bool swap = sim_filter_time(seed, first + 1, false) < sim_filter_time(seed, first, false);
   const uint32_t early = first + swap, late = first + !swap;
   CORE_CHECK(sim_generate_level(size, seed, early, level) == CORE_OK);
-  if (!solves_itself(level)) return; /* most often: the other one can only come up later still */
+  if (!sim_filter_solves_itself(level)) return; /* most often: the other one can only come up later still */
   const SimLevel solved = *level;
   CORE_CHECK(sim_generate_level(size, seed, late, level) == CORE_OK);
-  const bool both = solves_itself(level);
-  if (both || waiting_time(seed, early, true) <= waiting_time(seed, late, false)) *level = solved;
+  const bool both = sim_filter_solves_itself(level);
+  if (both || sim_filter_time(seed, early, true) <= sim_filter_time(seed, late, false)) *level = solved;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -106,7 +111,7 @@ static int by_value(const void *a, const void *b) {
 static void choose(SimLevelSet *drawn, uint64_t seed, uint32_t first, const uint8_t *solved, int keep) {
   size_t count = (size_t)drawn->count;
   double *time = core_memory_allocate(2 * count * sizeof *time), *sorted = time + count;
-  for (size_t i = 0; i < count; i++) time[i] = waiting_time(seed, first + (uint32_t)i, solved[i]);
+  for (size_t i = 0; i < count; i++) time[i] = sim_filter_time(seed, first + (uint32_t)i, solved[i]);
   memcpy(sorted, time, count * sizeof *time);
   qsort(sorted, count, sizeof *sorted, by_value);
   double last = sorted[keep - 1];
@@ -159,17 +164,12 @@ int sim_generate_filtered(SimSize size, uint64_t seed, uint32_t first, int count
 }
 
 int sim_generate_set(SimSize size, int count, SimLevelSet *set) {
-  SimLevelSet group = {0};
-  int code = allocate_levels(size, count, set);
-  if (code == CORE_OK) code = allocate_levels(size, SIM_FILTER_RATIO * FIXED_GROUP, &group);
-  for (int begin = 0; code == CORE_OK && begin < count; begin += FIXED_GROUP) {
-    int left = count - begin, taken = left < FIXED_GROUP ? left : FIXED_GROUP;
-    code = draw_filtered(&group, 0, (uint32_t)SIM_FILTER_RATIO * (uint32_t)begin, FIXED_GROUP);
-    if (code != CORE_OK) break;
-    memcpy(set->level + begin, group.level, (size_t)taken * sizeof *group.level);
-    set->count += taken;
-  }
-  sim_level_set_free(&group);
+  SimLevelStream *stream = NULL;
+  TRY(allocate_levels(size, count, set));
+  int code = sim_level_stream_create(size, &stream);
+  if (code == CORE_OK) sim_level_stream_draw(stream, 0, 0, count, set->level, NULL);
+  set->count = count;
+  sim_level_stream_destroy(&stream);
   if (code != CORE_OK) sim_level_set_free(set);
   return code;
 }

@@ -6,6 +6,7 @@
  * such a struct as the scalar code lays it out: its n reals are n floats. */
 #ifndef SIM_LANES_H
 #define SIM_LANES_H
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -24,6 +25,7 @@ enum {
 /* A world's part in the solver. Contacts have numbers, in the order of listing but not without gaps. */
 typedef struct SimLanesWorld {
   float *body;                 /* SimBody records, by shape */
+  const bool *moves;           /* which of them can move at all */
   const float *contact;        /* SimContact records by number */
   const float *joint;          /* SimJointModel records */
   float *contact_impulse;      /* of SimWorld, by the contact's slot: gets what the solver made of the record's */

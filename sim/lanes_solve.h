@@ -1,16 +1,13 @@
 /* The solver of step.h for SIM_LANES worlds side by side, each with its own joints, contacts and order of contacts: the
- * k-th joint of all worlds at once, then the k-th contact of each group. Worlds that have fewer get idle ones, which push
- * a dummy body by nothing. block.c puts worlds with like counts together.
- *
- * Bodies stay in memory, one after the other: an application reads the two bodies of every lane, and adds to each a row
- * of what it receives (where it receives nothing the row has -0, which changes no float). So the order of additions to
- * a body is the scalar code's. Included by lanes_kernels.h only. */
+ * k-th joint of all worlds at once, then the k-th contact of each group. Worlds that have fewer get idle ones, which take
+ * part in nothing. block.c puts worlds with like counts together. Between the iterations bodies are in slots
+ * (lanes_slot.h); the order of additions to a body is the scalar code's. Included by lanes_kernels.h only. */
 #ifndef SIM_LANES_SOLVE_H
 #define SIM_LANES_SOLVE_H
 #if defined(SIM_LANES)
 #include "sim/contact.h"
 #include "sim/joint.h"
-#include "sim/lanes_record.h"
+#include "sim/lanes_slot.h"
 
 /* The two bodies of every lane that a contact or joint is between. */
 typedef struct LanesEnds { float *a[SIM_LANES], *b[SIM_LANES]; } LanesEnds;
@@ -22,16 +19,17 @@ typedef union LanesContact {
 
 typedef struct LanesSolver {
   LanesContact contact[SIM_LANES_PLACES]; /* by place in the common order */
-  LanesEnds contact_ends[SIM_LANES_PLACES];
+  LanesSide contact_a[SIM_LANES_PLACES], contact_b[SIM_LANES_PLACES];
   float *contact_impulse[SIM_LANES_PLACES][SIM_LANES];
   SimContactArms arms[SIM_LANES_PLACES];
   mask forgets[SIM_LANES_PLACES];
   int group_end[SIM_LANES_GROUPS], group_count;
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];
-  LanesEnds joint_ends[SIM_LANES_JOINTS];
+  LanesSide joint_a[SIM_LANES_JOINTS], joint_b[SIM_LANES_JOINTS];
   int joint_count;
-  lanes_row a_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS], b_push[SIM_SOLVER_LANES][LANES_QUAD_ROWS];
+  SimPush push[SIM_SOLVER_LANES]; /* of a group */
+  LanesSlots slots;
   float idle_body[SIM_LANES_BODY], idle_contact[SIM_LANES_CONTACT], idle_joint[SIM_LANES_JOINT], idle_impulse[2];
 } LanesSolver;
 
@@ -48,16 +46,11 @@ SIM_FN void lanes_apply_push(const LanesEnds *ends, SimBody *a, SimBody *b, cons
   lanes_store_motion(ends->b, b);
 }
 
-/* What a body receives, as rows to be added to its motion; -0 changes no float. */
-SIM_FN void lanes_push_rows(SimVec velocity, real spin, lanes_row row[LANES_QUAD_ROWS]) {
-  real f[4] = {velocity.x, velocity.y, spin, real_of(-0.0f)};
-  lanes_four_to_rows(f, row);
-}
-
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 /* The bytes that follow a contact's or joint's reals. */
-enum { LANES_CONTACT_A = 0, LANES_CONTACT_B = 1, LANES_CONTACT_FORGETS = 4, LANES_CONTACT_SLOT = 6, LANES_JOINT_SLOT = 2 };
+enum { LANES_CONTACT_A = 0, LANES_CONTACT_B = 1, LANES_CONTACT_FORGETS = 4, LANES_CONTACT_SLOT = 6 };
+enum { LANES_JOINT_A = 0, LANES_JOINT_B = 1, LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_contact_bytes(const float *record) { return (const uint8_t *)(record + SIM_CONTACT_REALS); }
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
 
@@ -79,6 +72,36 @@ SIM_FN void lanes_load_contact(LanesContact *c, const float *const record[SIM_LA
   lanes_load(second, c->row + 8);
 }
 
+/* Joints come first: their bodies get the slots that worlds with like joints agree on. */
+SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int count) {
+  s->joint_count = 0;
+  for (int i = 0; i < count; i++) {
+    if (world[i]->joint_count > s->joint_count) s->joint_count = world[i]->joint_count;
+  }
+  for (int k = 0; k < s->joint_count; k++) {
+    const float *record[SIM_LANES];
+    LanesSideDraft a = {.slots = 0}, b = {.slots = 0};
+    SimJointStep *step = &s->joint_step[k];
+    step->impulse = sim_vec(real_of(0.0f), real_of(0.0f));
+    step->spin_impulse = real_of(0.0f);
+    for (int i = 0; i < SIM_LANES; i++) {
+      bool has = i < count && k < world[i]->joint_count;
+      record[i] = has ? world[i]->joint + SIM_LANES_JOINT * k : s->idle_joint;
+      if (!has) continue;
+      const uint8_t *bytes = lanes_joint_bytes(record[i]);
+      const int slot = bytes[LANES_JOINT_SLOT];
+      lanes_draft_side(&a, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_JOINT_A]), i);
+      lanes_draft_side(&b, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_JOINT_B]), i);
+      step->impulse.x[i] = world[i]->joint_impulse[2 * slot];
+      step->impulse.y[i] = world[i]->joint_impulse[2 * slot + 1];
+      step->spin_impulse[i] = world[i]->joint_spin_impulse[slot];
+    }
+    lanes_load_joint(record, &s->joint[k]);
+    lanes_make_side(&s->joint_a[k], &a);
+    lanes_make_side(&s->joint_b[k], &b);
+  }
+}
+
 /* The common order: in every group as many places as the world with most contacts in it needs. */
 SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
   int places = 0;
@@ -96,16 +119,24 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
     }
     for (int k = 0; k < size; k++, places++) {
       const float *record[SIM_LANES];
+      LanesEnds ends;
+      LanesSideDraft a_side = {.slots = 0}, b_side = {.slots = 0};
       for (int i = 0; i < SIM_LANES; i++) {
         bool has = k < members[i];
         record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->order[begin[i] + k] : s->idle_contact;
         const uint8_t *bytes = lanes_contact_bytes(record[i]);
-        lanes_set_ends(s, &s->contact_ends[places], i, has ? world[i]->body : NULL, bytes);
+        lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, bytes);
+        if (has) lanes_draft_side(&a_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_A]), i);
+        if (has) lanes_draft_side(&b_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_B]), i);
         s->contact_impulse[places][i] = has ? world[i]->contact_impulse + 2 * lanes_contact_slot(record[i]) : s->idle_impulse;
         s->forgets[places][i] = -(int)bytes[LANES_CONTACT_FORGETS];
       }
       lanes_load_contact(&s->contact[places], record);
-      SimBody a = lanes_load_body(s->contact_ends[places].a), b = lanes_load_body(s->contact_ends[places].b);
+      lanes_make_side(&s->contact_a[places], &a_side);
+      lanes_make_side(&s->contact_b[places], &b_side);
+      SimBody a, b;
+      lanes_load_pose(ends.a, &a);
+      lanes_load_pose(ends.b, &b);
       s->arms[places] = sim_contact_arms(&s->contact[places].contact, a.position, b.position);
     }
     s->group_end[g] = places;
@@ -136,76 +167,65 @@ SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *worl
   }
 }
 
-SIM_FN void lanes_begin_joints(LanesSolver *s, SimLanesWorld *const *world, int count) {
-  s->joint_count = 0;
-  for (int i = 0; i < count; i++) {
-    if (world[i]->joint_count > s->joint_count) s->joint_count = world[i]->joint_count;
-  }
+SIM_FN void lanes_push_sides(LanesSlots *slots, const LanesSide *a, const LanesSide *b, const SimPush *push) {
+  lanes_side_push(slots, a, push->a_velocity, push->a_spin);
+  lanes_side_push(slots, b, push->b_velocity, push->b_spin);
+}
+
+SIM_FN void lanes_begin_joints(LanesSolver *s) {
   for (int k = 0; k < s->joint_count; k++) {
-    const float *records[SIM_LANES];
-    LanesEnds *ends = &s->joint_ends[k];
     SimJointModel *j = &s->joint[k].joint;
-    SimVec impulse;
-    real spin_impulse;
-    for (int i = 0; i < SIM_LANES; i++) {
-      bool has = i < count && k < world[i]->joint_count;
-      const float *record = has ? world[i]->joint + SIM_LANES_JOINT * k : s->idle_joint;
-      const uint8_t *bytes = lanes_joint_bytes(record);
-      records[i] = record;
-      lanes_set_ends(s, ends, i, has ? world[i]->body : NULL, bytes);
-      impulse.x[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT]] : 0.0f;
-      impulse.y[i] = has ? world[i]->joint_impulse[2 * bytes[LANES_JOINT_SLOT] + 1] : 0.0f;
-      spin_impulse[i] = has ? world[i]->joint_spin_impulse[bytes[LANES_JOINT_SLOT]] : 0.0f;
-    }
-    lanes_load_joint(records, &s->joint[k]);
-    SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
-    s->joint_step[k] = sim_joint_begin(j, &a, &b, impulse, spin_impulse);
-    SimPush push = sim_joint_warm_start(j, &s->joint_step[k]);
-    lanes_apply_push(ends, &a, &b, &push);
+    SimJointStep *step = &s->joint_step[k];
+    SimBody a, b;
+    lanes_side_body(&s->slots, &s->joint_a[k], &a);
+    lanes_side_body(&s->slots, &s->joint_b[k], &b);
+    *step = sim_joint_begin(j, &a, &b, step->impulse, step->spin_impulse);
+    SimPush push = sim_joint_warm_start(j, step);
+    lanes_push_sides(&s->slots, &s->joint_a[k], &s->joint_b[k], &push);
   }
 }
 
 SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
-  const LanesEnds *ends = &s->joint_ends[k];
-  SimBody a = lanes_load_body(ends->a), b = lanes_load_body(ends->b);
+  const LanesSide *a_side = &s->joint_a[k], *b_side = &s->joint_b[k];
+  SimBody a, b;
+  lanes_side_motion(&s->slots, a_side, &a);
+  lanes_side_motion(&s->slots, b_side, &b);
+  lanes_side_position(&s->slots, a_side, &a);
+  lanes_side_position(&s->slots, b_side, &b);
   SimJointPush push = sim_joint_resolve(&s->joint[k].joint, &s->joint_step[k], &a, &b);
-  a.position = sim_vec_add(a.position, push.a_shift);
-  b.position = sim_vec_add(b.position, push.b_shift);
-  lanes_store_pose(ends->a, &a);
-  lanes_store_pose(ends->b, &b);
-  lanes_apply_push(ends, &a, &b, &push.on);
+  lanes_side_shift(&s->slots, a_side, push.a_shift);
+  lanes_side_shift(&s->slots, b_side, push.b_shift);
+  lanes_push_sides(&s->slots, a_side, b_side, &push.on);
 }
 
-SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place, SimBody *a, SimBody *b) {
-  const LanesEnds *ends = &s->contact_ends[place];
+SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place) {
+  const LanesSide *a_side = &s->contact_a[place], *b_side = &s->contact_b[place];
   SimContact *c = &s->contact[place].contact;
-  lanes_load_motion(ends->a, a);
-  lanes_load_motion(ends->b, b);
+  SimBody a, b;
+  lanes_side_motion(&s->slots, a_side, &a);
+  lanes_side_motion(&s->slots, b_side, &b);
   if (s->joint_count > 0) {
-    lanes_load_pose(ends->a, a);
-    lanes_load_pose(ends->b, b);
-    s->arms[place] = sim_contact_arms(c, a->position, b->position);
+    lanes_side_position(&s->slots, a_side, &a);
+    lanes_side_position(&s->slots, b_side, &b);
+    s->arms[place] = sim_contact_arms(c, a.position, b.position);
   }
-  SimPush push = sim_contact_resolve(c, &s->arms[place], a, b);
+  SimPush push = sim_contact_resolve(c, &s->arms[place], &a, &b);
   c->impulse = sim_vec_select(s->forgets[place], sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
   return push;
 }
 
 /* A group's contacts all see the same velocities. One alone needs no waiting. */
 SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
-  SimBody a, b;
   if (end - begin == 1) {
-    SimPush push = lanes_resolve_contact(s, begin, &a, &b);
-    lanes_apply_push(&s->contact_ends[begin], &a, &b, &push);
+    SimPush push = lanes_resolve_contact(s, begin);
+    lanes_push_sides(&s->slots, &s->contact_a[begin], &s->contact_b[begin], &push);
     return;
   }
-  for (int k = begin; k < end; k++) {
-    SimPush push = lanes_resolve_contact(s, k, &a, &b);
-    lanes_push_rows(push.a_velocity, push.a_spin, s->a_push[k - begin]);
-    lanes_push_rows(push.b_velocity, push.b_spin, s->b_push[k - begin]);
-  }
-  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].a, LANES_MOTION, s->a_push[k - begin]);
-  for (int k = begin; k < end; k++) lanes_add_rows(s->contact_ends[k].b, LANES_MOTION, s->b_push[k - begin]);
+  for (int k = begin; k < end; k++) s->push[k - begin] = lanes_resolve_contact(s, k);
+  for (int k = begin; k < end; k++)
+    lanes_side_push(&s->slots, &s->contact_a[k], s->push[k - begin].a_velocity, s->push[k - begin].a_spin);
+  for (int k = begin; k < end; k++)
+    lanes_side_push(&s->slots, &s->contact_b[k], s->push[k - begin].b_velocity, s->push[k - begin].b_spin);
 }
 
 /* Accumulated impulses back to the worlds. */
@@ -243,9 +263,12 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
     memset(one->idle_body, 0, sizeof one->idle_body);
     memset(one->idle_contact, 0, sizeof one->idle_contact);
     memset(one->idle_joint, 0, sizeof one->idle_joint);
+    lanes_slots_begin(&one->slots, one->idle_body);
+    lanes_gather_joints(one, part[solvers], size[solvers]);
     lanes_gather_contacts(one, part[solvers], size[solvers]);
     lanes_warm_start_contacts(one, part[solvers], size[solvers]);
-    lanes_begin_joints(one, part[solvers], size[solvers]);
+    lanes_slots_load(&one->slots);
+    lanes_begin_joints(one);
     if (one->joint_count > joints) joints = one->joint_count;
     if (one->group_count > groups) groups = one->group_count;
   }
@@ -261,7 +284,10 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
       }
     }
   }
-  for (int i = 0; i < solvers; i++) lanes_keep_impulses(&s[i], part[i], size[i]);
+  for (int i = 0; i < solvers; i++) {
+    lanes_slots_store(&s[i].slots, joints > 0);
+    lanes_keep_impulses(&s[i], part[i], size[i]);
+  }
 }
 
 #endif

@@ -13,7 +13,9 @@ int sim_level_check_at(const SimLevel *level, const char *where);
 enum { SIM_LEVEL_VERSION = 1 };
 
 /* PAIR: {"0": x, "1": y}. VERTICES: the same of each vertex, keyed "0" to "3". */
-typedef enum SimFieldKind { SIM_FIELD_REAL, SIM_FIELD_INT, SIM_FIELD_BOOL, SIM_FIELD_PAIR, SIM_FIELD_VERTICES } SimFieldKind;
+typedef enum SimFieldKind {
+  SIM_FIELD_REAL, SIM_FIELD_INT, SIM_FIELD_BOOL, SIM_FIELD_PAIR, SIM_FIELD_VERTICES
+} SimFieldKind;
 
 /* A field of an entity in a file, and where it lies in the struct; second: of y. */
 typedef struct SimField {

@@ -1,6 +1,7 @@
-/* Level files: Kinetix JSON (spec kinetix.md 4) into SimLevel. A level file is hostile until read: types, presence and size are checked here, meaning (indices, outlines, masses) by level.c; every
- * message carries the file and the JSON path. Ignored as the reference's loader ignores them: collision matrix,
- * manifolds, accumulators, gravity, env_params. */
+/* Level files: Kinetix JSON (spec kinetix.md 4) into SimLevel. A level file is hostile until read: types, presence and
+ * size are checked here, meaning (indices, outlines, masses) by level.c; every message carries the file and the JSON
+ * path. Ignored as the reference's loader ignores them: collision matrix, manifolds, accumulators, gravity,
+ * env_params. */
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>

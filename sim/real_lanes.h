@@ -133,12 +133,6 @@ SIM_FN void lanes_write_quads(float *const to[8], int offset, const lanes_row ro
     lanes_write_quad(to[i + 4] + offset, lanes_high_quad(row[i]));
   }
 }
-SIM_FN void lanes_add_quads(float *const to[8], int offset, const lanes_row row[4]) {
-  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-    lanes_write_quad(to[i] + offset, lanes_read_quad(to[i] + offset) + lanes_low_quad(row[i]));
-    lanes_write_quad(to[i + 4] + offset, lanes_read_quad(to[i + 4] + offset) + lanes_high_quad(row[i]));
-  }
-}
 
 #if SIM_LANES == 8
 #define LANES_UNROLL _Pragma("GCC unroll 8")
@@ -163,9 +157,6 @@ SIM_FN void lanes_four_to_rows(const real from[4], lanes_row row[LANES_QUAD_ROWS
 }
 SIM_FN void lanes_write_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
   lanes_write_quads(record, offset, row);
-}
-SIM_FN void lanes_add_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
-  lanes_add_quads(record, offset, row);
 }
 #else
 #define LANES_UNROLL _Pragma("GCC unroll 16")
@@ -206,10 +197,6 @@ SIM_FN void lanes_four_to_rows(const real from[4], lanes_row row[LANES_QUAD_ROWS
 SIM_FN void lanes_write_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
   lanes_write_quads(record, offset, row);
   lanes_write_quads(record + 8, offset, row + 4);
-}
-SIM_FN void lanes_add_rows(float *const record[SIM_LANES], int offset, const lanes_row row[LANES_QUAD_ROWS]) {
-  lanes_add_quads(record, offset, row);
-  lanes_add_quads(record + 8, offset, row + 4);
 }
 #endif
 

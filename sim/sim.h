@@ -48,8 +48,8 @@ LIBSIM_API int libsim_levels_parse(const char *name, const char *json, size_t by
  * wheelfeet tree); difficulty "all" or of 0 1 2 3 joined by '+'; at most `count` levels (there are 512). */
 LIBSIM_API int libsim_levels_loco512(const char *morphologies, const char *difficulty, int32_t count,
                                      LibsimLevels **levels);
-/* Random levels first .. first + count - 1 of a seed; size 's', 'm' or 'l'. Filtered: `count` of twice as many, fewer of
- * those that are solved by doing nothing. */
+/* Random levels first .. first + count - 1 of a seed; size 's', 'm' or 'l'. Filtered: `count` of twice as many, few of
+ * which are solved by doing nothing. */
 LIBSIM_API int libsim_levels_random(char size, uint64_t seed, uint32_t first, int32_t count, int filtered,
                                     LibsimLevels **levels);
 LIBSIM_API void libsim_levels_destroy(LibsimLevels **levels);

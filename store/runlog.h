@@ -84,7 +84,13 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
   X(seconds_metrics, "s", "of seconds_other: measuring") \
   X(distance, "", "noisy_sgd: length of x after the step, its distance from the minimum") \
   X(kl_monotone, "", "share of minibatches after which KL(last policy || policy) did not rise") \
-  X(kl_slope, "1/minibatch", "slope of log KL(last policy || policy) within the iteration")
+  X(kl_slope, "1/minibatch", "slope of log KL(last policy || policy) within the iteration") \
+  X(solve_rate_new, "", "env.curriculum: solve_rate of newly generated levels only") \
+  X(solve_rate_sampled, "", "the same of levels drawn from the buffer") \
+  X(search_solve_rate, "", "mean over the levels of the search before this iteration") \
+  X(search_learnability, "", "mean p (1 - p) of them, p their solve rate") \
+  X(buffer_learnability, "", "the same of those that were kept") \
+  X(seconds_levels, "s", "of seconds_rollout: generating and searching levels")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

@@ -8,7 +8,7 @@
 #include "store/runlog.h"
 
 enum {
-  STORE_SCHEMA_VERSION = 2,               /* PRAGMA user_version; 2: more columns of iteration */
+  STORE_SCHEMA_VERSION = 3,               /* PRAGMA user_version; 2, 3: more columns of iteration */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
   STORE_SCHEMA_PAGE_BYTES = 32768,        /* measured: imports gain a fifth over 16384 */
 };

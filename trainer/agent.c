@@ -2,6 +2,7 @@
  * (the observation, a trunk, an encoder) is known to run_below, below_tower and finish_common only. */
 #include "trainer/agent.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,12 @@ static AgentSharing sharing_of(const char *name) {
   return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
 }
 
+static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
+
 static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
   NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
                                      activation_of(config->net.activation), head_gain);
-  shape.layer_norm = strcmp(config->net.norm, "layer") == 0;
+  shape.layer_norm = strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
   return shape;
 }
 
@@ -59,7 +62,7 @@ void agent_count_parameters(Agent *agent) {
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
   const size_t encoder = agent->encoder.shape.parameters;
   critic->log_sigma = critic->embedding = critic->encoder = network_parameters(&critic->shape);
-  critic->n = critic->encoder + (has_common_encoder(agent) ? 0 : encoder);
+  critic->n = critic->encoder + (has_common_encoder(agent) || agent->is_q ? 0 : encoder);
   actor->log_sigma = network_parameters(&actor->shape);
   actor->embedding = actor->log_sigma + (is_gaussian(agent) ? (size_t)(sigma_sets(agent) * agent->head.factors) : 0);
   actor->encoder = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
@@ -117,15 +120,16 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
   *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
                    .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
                    .features = env->features, .whole_inputs = env->whole_length,
-                   .blocks = {.count = observer_blocks(config)}};
+                   .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
+                   .epsilon = config->pqn.epsilon_end};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
   const int below = register_below(agent, config, env, arena);
   const int outputs = is_gaussian(agent) ? agent->head.factors : agent->head.logits;
   const int entrance = agent->trunk > 0 ? env->observation_length + agent->blocks.width : below;
-  agent->actor.shape = tower(config, entrance, outputs, 0.01);
+  agent->actor.shape = tower(config, entrance, outputs, agent->is_q ? sqrt(2) : 0.01);
   if (agent->trunk > 0)
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
-  agent->critic.shape = tower(config, below, 1, 1.0);
+  if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
   agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
   agent_count_parameters(agent);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
@@ -239,6 +243,7 @@ void agent_initialise(Agent *agent, uint64_t seed) {
   initialise(agent, &agent->actor, seed, ACTOR_TENSOR, !has_encoder(agent));
   initialise_embedding(&agent->actor, seed);
   initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
+  if (agent->is_q) return;
   initialise(agent, &agent->critic, seed, CRITIC_TENSOR, below_width(agent) == 0);
   initialise_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
 }
@@ -304,16 +309,21 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   }
 }
 
-/* The policy in a piece of rows where what is common has run. */
-static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+/* The policy in a piece of rows where what is common has run, and unless values is NULL their values. Q values become
+ * probabilities, means get their deviations. */
+static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                       float *values) {
   const AgentNetwork *actor = &agent->actor;
-  if (!is_gaussian(agent)) {
+  if (is_gaussian(agent)) {
+    run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
+    ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
+                       agent->blocks.of_row, rows, agent->head.factors, parameters);
+  } else {
     run_tower_to(agent, ops, actor, theta, x, rows, parameters);
-    return;
   }
-  run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
-  ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
-                     agent->blocks.of_row, rows, agent->head.factors, parameters);
+  if (agent->is_q && values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
+  if (agent->is_q) ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
+  else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
 /* In pieces that the activations hold; values may be NULL. */
@@ -324,8 +334,8 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
     run_below(agent, ops, theta, rows_of_x, piece);
-    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits);
-    if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, rows_of_x, piece, values + row);
+    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits,
+               values ? values + row : NULL);
   }
 }
 
@@ -333,8 +343,19 @@ void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float 
   act(agent, ops, theta, x, rows, parameters, NULL);
 }
 
+/* The greatest Q of any number of rows. */
+static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  const AgentNetwork *network = &agent->actor;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)network->shape.width[0], piece);
+    ops->q_values(ops, q, piece, agent->head.logits, values + row);
+  }
+}
+
 void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
-  agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+  if (agent->is_q) greatest_q(agent, ops, x, rows, values);
+  else agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
 void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values) {
@@ -348,7 +369,7 @@ const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *networ
   if (network == &agent->actor) {
     run_below(agent, ops, network->theta, x, rows);
     if (is_gaussian(agent)) {
-      run_policy(agent, ops, network->theta, x, rows, agent->joined);
+      run_policy(agent, ops, network->theta, x, rows, agent->joined, NULL);
       return agent->joined;
     }
   }

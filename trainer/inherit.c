@@ -108,7 +108,7 @@ static int check_count(const Training *training, const CoreConfig *theirs, const
 static bool same_levels(const CoreConfig *a, const CoreConfig *b) {
   return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.morphologies, b->env.morphologies) == 0 &&
          strcmp(a->env.difficulty, b->env.difficulty) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
-         a->env.level_count == b->env.level_count;
+         a->env.level_count == b->env.level_count && strcmp(a->env.curriculum, b->env.curriculum) == 0;
 }
 
 static bool same_features(const Env *a, const Env *b) {

@@ -9,6 +9,9 @@
 
 enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, little memory */
 
+/* A learner of Q values has one network, which is booked as the actor. */
+static bool has_critic(const Agent *agent) { return agent->critic.n > 0; }
+
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->worlds;
   *metrics = (Metrics){.states = (int)(states < total ? states : total)};
@@ -28,7 +31,7 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA(arena, metrics->values, rows, "metrics values [rows]");
   CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
   representation_register(&metrics->actor, &agent->actor.shape, arena);
-  representation_register(&metrics->critic, &agent->critic.shape, arena);
+  if (has_critic(agent)) representation_register(&metrics->critic, &agent->critic.shape, arena);
 }
 
 void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteration) {
@@ -58,6 +61,7 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
   if (metrics->depth >= METRICS_POLICY) representation_add_policy(head, metrics->updated, rows, metrics->per_logit);
   if (metrics->depth < METRICS_REPRESENTATION) return;
   representation_add(&metrics->actor, &agent->actor.activations, rows);
+  if (!has_critic(agent)) return;
   agent_values(agent, ops, metrics->observations, rows, metrics->values);
   representation_add(&metrics->critic, &agent->critic.activations, rows);
 }
@@ -86,9 +90,15 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   }
 }
 
+/* ||theta - before|| */
+static double moved(Ops *ops, const AgentNetwork *network, const float *before) {
+  return sqrt(ops->distance_squared(ops, network->theta, before, network->n));
+}
+
 static MetricsNetwork describe(const Metrics *metrics, Ops *ops, const AgentNetwork *network,
                                Representation *representation) {
   MetricsNetwork result = {NAN, {NAN, NAN, NAN, NAN}, {NAN, NAN, NAN}};
+  if (network->n == 0) return result;
   if (metrics->depth >= METRICS_POLICY) result.weight_norm = sqrt(ops->norm_squared(ops, network->theta, network->n));
   if (metrics->depth < METRICS_REPRESENTATION) return result;
   result.rank = representation_rank(representation);
@@ -102,7 +112,7 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   Sums sums = {.ratio = log_sum_empty(), .ratio_squared = log_sum_empty()};
   memset(metrics->per_logit, 0, (size_t)rollout->head.logits * sizeof *metrics->per_logit);
   representation_begin(&metrics->actor);
-  representation_begin(&metrics->critic);
+  if (has_critic(agent)) representation_begin(&metrics->critic);
   for (int first = 0; first < metrics->states; first += metrics->piece) {
     int rows = metrics->states - first < metrics->piece ? metrics->states - first : metrics->piece;
     for (int i = 0; i < rows; i++)
@@ -113,9 +123,8 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   bool policy = metrics->depth >= METRICS_POLICY;
   *change = (MetricsPolicyChange){
     .kl = sums.kl / n, .kl_reverse = sums.kl_reverse / n, .k1 = sums.k1 / n, .k2 = sums.k2 / n, .k3 = sums.k3 / n,
-    .update_norm_actor = sqrt(ops->distance_squared(ops, agent->actor.theta, metrics->actor_before, agent->actor.n)),
-    .update_norm_critic =
-      sqrt(ops->distance_squared(ops, agent->critic.theta, metrics->critic_before, agent->critic.n)),
+    .update_norm_actor = moved(ops, &agent->actor, metrics->actor_before),
+    .update_norm_critic = has_critic(agent) ? moved(ops, &agent->critic, metrics->critic_before) : NAN,
     .ess_percent = policy ? 100 * estimators_ess(&sums.ratio, &sums.ratio_squared) / n : NAN,
     .policy_variance = policy ? representation_policy_variance(&rollout->head, metrics->per_logit) : NAN,
     .actor = describe(metrics, ops, &agent->actor, &metrics->actor),

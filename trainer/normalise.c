@@ -133,9 +133,13 @@ void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worl
 }
 
 /* Both implementations begin with 1e-4 returns of mean 0 and variance 1. */
+void reward_restart(RewardScale *scale) {
+  if (scale->rule != REWARD_NONE) memset(scale->returns, 0, (size_t)scale->worlds * sizeof *scale->returns);
+}
+
 void reward_start(RewardScale *scale) {
   if (scale->rule == REWARD_NONE) return;
-  memset(scale->returns, 0, (size_t)scale->worlds * sizeof *scale->returns);
+  reward_restart(scale);
   scale->moments[0] = 1e-4;
   scale->moments[1] = 0;
   scale->moments[2] = 1e-4;

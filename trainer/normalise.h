@@ -67,6 +67,8 @@ typedef struct RewardScale {
 /* All of these do nothing for REWARD_NONE. */
 void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, CoreArena *arena);
 void reward_start(RewardScale *scale);
+/* New episodes in all worlds; the statistics stay. */
+void reward_restart(RewardScale *scale);
 /* In place, for one step [worlds], after its rewards are booked. PPO_EWMA: only counts them. */
 void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones);
 /* After the rollout's last step, rewards [n]. CLEANRL: nothing is left to do. */

@@ -16,6 +16,7 @@ void observer_register(Observer *observer, const CoreConfig *config, const Env *
   *observer = (Observer){.shown = env->observation_length, .seen = observer_features(config, env), .worlds = worlds,
                          .blocks = observer_blocks(config),
                          .warm_up = rule == NORMALISE_STOIX ? (int)config->env.normalize_warmup : 0};
+  if (observer->blocks > 0) observer->first_reported = worlds - worlds / observer->blocks;
   observer->active = rule != NORMALISE_NONE || observer->blocks > 0;
   if (!observer->active) return;
   CORE_ARENA(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");

@@ -10,6 +10,7 @@ typedef struct Observer {
   bool active;           /* false: the agent sees what the environment shows, and nothing below is used */
   int shown, seen;       /* features of the environment, of the agent */
   int worlds, blocks;    /* of the training; blocks 0: no such column */
+  int first_reported;    /* world from which on episodes count: the leader's block */
   int warm_up;           /* steps of random actions that the statistics begin with */
   Normaliser normaliser;
   float *raw;            /* [worlds][shown] of the training's worlds as they stand: part of a checkpoint */

@@ -1,4 +1,4 @@
-/* Clipping, Adam and the proximal weights (optimizer.h): the scalars of each rule; the loops are the ops'. */
+/* Clipping, Adam, RAdam and the proximal weights (optimizer.h): the scalars of each rule; the loops are the ops'. */
 #include "trainer/optimizer.h"
 
 #include <math.h>
@@ -12,8 +12,9 @@ double optimizer_clip(const Optimizer *optimizer, double norm, int *clipped) {
 void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
                      double factor) {
   optimizer->t++;
-  ops->adam(ops, theta, gradient, optimizer->m, optimizer->v, n, factor, rate, optimizer->beta1, optimizer->beta2,
-            optimizer->epsilon, optimizer->t);
+  (optimizer->rule == OPTIMIZER_RADAM ? ops->radam : ops->adam)(ops, theta, gradient, optimizer->m, optimizer->v, n,
+                                                                factor, rate, optimizer->beta1, optimizer->beta2,
+                                                                optimizer->epsilon, optimizer->t);
 }
 
 void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,

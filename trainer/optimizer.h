@@ -1,10 +1,12 @@
-/* Global-norm clipping and Adam for one network, and the proximal EWMA weights (spec ppo.md 1.6, 2.2). */
+/* Global-norm clipping, Adam and RAdam for one network, and the proximal EWMA weights (spec ppo.md 1.6, 2.2, 8.2). */
 #ifndef TRAINER_OPTIMIZER_H
 #define TRAINER_OPTIMIZER_H
 #include "trainer/ops/ops.h"
 
+typedef enum OptimizerRule { OPTIMIZER_ADAM, OPTIMIZER_RADAM } OptimizerRule;
 /* Owns nothing: the vectors belong to the run's arena. */
 typedef struct Optimizer {
+  OptimizerRule rule;
   float *m, *v;             /* Adam's moments [n] */
   int64_t t;                /* updates done */
   double beta1, beta2, epsilon, max_norm;   /* max_norm inf = no clipping */

@@ -66,11 +66,21 @@ const char *progress_scaling(const CoreConfig *config, CoreText *text) {
   return core_text_string(text);
 }
 
+static void print_curriculum(const CoreConfig *config, const TrainingPlan *plan) {
+  int64_t worlds = plan->transitions_per_iteration / config->ppo.num_steps, sampled = worlds - plan->generated;
+  printf("; curriculum     in every iteration %d environments on new levels", plan->generated);
+  if (sampled > 0)
+    printf(", %" PRId64 " on the %" PRId64 " most learnable of %" PRId64 ", searched every %" PRId64 " iterations", sampled,
+           config->sfl.buffer_size, config->sfl.num_batches * config->sfl.batch_size, config->sfl.period);
+  printf("\n");
+}
+
 /* Of a run with worlds and networks. */
 static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   printf("; updates        %" PRId64 " an iteration, %d transitions each\n", plan->updates_per_iteration,
          plan->minibatch_rows);
   printf("; levels         %d, observations of %d numbers\n", plan->levels, plan->observation_length);
+  if (core_config_has_curriculum(config)) print_curriculum(config, plan);
   printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
   printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,
          plan->attempts);

@@ -11,7 +11,8 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                       CoreArena *arena) {
   const OpsHead head = action_head(config, env);
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env),
-                       .levels = env->levels, .head = head, .action_bytes = ops_head_action_bytes(&head)};
+                       .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
+                       .action_bytes = ops_head_action_bytes(&head)};
   size_t k = (size_t)steps, n = (size_t)worlds;
   observer_register(&rollout->observer, config, env, worlds, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
@@ -79,17 +80,27 @@ void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
   memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
 
+void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
+  env->reset_to(env, level, shown_at(rollout, rollout->steps));
+  observer_count_arrived(&rollout->observer);
+  reward_restart(&rollout->reward_scale);
+  memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
+}
+
 void rollout_add_sections(Rollout *rollout, Checkpoint *checkpoint) {
   const size_t n = (size_t)rollout->worlds;
   Observer *observer = &rollout->observer;
   RewardScale *rewards = &rollout->reward_scale;
-  checkpoint_add(checkpoint, "observations", shown_at(rollout, rollout->steps),
-                 n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
-  checkpoint_add(checkpoint, "returns", rollout->returns, n * sizeof *rollout->returns);
+  if (!rollout->begins_anew) {
+    checkpoint_add(checkpoint, "observations", shown_at(rollout, rollout->steps),
+                   n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
+    checkpoint_add(checkpoint, "returns", rollout->returns, n * sizeof *rollout->returns);
+  }
   if (observer->active)
     checkpoint_add(checkpoint, OBSERVER_SECTION, observer->normaliser.moments, observer_section_bytes(observer));
   if (rewards->rule == REWARD_NONE) return;
-  checkpoint_add(checkpoint, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
+  if (!rollout->begins_anew)
+    checkpoint_add(checkpoint, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
   checkpoint_add(checkpoint, "reward moments", rewards->moments, 3 * sizeof *rewards->moments);
 }
 
@@ -104,17 +115,19 @@ static void begin(Rollout *rollout) {
               (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
 
-/* Adds step t's rewards and finished episodes to the book, world by world, so that its sums have one order. */
+/* Adds step t's rewards and finished episodes (of the leader's worlds, where there are blocks) to the book, world by world, so that its sums have one order. */
 static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
   const float *rewards = rollout->rewards + (size_t)t * (size_t)rollout->worlds;
   const uint8_t *dones = rollout->dones + (size_t)t * (size_t)rollout->worlds;
   for (int w = 0; w < rollout->worlds; w++) {
     rollout->returns[w] += (double)rewards[w];
     if (!dones[w]) continue;
-    episodes->count++;
-    episodes->return_mean += rollout->returns[w];
-    episodes->length_mean += rollout->episode_steps[w];
+    const double total = rollout->returns[w];
     rollout->returns[w] = 0;
+    if (w < rollout->observer.first_reported) continue;
+    episodes->count++;
+    episodes->return_mean += total;
+    episodes->length_mean += rollout->episode_steps[w];
     rollout->attempts[rollout->level[w]]++;
     rollout->solutions[rollout->level[w]] += rollout->solved[w] != 0;
   }

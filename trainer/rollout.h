@@ -17,6 +17,7 @@ typedef struct RolloutEpisodes {
 
 typedef struct Rollout {
   int steps, worlds, features, levels;
+  bool begins_anew;      /* every rollout is preceded by rollout_start_on: no episode goes on into the next */
   OpsHead head;
   size_t action_bytes;   /* of one action */
   Observer observer;     /* between the environment and `observations` */
@@ -51,6 +52,8 @@ void rollout_restored(Rollout *rollout);
 float *rollout_last_observations(const Rollout *rollout);
 /* New episodes in every world; before, where the observer asks for it, steps of random actions. */
 void rollout_start(Rollout *rollout, Env *env, uint64_t seed);
+/* New episodes in every world w, all of them on level[w]. */
+void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
 
 /* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts
  * from 1. */

@@ -25,7 +25,12 @@ static void register_buffers(Training *training, int max_rows) {
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
   agent_register(&training->agent, config, levels, max_rows, arena);
-  rollout_register(&training->rollout, config, levels, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
+  if (training->curriculum) {
+    curriculum_register(training->curriculum, config, levels, arena);
+    trained_on.levels = curriculum_places(training->curriculum);
+  }
+  rollout_register(&training->rollout, config, &trained_on, (int)config->env.num, (int)config->ppo.num_steps, arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
 }
@@ -34,18 +39,23 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Rows that the activations must hold: a minibatch, or as many acting worlds as are worth one pass. */
 static int activation_rows(const CoreConfig *config) {
-  int64_t minibatch = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  int64_t minibatch = learner_size(config).rows;
   int64_t acting = larger(config->env.num, config->eval.count > 0 ? config->eval.episodes : 0);
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
-  double training_worlds, evaluation_worlds;
-  TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+  double training_worlds, evaluation_worlds, search_worlds;
   TRY(env_estimate_bytes(training->levels, plan->attempts, &evaluation_worlds));
-  /* A checkpoint copies the training worlds' state, which is most of what they hold. */
-  plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  if (training->curriculum) {
+    TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
+    plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
+  } else {
+    TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
+    /* A checkpoint copies the training worlds' state, which is most of what they hold. */
+    plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+  }
   plan->buffer_bytes = (double)core_arena_bytes(training->arena);
   plan->machine_bytes = machine_memory_bytes();
   return CORE_OK;
@@ -69,15 +79,17 @@ static int fill_plan(Training *training) {
   TRY(agent_check(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (core_config_has_curriculum(config))
+    training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   register_buffers(training, activation_rows(config));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
-                     config->ppo.epochs * config->ppo.num_minibatches, training->arena);
+                     learner_size(config).updates, training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
-    .updates_per_iteration = config->ppo.epochs * config->ppo.num_minibatches,
+    .updates_per_iteration = learner_size(config).updates,
     .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
@@ -85,6 +97,7 @@ static int fill_plan(Training *training) {
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
     .threads = machine_threads((int)config->train.threads),
+    .generated = training->curriculum ? training->curriculum->generated : 0,
   };
   return estimate_memory(training);
 }
@@ -104,11 +117,13 @@ void training_destroy(Training **training) {
   if (owned == NULL) return;
   learner_destroy(&owned->learner);
   evaluate_destroy(&owned->evaluator);
+  if (owned->curriculum) curriculum_destroy(owned->curriculum);
   ops_destroy(&owned->ops);
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
   free(owned->env_state);
+  free(owned->curriculum);
   free(owned->sgd);
   free(owned);
   *training = NULL;
@@ -122,10 +137,11 @@ int training_check_memory(const Training *training) {
   double total = plan->buffer_bytes + plan->environment_bytes;
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
-                    "env.num or ppo.num_steps%s", core_text_count(total, needed),
+                    "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
-                    plan->attempts > 4096 ? ", or eval.episodes" : "");
+                    plan->attempts > 4096 ? ", or eval.episodes" : "",
+                    training->curriculum ? ", or sfl.batch_size" : "");
 }
 
 int training_allocate(Training *training) {
@@ -137,8 +153,10 @@ int training_allocate(Training *training) {
   omp_set_num_threads(training->plan.threads);
   TRY(ops_cpu_create(training->plan.threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent),
                      &training->ops));
-  TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
+  if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
+  else TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
+  if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
   return CORE_OK;
@@ -165,19 +183,25 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
   rollout_add_sections(&training->rollout, checkpoint);
+  if (training->curriculum) {
+    curriculum_add_sections(training->curriculum, checkpoint);
+    return;
+  }
   checkpoint_add(checkpoint, "environment", training->env_state, training->env_state_bytes);
 }
 
 void training_before_save(Training *training) {
   if (training->sgd) return;
   training->learner.kind->get_count(training->learner.state, &training->position.count);
-  training->env->save(training->env, training->env_state);
+  if (!training->curriculum) training->env->save(training->env, training->env_state);
 }
 
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);
+  if (training->curriculum)
+    return curriculum_after_load(training->curriculum, training->env, training->position.iteration);
   return training->env->load(training->env, training->env_state, training->env_state_bytes);
 }
 
@@ -277,6 +301,10 @@ int training_iterate(Training *training, StoreIteration *row) {
   MetricsPolicyChange change;
 
   double start = core_clock_s();
+  if (training->curriculum)
+    curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
+                     iteration);
+  double begun = core_clock_s();
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
@@ -295,6 +323,10 @@ int training_iterate(Training *training, StoreIteration *row) {
 
   training->position.iteration = iteration;
   fill_row(training, &episodes, &update, &change, row);
+  if (training->curriculum) {
+    curriculum_fill_row(training->curriculum, &training->rollout, row);
+    row->seconds_levels = begun - start;
+  }
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;
   double end = core_clock_s();

@@ -6,6 +6,7 @@
 #define TRAINER_TRAINING_H
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
+#include "trainer/curriculum.h"
 #include "trainer/evaluate.h"
 #include "trainer/learners/learner.h"
 #include "trainer/learners/noisy_sgd.h"
@@ -17,6 +18,7 @@ typedef struct TrainingPlan {
   int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
   size_t actor_parameters, critic_parameters;
   int threads;
+  int generated;               /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
 } TrainingPlan;
 
@@ -40,6 +42,7 @@ typedef struct Training {
   Metrics metrics;
   Profile profile;
   bool profiled;               /* `profile` is of the last iteration */
+  Curriculum *curriculum;      /* NULL: env.curriculum = none */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;
   TrainingPosition position;

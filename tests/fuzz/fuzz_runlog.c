@@ -1,5 +1,5 @@
-/* A run log's text -> the reader, twice: as it is, and with every line's checksum made right, so that what is behind the
- * checksums is reached too. Checked: offsets never go back, and a second read from the end finds nothing. */
+/* A run log's text -> the reader, twice: as it is, and with every line's checksum made right, so that what is behind
+ * the checksums is reached too. Checked: offsets never go back, and a second read from the end finds nothing. */
 #include <math.h>
 #include <string.h>
 

@@ -24,11 +24,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.worlds = WORLDS;
   options.max_steps = 2; /* so that resets come */
   options.actions = (SimActionSpace)(size % 3);
-  options.reset = (SimReset)(size / 3 % 4);
+  options.reset = (SimReset)(size / 3 % SIM_RESET_NEW_FILTERED); /* filtering would take all of the time */
   FUZZ_CHECK(sim_morphology_set("public", "all", 3, &set) == CORE_OK);
   FUZZ_CHECK(sim_batch_create(&options, &set, &batch) == CORE_OK);
   size_t bytes = sim_batch_state_bytes(batch), features = (size_t)sim_batch_observation_length(batch);
-  uint8_t *state = core_memory_zero_allocate(1, bytes), *actions = core_memory_zero_allocate(WORLDS * SIM_ACTIONS, sizeof(float));
+  uint8_t *state = core_memory_zero_allocate(1, bytes);
+  uint8_t *actions = core_memory_zero_allocate(WORLDS * SIM_ACTIONS, sizeof(float)); /* of any kind */
   float *observations = core_memory_zero_allocate(WORLDS * features, sizeof *observations);
   const SimStepOut out = {.observations = observations, .reward = reward};
   sim_batch_save(batch, state);

@@ -20,9 +20,11 @@ static size_t find_number(const uint8_t *data, size_t size, size_t at) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
-  static const char *const odd[] = {"0", "1", "2", "3", "4", "5", "-1", "7", "11", "0.5", "-0.5", "1e-3", "1e-9", "1e-38",
-                                    "100", "-100", "1e9", "-1e9", "1e8", "1e5", "1e-45", "0.0010001", "3.1415927", "-0.0",
-                                    "2147483647", "1e38", "true", "false", "2.5", "5", "10", "12", "0.1", "-0.1"};
+  static const char *const odd[] = {
+    "0", "1", "2", "3", "4", "5", "-1", "7", "10", "11", "12", "0.5", "-0.5", "2.5", "0.1", "-0.1", "1e-3", "0.0010001",
+    "1e-9", "1e-38", "1e-45", "-0.0", "3.1415927", "100", "-100", "1e5", "1e8", "1e9", "-1e9", "1e38", "2147483647",
+    "true", "false",
+  };
   CoreRandomStream random = core_random_stream(seed, CORE_RANDOM_TEST, 0, 0);
   if (size < 4 || core_random_next(&random) % 2) return LLVMFuzzerMutate(data, size, max_size);
   size_t begin = find_number(data, size, core_random_below(core_random_next(&random), (uint32_t)size)), end = begin;

@@ -2,6 +2,7 @@
 #ifndef TESTS_GOLDEN_GAUSSIAN_H
 #define TESTS_GOLDEN_GAUSSIAN_H
 #include "tests/golden/golden_check.h"
+#include "trainer/learners/sapg.h"
 
 /* Two inputs [rows][factors] side by side: the head's parameters [rows][2 factors]. */
 static float *gaussian_parameters(Check *check, const char *left, const char *right, size_t rows, size_t factors) {
@@ -64,6 +65,7 @@ static void gaussian_rows(Check *check, const OpsHead *head, const float *p, con
                           const float *logp_p, size_t rows) {
   double *kl = check_memory(check, rows * sizeof(double)), *reverse = check_memory(check, rows * sizeof(double));
   float *entropy_p = check_floats(check, rows), *entropy_q = check_floats(check, rows);
+  double *sapg = check_memory(check, rows * sizeof(double));
   float *k1 = check_floats(check, rows), *k3 = check_floats(check, rows), zero = 0, unused[OPS_LOGITS_MAX];
   Ops *ops = check->ops;
   for (size_t r = 0; r < rows; r++) {
@@ -71,6 +73,7 @@ static void gaussian_rows(Check *check, const OpsHead *head, const float *p, con
     const float *a = action + r * (size_t)head->factors;
     OpsPolicySums of_p, of_q;
     ops->policy_kl(ops, head, p + at, q + at, 1, &kl[r], &reverse[r]);
+    sapg[r] = sapg_kl(head, q + at, p + at);
     ops->policy_loss(ops, head, p + at, a, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_p);
     ops->policy_loss(ops, head, q + at, a, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_q);
     entropy_p[r] = (float)of_p.entropy, entropy_q[r] = (float)of_q.entropy;
@@ -80,6 +83,7 @@ static void gaussian_rows(Check *check, const OpsHead *head, const float *p, con
   check_singles(check, "", "entropy_new", CHECK_SINGLE, entropy_q, rows);
   check_doubles(check, "", "kl_behaviour_new", CHECK_DOUBLE, kl, rows);
   check_doubles(check, "", "kl_new_behaviour", CHECK_DOUBLE, reverse, rows);
+  check_doubles(check, "", "kl_sapg", CHECK_DOUBLE, sapg, rows);
   check_singles(check, "", "k1", CHECK_SINGLE, k1, rows);
   check_singles(check, "", "k3", CHECK_SINGLE, k3, rows);
 }

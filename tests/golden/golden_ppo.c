@@ -9,14 +9,17 @@
 #include "tests/golden/golden_metrics.h"
 #include "tests/golden/golden_ppo_parts.h"
 #include "tests/golden/golden_ppo_update.h"
+#include "tests/golden/golden_pqn.h"
+#include "tests/golden/golden_sapg.h"
 
 /* A case and the tensor by which a file is known. */
 typedef struct Case { const char *tensor; void (*run)(Check *check); } Case;
 static const Case cases[] = {
-    {"in/z_behaviour", case_distribution}, {"hp/cases", case_gae},          {"plain/in/advantage", case_advantage_norm},
-    {"in/step0/logp_behaviour", case_update}, {"out/jax_dloss_dlogp", case_ties}, {"out/adam_theta", case_adam},
-    {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
-    {"in/mu_behaviour", case_gaussian}, {"in/raw", case_tanh_affine}, {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},
+    {"in/z_behaviour", case_distribution}, {"in/mu_behaviour", case_gaussian}, {"in/raw", case_tanh_affine},
+    {"hp/cases", case_gae}, {"plain/in/advantage", case_advantage_norm}, {"in/step0/logp_behaviour", case_update},
+    {"out/jax_dloss_dlogp", case_ties}, {"out/adam_theta", case_adam}, {"hp/layernorm_eps", case_pqn},
+    {"in/log_std_blocks", case_sapg}, {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
+    {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},
 };
 
 typedef enum Verdict { VERDICT_OK, VERDICT_BAD, VERDICT_NOT_COVERED } Verdict;

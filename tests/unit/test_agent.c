@@ -31,7 +31,7 @@ static void fill(uint32_t stream, float *x, size_t n, float scale) {
 static Fixture *make_agent(const char *const *settings, size_t count, int max_rows) {
   Fixture *f = core_memory_zero_allocate(1, sizeof *f);
   CoreConfig config = core_config_default();
-  const Env env = {.worlds = ROWS, .observation_length = INPUTS, .levels = 1, .head = {2, LOGITS, {3, 2}}};
+  const Env env = {.worlds = ROWS, .observation_length = INPUTS, .levels = 1, .head = {.factors = 2, .logits = LOGITS, .size = {3, 2}}};
   set(&config, "net.width=6");
   set(&config, "net.depth=2");
   for (size_t i = 0; i < count; i++) set(&config, settings[i]);
@@ -148,7 +148,8 @@ static void test_parameter_counts(void **state) {
     {"separate", 256, 3, 171792, 167937}};
   for (size_t i = 0; i < 2; i++) {
     CoreConfig config = core_config_default();
-    const Env env = {.worlds = 1, .observation_length = 140, .levels = 1, .head = {6, 16, {3, 3, 3, 3, 2, 2}}};
+    const Env env = {.worlds = 1, .observation_length = 140, .levels = 1,
+                     .head = {.factors = 6, .logits = 16, .size = {3, 3, 3, 3, 2, 2}}};
     CoreArena *arena = core_arena_create("test");
     Agent agent;
     assert_int_equal(core_config_set(&config, "net.sharing", cases[i].sharing), CORE_OK);

@@ -51,6 +51,17 @@ struct Env {
   int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
   /* Another batch of `worlds` worlds on the same levels, with its own state. */
   int (*sibling)(const Env *env, int worlds, uint64_t seed, Env **sibling);
+  /* For curricula; NULL where the environment has no levels but its set. A level is known by a key, which names an
+   * endless sequence of random levels, and its number there.
+   *
+   * Another batch of `worlds` worlds whose set is `places` levels, to be filled by the other two before reset_to is
+   * called. They only replace levels: worlds must be reset afterwards. */
+  int (*with_places)(const Env *env, int worlds, int places, uint64_t seed, Env **made);
+  /* Puts the `count` levels from the first'th of the sequence on into places place, place + 1, ... and tells their
+   * numbers, [count]. Which level is the i'th is a function of (key, i): any ranges fit together. */
+  void (*draw_levels)(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers);
+  /* Puts levels of known numbers there again. */
+  void (*recall_levels)(Env *env, uint64_t key, const uint32_t *numbers, int count, int place);
   void (*destroy)(Env *env);
   void *state;            /* the implementation's own */
 };

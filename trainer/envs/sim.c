@@ -4,12 +4,18 @@
 
 #include "core/memory.h"
 #include "sim/filter.h"
+#include "sim/generate.h"
+#include "sim/level_stream.h"
+
+enum { DRAWN_AT_ONCE = 64 * SIM_STREAM_GROUP };
 
 typedef struct SimEnv {
   SimBatch *batch;
   SimBatchOptions options; /* siblings differ in worlds and seed only */
   SimLevelSet levels;      /* kept for siblings */
   SimEntityLayout entities; /* of entity observations */
+  SimLevelStream *stream;  /* NULL: a batch whose levels stay */
+  SimLevel *drawn;         /* [DRAWN_AT_ONCE] on their way from the stream to the batch */
 } SimEnv;
 
 static SimEnv *sim_of(const Env *env) { return env->state; }
@@ -36,7 +42,8 @@ static int sim_env_load(Env *env, const void *state, size_t bytes) {
 
 static size_t sim_env_bytes(const Env *env) {
   const SimEnv *sim = sim_of(env);
-  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level;
+  size_t drawing = sim->stream ? sim_level_stream_bytes(sim->stream) + DRAWN_AT_ONCE * sizeof *sim->drawn : 0;
+  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + drawing;
 }
 
 static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
@@ -45,11 +52,40 @@ static void sim_env_destroy(Env *env) {
   SimEnv *sim = sim_of(env);
   sim_batch_destroy(&sim->batch);
   sim_level_set_free(&sim->levels);
+  sim_level_stream_destroy(&sim->stream);
+  free(sim->drawn);
   free(sim);
   free(env);
 }
 
 static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling);
+static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made);
+
+/* Puts the first `count` of the levels drawn into the set. They are the generator's, so nothing is wrong with them. */
+static void put_drawn(SimEnv *sim, int place, int count) {
+  const SimLevelSet set = {sim->drawn, count, sim->levels.size};
+  CORE_CHECK(sim_batch_replace_some(sim->batch, place, &set) == CORE_OK);
+}
+
+static void sim_env_draw_levels(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
+  SimEnv *sim = sim_of(env);
+  for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
+    int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
+    sim_level_stream_draw(sim->stream, key, first + begin, piece, sim->drawn, numbers + begin);
+    put_drawn(sim, place + begin, piece);
+  }
+}
+
+static void sim_env_recall_levels(Env *env, uint64_t key, const uint32_t *numbers, int count, int place) {
+  SimEnv *sim = sim_of(env);
+  for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
+    int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
+#pragma omp parallel for schedule(dynamic, 16)
+    for (int i = 0; i < piece; i++)
+      CORE_CHECK(sim_generate_level(sim->levels.size, key, numbers[begin + i], &sim->drawn[i]) == CORE_OK);
+    put_drawn(sim, place + begin, piece);
+  }
+}
 
 static void describe_actions(SimActionSpace space, Env *env) {
   if (space == SIM_CONTINUOUS) {
@@ -83,6 +119,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
     .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
@@ -105,6 +142,30 @@ static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibl
   levels.level = core_memory_allocate(bytes);
   memcpy(levels.level, sim->levels.level, bytes);
   return sim_env_make(&options, &levels, sibling);
+}
+
+/* The places are made with the set's levels, over and over: nobody plays them. Siblings of it could only have those. */
+static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made) {
+  const SimEnv *sim = sim_of(env);
+  SimBatchOptions options = sim->options;
+  SimLevelStream *stream = NULL;
+  SimLevelSet levels = {.count = places, .size = sim->levels.size};
+  options.worlds = worlds;
+  options.seed = seed;
+  TRY(sim_level_stream_create(levels.size, &stream));
+  levels.level = core_memory_allocate((size_t)places * sizeof *levels.level);
+  for (int i = 0; i < places; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
+  int code = sim_env_make(&options, &levels, made);
+  if (code != CORE_OK) {
+    sim_level_stream_destroy(&stream);
+    return code;
+  }
+  SimEnv *with = sim_of(*made);
+  with->stream = stream;
+  with->drawn = core_memory_zero_allocate(DRAWN_AT_ONCE, sizeof *with->drawn);
+  with->levels.level = core_memory_resize(with->levels.level, sizeof *with->levels.level);
+  with->levels.count = 1;
+  return CORE_OK;
 }
 
 int env_sim_levels(const CoreConfig *config, SimLevelSet *levels) {
@@ -158,6 +219,6 @@ int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **en
   SimBatchOptions options = env_sim_options(config);
   options.worlds = worlds;
   options.seed = seed;
-  options.compact_observations = options.observation == SIM_OBSERVATION_FLAT;
+  options.compact_observations = options.observation == SIM_OBSERVATION_FLAT && !core_config_has_curriculum(config);
   return sim_env_make(&options, &levels, env);
 }

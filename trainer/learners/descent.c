@@ -82,6 +82,20 @@ void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimize
   if (step->measure) count_kurtosis(gradients, gradient, network->n);
 }
 
+int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
+                      Optimizer *critic, double rate, LearnerUpdate *update) {
+  const bool separate = agent->sharing == AGENT_SEPARATE;
+  double actor_norm, critic_norm;
+  TRY(descent_norm(step->ops, &agent->actor, gradient->actor, &actor_norm));
+  TRY(descent_norm(step->ops, &agent->critic, gradient->critic, &critic_norm));
+  const double both = hypot(actor_norm, critic_norm);
+  descent_step(step, &agent->actor, actor, gradient->actor, rate, actor_norm, separate ? actor_norm : both,
+               &update->actor);
+  descent_step(step, &agent->critic, critic, gradient->critic, rate, critic_norm, separate ? critic_norm : both,
+               &update->critic);
+  return CORE_OK;
+}
+
 void descent_average(LearnerUpdate *update, double steps, bool measured) {
   double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
                           &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,

@@ -17,6 +17,9 @@ int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, d
  * Adds to the book, of which descent_average makes means. */
 void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
                   double rate, double norm, double clip_norm, LearnerGradients *gradients);
+/* A step on both networks of an agent: with a common loss the gradients are clipped together (net.sharing). */
+int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
+                      Optimizer *critic, double rate, LearnerUpdate *update);
 /* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not measured to NaN. */
 void descent_average(LearnerUpdate *update, double steps, bool measured);
 

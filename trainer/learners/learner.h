@@ -39,6 +39,12 @@ typedef struct LearnerCount {
   double proximal_weight;          /* 1 where there is no proximal policy */
 } LearnerCount;
 
+/* What an update comes to. */
+typedef struct LearnerSize {
+  int64_t rows;                    /* of the largest minibatch */
+  int64_t updates;                 /* minibatches of an iteration */
+} LearnerSize;
+
 typedef struct LearnerKind {
   const char *name;                /* algo.name */
   /* Makes the learner and registers its buffers in the arena, which is committed later. config, agent and rollout must
@@ -57,6 +63,8 @@ typedef struct LearnerKind {
   /* Makes a section that another learner's checkpoint does not have from those that are restored; false: it can not.
    * NULL: it never can. */
   bool (*derive)(void *state, const char *section);
+  /* NULL: all epochs cut the rollout into ppo.num_minibatches. */
+  LearnerSize (*size)(const CoreConfig *config);
 } LearnerKind;
 
 typedef struct Learner {
@@ -66,6 +74,9 @@ typedef struct Learner {
 
 /* The entry of a name, or NULL. */
 const LearnerKind *learner_find(const char *name);
+
+/* Of the learner that algo.name asks for. */
+LearnerSize learner_size(const CoreConfig *config);
 
 /* The learner that algo.name asks for. CORE_USAGE as LearnerKind.create. Destroy *learner also after an error. */
 int learner_create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, Learner *learner);

@@ -83,21 +83,6 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   return (double)silent;
 }
 
-/* A step of both networks from ppo->gradient. */
-static int descend_both(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
-  const Agent *agent = ppo->agent;
-  const double rate = update->learning_rate;
-  double actor, critic;
-  TRY(descent_norm(step->ops, &agent->actor, ppo->gradient.actor, &actor));
-  TRY(descent_norm(step->ops, &agent->critic, ppo->gradient.critic, &critic));
-  bool separate = agent->sharing == AGENT_SEPARATE;
-  descent_step(step, &agent->actor, &ppo->actor_optimizer, ppo->gradient.actor, rate, actor,
-               separate ? actor : hypot(actor, critic), &update->actor);
-  descent_step(step, &agent->critic, &ppo->critic_optimizer, ppo->gradient.critic, rate, critic,
-               separate ? critic : hypot(actor, critic), &update->critic);
-  return CORE_OK;
-}
-
 /* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the loss's. */
 static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
@@ -170,7 +155,8 @@ static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdat
   advantage_standardise(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows, NULL);
   TRY(actor_gradient(ppo, step, update));
   TRY(critic_gradient(ppo, step, update));
-  TRY(descend_both(ppo, step, update));
+  TRY(descent_step_both(step, ppo->agent, &ppo->gradient, &ppo->actor_optimizer, &ppo->critic_optimizer,
+                        update->learning_rate, update));
   if (ppo->ewma) proximal_update(ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
@@ -254,10 +240,11 @@ static bool derive(void *state, const char *section) {
   return true;
 }
 
-const LearnerKind ppo_learner = {"ppo", create, destroy, start, update_weights, add_sections, get_count, set_count,
-                                 derive};
-const LearnerKind ppo_ewma_learner = {"ppo_ewma", create, destroy, start, update_weights, add_sections, get_count,
-                                      set_count, derive};
+#define ENTRY(learner) \
+  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
+   .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive}
+const LearnerKind ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
+#undef ENTRY
 
 Ppo *ppo_of(const Learner *learner) {
   CORE_CHECK(learner->kind == &ppo_learner || learner->kind == &ppo_ewma_learner);

@@ -1,5 +1,5 @@
 /* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_dense.c, cpu_norm.c,
- * cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in cpu_library.c. */
+ * cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in cpu_library.c. */
 #include <omp.h>
 
 #include "core/memory.h"
@@ -21,12 +21,15 @@ static const Ops cpu_table = {
     .name = "cpu",
     .dense_forward = cpu_dense_forward, .dense_backward = cpu_dense_backward, .norm_forward = cpu_norm_forward,
     .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows, .add = cpu_add,
+    .q_policy = cpu_q_policy, .q_values = cpu_q_values, .q_loss = cpu_q_loss,
     .policy_sample = cpu_policy_sample, .policy_logp = cpu_policy_logp, .policy_kl = cpu_policy_kl,
     .policy_loss = cpu_policy_loss, .value_loss = cpu_value_loss,
     .policy_sampled_entropy = cpu_policy_sampled_entropy, .normal_rows = cpu_normal_rows,
     .gaussian_join = cpu_gaussian_join, .gaussian_split = cpu_gaussian_split,
-    .embed_forward = cpu_embed_forward, .embed_backward = cpu_embed_backward,
-    .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .ewma = cpu_ewma,
+    .gaussian_regularise = cpu_gaussian_regularise, .embed_forward = cpu_embed_forward,
+    .embed_backward = cpu_embed_backward,
+    .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .radam = cpu_radam,
+    .ewma = cpu_ewma,
     .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
     .entity = &CPU_ENTITY, .destroy = cpu_destroy,
 };

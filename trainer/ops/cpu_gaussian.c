@@ -206,6 +206,32 @@ void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int 
   }
 }
 
+/* One row's part; the gradients are divided by the number of rows. */
+static void regularise_row(const OpsHead *head, const float *logits, double entropy_coef, double bound,
+                           double bounds_coef, int rows, float *dlogits, OpsGaussianSums *sums) {
+  double entropy = 0;
+  for (int k = 0; k < head->factors; k++) {
+    const double mean = (double)logits[k];
+    const double beyond = mean > bound ? mean - bound : mean < -bound ? mean + bound : 0;
+    entropy += (double)logits[head->factors + k] + HALF_LOG_2PI + 0.5;
+    sums->bounds += beyond * beyond;
+    dlogits[k] += (float)(2 * bounds_coef * beyond / rows);
+    dlogits[head->factors + k] -= (float)(entropy_coef / rows);
+  }
+  sums->entropy += entropy_coef * entropy;
+}
+
+void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                             const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                             OpsGaussianSums *sums) {
+  CORE_CHECK(head->kind == OPS_GAUSSIAN);
+  *sums = (OpsGaussianSums){0};
+  for (int r = 0; r < rows; r++) {
+    const size_t at = (size_t)r * (size_t)head->logits;
+    regularise_row(head, logits + at, (double)entropy_coef[set[r]], bound, bounds_coef, rows, dlogits + at, sums);
+  }
+}
+
 void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
                        float *joined, int32_t *set) {
   const size_t from = (size_t)features + 1, to = (size_t)(features + width);

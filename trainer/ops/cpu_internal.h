@@ -87,6 +87,9 @@ void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, cons
                        float *logits);
 void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                         float *dmean, float *dlog_sigma);
+void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                             const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                             OpsGaussianSums *sums);
 void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
                        float *joined, int32_t *set);
 void cpu_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
@@ -98,6 +101,11 @@ float cpu_gaussian_logp(const OpsHead *head, const float *logits, const float *a
 float cpu_gaussian_gradient(const OpsHead *head, const float *logits, const float *action, double slope, double weight,
                             float *dlogits);
 void cpu_gaussian_kl(const OpsHead *head, const float *p, const float *q, double *kl, double *kl_reverse);
+/* cpu_q.c */
+void cpu_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon);
+void cpu_q_values(Ops *ops, const float *q, int rows, int columns, float *values);
+void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
+                OpsValueSums *sums);
 /* cpu_vector.c */
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_add(Ops *ops, float *x, const float *y, size_t n);
@@ -107,6 +115,8 @@ void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *mo
 void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor);
 void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
               double beta1, double beta2, double epsilon, int64_t t);
+void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+               double beta1, double beta2, double epsilon, int64_t t);
 void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep);
 void cpu_gae(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
              const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,

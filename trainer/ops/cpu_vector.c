@@ -1,5 +1,7 @@
 /* Long vectors on the CPU: sums in float64, Adam, EWMA, GAE, standardisation. A vector is cut into parts whose borders
  * depend on its length alone; sums of parts are folded in order. */
+#include <stdbool.h>
+
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
 
@@ -147,6 +149,15 @@ CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gr
   }
 }
 
+static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, AdamFactors factors) {
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part);
+    part_adam(theta + first, gradient + first, m + first, v + first, part_count(parts, part), factors);
+  }
+}
+
 void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
               double beta1, double beta2, double epsilon, int64_t t) {
   AdamFactors factors = {
@@ -154,12 +165,26 @@ void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v,
       .rest2 = (float)(1 - beta2), .rate = (float)(rate / (1 - pow(beta1, (double)t))),
       .root = (float)(1 / sqrt(1 - pow(beta2, (double)t))), .epsilon = (float)epsilon,
   };
-  Parts parts = parts_of(n);
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
-  for (int part = 0; part < parts.count; part++) {
-    size_t first = part_first(parts, part);
-    part_adam(theta + first, gradient + first, m + first, v + first, part_count(parts, part), factors);
-  }
+  adam(ops, theta, gradient, m, v, n, factors);
+}
+
+/* The factor of RAdam's step for the length rho of the second moment's average, which is longer than 5. */
+static double rectification(double rho, double rho_last) {
+  return sqrt((rho - 4) * (rho - 2) * rho_last / ((rho_last - 4) * (rho_last - 2) * rho));
+}
+
+void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+               double beta1, double beta2, double epsilon, int64_t t) {
+  const double rest = 1 - pow(beta2, (double)t), rho_last = 2 / (1 - beta2) - 1;
+  const double rho = rho_last - 2 * (double)t * (1 - rest) / rest;
+  const bool rectified = rho > 5;
+  AdamFactors factors = {.scale = (float)scale, .beta1 = (float)beta1, .beta2 = (float)beta2,
+                         .rest1 = (float)(1 - beta1), .rest2 = (float)(1 - beta2)};
+  rate /= 1 - pow(beta1, (double)t);
+  factors.rate = (float)(rectified ? rate * rectification(rho, rho_last) * sqrt(rest) : rate);
+  factors.root = rectified ? 1 : 0; /* and with an epsilon of 1 the step is that of the first moment alone */
+  factors.epsilon = rectified ? (float)epsilon : 1;
+  adam(ops, theta, gradient, m, v, n, factors);
 }
 
 CPU_VECTOR static void part_ewma(float *restrict proximal, const float *restrict theta, size_t n, float share) {

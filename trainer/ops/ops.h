@@ -19,7 +19,12 @@ typedef struct OpsPolicySums {
   double k1, k3;          /* sums of -l and expm1(l)-l, l = logp - logp_behaviour */
   double clipped;         /* samples with the (proximal) ratio outside 1 +- epsilon */
 } OpsPolicySums;
-typedef struct OpsValueSums { double loss; /* sum of 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2 */ } OpsValueSums;
+/* Sums over a minibatch of what gaussian_regularise adds to a loss. */
+typedef struct OpsGaussianSums {
+  double entropy;         /* of coefficient times entropy */
+  double bounds;          /* of squares beyond the bound, without their coefficient */
+} OpsGaussianSums;
+typedef struct OpsValueSums { double loss; /* 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2, summed; Q: (Q-T)^2 */ } OpsValueSums;
 
 /* What a policy's outputs mean. An action has `factors` components; a state's policy is `logits` numbers, below called
  * its logits whatever they are:
@@ -100,6 +105,11 @@ struct Ops {
   /* Its transpose, for gradients: dmean[rows][factors] and dlog_sigma[sets][factors] are set. */
   void (*gaussian_split)(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                          float *dmean, float *dlog_sigma);
+  /* GAUSSIAN, rows of sets: adds to dlogits the gradient of bounds_coef*mean(sum over means of the square of what lies
+   * beyond +-bound) - mean(entropy_coef[set]*entropy). */
+  void (*gaussian_regularise)(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                              const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                              OpsGaussianSums *sums);
   /* Rows whose last column is the number of a set: x[rows][features + 1] -> joined[rows][features + width], the set's
    * embedding[sets][width] after the features, and set[rows]. */
   void (*embed_forward)(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
@@ -111,12 +121,23 @@ struct Ops {
   void (*value_loss)(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                      double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
 
+  /* Q values q[rows][columns] of one categorical action. The policy that takes the greatest but with probability epsilon
+   * any, in place, as log-probabilities (what is impossible gets e^-69); the greatest values[rows]; and the sum of
+   * (Q(s, a) - target)^2 with dq[rows][columns], the gradient of its mean. */
+  void (*q_policy)(Ops *ops, float *q, int rows, int columns, double epsilon);
+  void (*q_values)(Ops *ops, const float *q, int rows, int columns, float *values);
+  void (*q_loss)(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
+                 OpsValueSums *sums);
+
   void (*add)(Ops *ops, float *x, const float *y, size_t n);                  /* x += y */
   double (*norm_squared)(Ops *ops, const float *x, size_t n);                 /* sum x^2 in float64, fixed order */
   double (*distance_squared)(Ops *ops, const float *x, const float *y, size_t n);
   /* Adam with bias correction, gradient times `scale` (from clipping); t counts from 1 (spec 1.6). */
   void (*adam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
                double beta1, double beta2, double epsilon, int64_t t);
+  /* RAdam, the same but rectified: no second moment until its variance is bounded (spec 8.2). */
+  void (*radam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+                double beta1, double beta2, double epsilon, int64_t t);
   /* proximal = keep*proximal + (1-keep)*theta, as proximal += (1-keep)*(theta - proximal). */
   void (*ewma)(Ops *ops, float *proximal, const float *theta, size_t n, double keep);
   /* Generalised advantage estimation; shapes and rules: trainer/advantage.h. */

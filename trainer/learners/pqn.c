@@ -1,0 +1,153 @@
+/* The update of PQN: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. What the
+ * run log has for an actor is here the Q network's; nothing here allocates. */
+#include "trainer/learners/pqn.h"
+
+#include <math.h>
+
+#include "trainer/advantage.h"
+#include "trainer/estimators.h"
+#include "trainer/learners/descent.h"
+#include "trainer/minibatch.h"
+
+/* Of RAdam and of the clip, PyTorch's defaults. */
+static const double BETA1 = 0.9, BETA2 = 0.999, RADAM_EPSILON = 1e-8, NORM_EPSILON = 1e-6;
+
+typedef struct Pqn {
+  const CoreConfig *config;        /* the caller's; must outlive this */
+  Agent *agent;                    /* whose actor is learnt */
+  Minibatch minibatch;
+  Optimizer optimizer;
+  AgentGradient gradient;
+  float *errors, *targets;         /* [N*K] lambda target - greatest Q, and lambda target */
+  float *doutput;                  /* [rows][actions]: gradient at the Q values */
+  double epsilon;                  /* of the agent, for checkpoints */
+} Pqn;
+
+double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
+  const double start = config->pqn.epsilon_start, end = config->pqn.epsilon_end;
+  const double falling = config->pqn.exploration_fraction * (double)core_config_iterations(config);
+  const double done = (double)(iteration - 1);
+  return done < falling ? start + (end - start) * done / falling : end;
+}
+
+/* ---- one minibatch --------------------------------------------------------------------------------------------- */
+
+/* L = E[(Q(s, a) - R)^2] */
+static int minibatch_step(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate *update) {
+  Ops *ops = step->ops;
+  Agent *agent = pqn->agent;
+  const Minibatch *batch = &pqn->minibatch;
+  const AgentNetwork *network = &agent->actor;
+  OpsValueSums sums;
+  double norm;
+  minibatch_gather(&pqn->minibatch, ops, step->rollout, pqn->errors, pqn->targets, m);
+  const float *q = agent_pass(agent, ops, network, batch->observations, batch->rows);
+  ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, &sums);
+  if (!isfinite(sums.loss)) return descent_explain_loss(ops, network, (size_t)batch->rows, "Q", sums.loss);
+  agent_backward(agent, ops, network, batch->observations, batch->rows, pqn->doutput, &pqn->gradient);
+  TRY(descent_norm(ops, network, pqn->gradient.actor, &norm));
+  descent_step(step, network, &pqn->optimizer, pqn->gradient.actor, update->learning_rate, norm, norm, &update->actor);
+  update->value_loss += sums.loss / batch->rows;
+  return CORE_OK;
+}
+
+/* ---- the iteration --------------------------------------------------------------------------------------------- */
+
+/* R_t = r_t + gamma (1 - d_t) (lambda R_t+1 + (1 - lambda) max Q_t+1) is the value target of generalised advantage
+ * estimation over the values max Q. */
+static int estimate_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
+  const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
+  const AdvantageRule rule = {.gamma = pqn->config->pqn.gamma, .lambda = pqn->config->pqn.q_lambda, .reward_scale = 1};
+  Moments error, target;
+  advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
+                     rollout->worlds, pqn->errors, pqn->targets);
+  ops->moments(ops, pqn->errors, NULL, k * n, &error);
+  ops->moments(ops, pqn->targets, NULL, k * n, &target);
+  update->advantage_mean = error.mean;
+  update->advantage_sd = sqrt(moments_variance(&error));
+  update->explained_variance = estimators_explained_variance(&target, &error);
+  TRY(descent_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
+  TRY(descent_check_matrix(ops, "rollout: greatest Q[step,world]", rollout->values, k + 1, n));
+  return descent_check_matrix(ops, "rollout: target[step,world]", pqn->targets, k, n);
+}
+
+/* Of the policy, the same in every state. */
+static double entropy_of(double epsilon, int actions) {
+  const double other = epsilon / actions, best = 1 - epsilon + other;
+  return -best * log(best) - (other > 0 ? (actions - 1) * other * log(other) : 0);
+}
+
+static LearnerGradients unmeasured(void) {
+  return (LearnerGradients){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN};
+}
+
+static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
+  Pqn *pqn = state;
+  const CoreConfig *config = pqn->config;
+  const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
+  const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
+  *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
+                            .silent_fraction = NAN};
+  TRY(estimate_targets(pqn, step->ops, step->rollout, update));
+  for (int epoch = 0; epoch < epochs; epoch++) {
+    minibatch_shuffle(&pqn->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+    for (int m = 0; m < parts; m++) {
+      int code = minibatch_step(pqn, step, m, update);
+      if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
+      if (step->profile) profile_take(step->profile, step->ops, pqn->agent);
+    }
+  }
+  descent_average(update, (double)epochs * parts, step->measure);
+  update->entropy = entropy_of(pqn->agent->epsilon, pqn->agent->head.logits);
+  pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(config, step->iteration + 1); /* the policy that acts next */
+  return descent_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
+}
+
+/* ---- the entry of the table ------------------------------------------------------------------------------------ */
+
+static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
+  if (agent->head.kind != OPS_MULTI_DISCRETE || agent->head.factors != 1)
+    return core_error(CORE_USAGE, "algo.name = pqn needs one action of a few: set env.actions = discrete");
+  Pqn *pqn = *state = core_memory_zero_allocate(1, sizeof *pqn);
+  *pqn = (Pqn){.config = config, .agent = agent,
+               .optimizer = {.rule = OPTIMIZER_RADAM, .beta1 = BETA1, .beta2 = BETA2, .epsilon = RADAM_EPSILON,
+                             .max_norm = config->pqn.max_grad_norm, .norm_epsilon = NORM_EPSILON}};
+  TRY(minibatch_register(&pqn->minibatch, config, rollout, arena));
+  const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.rows;
+  agent_register_gradient(agent, &pqn->gradient, pqn->minibatch.rows, arena);
+  CORE_ARENA(arena, pqn->optimizer.m, agent->actor.n, "Q network's first moments");
+  CORE_ARENA(arena, pqn->optimizer.v, agent->actor.n, "Q network's second moments");
+  CORE_ARENA(arena, pqn->errors, total, "target errors [steps][worlds]");
+  CORE_ARENA(arena, pqn->targets, total, "Q targets [steps][worlds]");
+  CORE_ARENA(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
+  return CORE_OK;
+}
+
+static void destroy(void *state) { free(state); }
+
+static void start(void *state) {
+  Pqn *pqn = state;
+  descent_restart(&pqn->optimizer, pqn->agent->actor.n);
+  pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, 1);
+}
+
+static void add_sections(void *state, Checkpoint *checkpoint) {
+  Pqn *pqn = state;
+  descent_add_sections(checkpoint, &pqn->agent->actor, &pqn->optimizer);
+  checkpoint_add(checkpoint, "epsilon", &pqn->epsilon, sizeof pqn->epsilon);
+}
+
+static void get_count(const void *state, LearnerCount *count) {
+  const Pqn *pqn = state;
+  *count = (LearnerCount){.actor_updates = pqn->optimizer.t, .proximal_weight = 1};
+}
+
+static void set_count(void *state, const LearnerCount *count) {
+  Pqn *pqn = state;
+  pqn->optimizer.t = count->actor_updates;
+  pqn->agent->epsilon = pqn->epsilon; /* read by now */
+}
+
+const LearnerKind pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,
+                                 .update = update_weights, .add_sections = add_sections, .get_count = get_count,
+                                 .set_count = set_count};
