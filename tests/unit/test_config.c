@@ -42,6 +42,14 @@ static const char *const pinned_defaults[][2] = {
   {"eval.count", "20"}, {"eval.episodes", "512"},
   {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"},
   {"checkpoint.every", "60"}, {"checkpoint.keep", "2"},
+  {"env.reset", "level_set"}, {"env.actions", "multi_discrete"}, {"env.normalize_observations", "none"},
+  {"env.normalize_warmup", "128"}, {"env.normalize_rewards", "none"}, {"env.normalize_rewards_gamma", "0.99"},
+  {"sapg.blocks", "6"}, {"sapg.off_policy_ratio", "1"}, {"sapg.clip", "code"}, {"sapg.embedding", "32"},
+  {"sapg.entropy_scale", "0"}, {"sapg.bounds_coef", "0.0001"}, {"sapg.kl_threshold", "0.016"},
+  {"sapg.sequence_length", "4"}, {"sapg.normalize_value", "yes"}, {"pqn.learning_rate", "0.00025"},
+  {"pqn.lr_schedule", "linear"}, {"pqn.gamma", "0.99"}, {"pqn.q_lambda", "0.65"}, {"pqn.epsilon_start", "1"},
+  {"pqn.epsilon_end", "0.05"}, {"pqn.exploration_fraction", "0.5"}, {"pqn.max_grad_norm", "10"},
+  {"net.action_head", "gaussian"},
 };
 
 static void defaults_never_change(void **state) {
@@ -136,9 +144,9 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"ppo.epsilon=-0.1", "ppo.epsilon = -0.1 is out of range; possible: 0 to inf"},
     {"ppo.com=inf", "ppo.com = inf is out of range; possible: 0 to 1e9 updates"},
     {"ppo.clip_value=maybe", "ppo.clip_value = maybe is neither yes nor no; possible: yes or no"},
-    {"algo.name=ppo_ewm", "algo.name = ppo_ewm is none of: ppo, ppo_ewma, noisy_sgd; did you mean ppo_ewma?"},
-    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma, noisy_sgd"},
-    {"algo.name=ppo|ppo_ewma", "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, noisy_sgd; did you mean ppo_ewma?"},
+    {"algo.name=ppo_ewm", "algo.name = ppo_ewm is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd; did you mean ppo_ewma?"},
+    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd"},
+    {"algo.name=ppo|ppo_ewma", "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd; did you mean ppo_ewma?"},
     {"net.activation=gelu", "net.activation = gelu is none of: tanh, relu, silu, elu; did you mean relu?"},
     {"env.levels=a\nb", "env.levels holds a newline or control character"},
     {"env.levels=a\tb", "env.levels holds a newline or control character"},

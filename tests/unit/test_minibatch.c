@@ -41,7 +41,7 @@ static Fixture *make(const char *by, int parts) {
   f->config.ppo.num_minibatches = parts;
   snprintf(f->config.ppo.minibatch_by, sizeof f->config.ppo.minibatch_by, "%s", by);
   f->arena = core_arena_create("test");
-  rollout_register(&f->rollout, &env, WORLDS, STEPS, f->arena);
+  rollout_register(&f->rollout, &f->config, &env, WORLDS, STEPS, f->arena);
   assert_int_equal(minibatch_register(&f->minibatch, &f->config, &f->rollout, f->arena), CORE_OK);
   CORE_ARENA(f->arena, f->advantages, TOTAL, "advantages");
   CORE_ARENA(f->arena, f->targets, TOTAL, "targets");
