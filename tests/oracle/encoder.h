@@ -75,7 +75,7 @@ static inline void oracle_set(const EncoderShape *shape, const double *theta, co
 
 /* ---- the transformer ---------------------------------------------------------------------------------------------- */
 
-static inline void oracle_norm(const EncoderShape *shape, const double *theta, int layer, int number, const double *x,
+static inline void oracle_shape_norm(const EncoderShape *shape, const double *theta, int layer, int number, const double *x,
                                double *y) {
   const double *gain = oracle_layer_tensor(shape, theta, layer, number == 1 ? "norm 1 gain" : "norm 2 gain");
   const double *offset = oracle_layer_tensor(shape, theta, layer, number == 1 ? "norm 1 offset" : "norm 2 offset");
@@ -178,13 +178,13 @@ static inline void oracle_transformer_layer(const EncoderShape *shape, const dou
                                             const bool *active, OracleShapes x) {
   const int n = 1 + shape->layout.shapes;
   OracleShapes normed, y;
-  for (int i = 0; i < n; i++) oracle_norm(shape, theta, layer, 1, x[i], normed[i]);
+  for (int i = 0; i < n; i++) oracle_shape_norm(shape, theta, layer, 1, x[i], normed[i]);
   oracle_attention(shape, theta, row, layer, active, normed, y);
   for (int i = 0; i < n; i++) {
     double e[ORACLE_WIDTH];
     for (int c = 0; c < ORACLE_WIDTH; c++) y[i][c] = fmax(y[i][c], 0);
     oracle_gate(shape, theta, layer, 1, x[i], y[i]);
-    oracle_norm(shape, theta, layer, 2, x[i], normed[i]);
+    oracle_shape_norm(shape, theta, layer, 2, x[i], normed[i]);
     oracle_affine(normed[i], oracle_layer_tensor(shape, theta, layer, "dense W"), ORACLE_WIDTH, 0,
                   oracle_layer_tensor(shape, theta, layer, "dense b"), e, ORACLE_WIDTH, ORACLE_WIDTH);
     for (int c = 0; c < ORACLE_WIDTH; c++) e[c] = fmax(e[c], 0);

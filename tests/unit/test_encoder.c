@@ -13,7 +13,7 @@
 #include "sim/batch.h"
 #include "sim/generate.h"
 
-enum { LEVELS = 6, STEPS = 20, DIFFERENCED = 5 };
+enum { LEVELS = 6, STEPS = 20, DIFFERENCED = 3 };
 static const EncoderKind KIND[] = {ENCODER_SET, ENCODER_STOIX_SET, ENCODER_TRANSFORMER};
 enum { KINDS = sizeof KIND / sizeof *KIND };
 
