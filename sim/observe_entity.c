@@ -3,7 +3,7 @@
 
 #include "sim/observe.h"
 
-/* ---- entity: where things are -------------------------------------------------------------------------------------- */
+/* ---- entity: where things are ------------------------------------------------------------------------------------ */
 
 /* Takes `count` floats off the end of the row so far. */
 static int take(int *length, int count) {
@@ -33,7 +33,7 @@ static int shape_row(const SimEntityLayout *l, int k) {
                               : l->circles + (k - l->size.polygons) * SIM_ENTITY_CIRCLE;
 }
 
-/* ---- entity: template ---------------------------------------------------------------------------------------------- */
+/* ---- entity: template -------------------------------------------------------------------------------------------- */
 
 static void write_shapes(const SimLevel *level, const SimEntityLayout *l, float *row) {
   for (int k = 0; k < l->size.polygons; k++) {
@@ -115,7 +115,7 @@ void sim_observe_entity_template(const SimLevel *level, float *row) {
   for (int i = 0; i < layout.length; i++) row[i] = real_select(real_is_nan(row[i]), 0.0f, row[i]);
 }
 
-/* ---- entity: a world ------------------------------------------------------------------------------------------------ */
+/* ---- entity: a world --------------------------------------------------------------------------------------------- */
 
 static float number_or(float x, float otherwise) { return real_select(real_is_nan(x), otherwise, x); }
 
@@ -142,7 +142,7 @@ void sim_observe_entity(const SimModel *model, const SimWorld *world, const floa
   }
 }
 
-/* ---- padded --------------------------------------------------------------------------------------------------------- */
+/* ---- padded ------------------------------------------------------------------------------------------------------ */
 
 enum { PADDED_KINDS = 4, PADDED_EXTRA = PADDED_KINDS + 1 };
 

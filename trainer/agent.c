@@ -14,7 +14,7 @@
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
 enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
        CRITIC_ENCODER_TENSOR = 400 };
-_Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "tensors have numbers of their own");
+_Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "each tensor has its number");
 
 /* ---- shapes and memory ----------------------------------------------------------------------------------------- */
 
@@ -84,14 +84,14 @@ int agent_check(const CoreConfig *config) {
   const bool encodes = strcmp(config->net.encoder, "none") != 0;
   const bool has_entities = strcmp(config->env.observations, "entity") == 0;
   if (encodes && !has_entities)
-    return core_error(CORE_USAGE, "net.encoder = %s: it reads entities, but env.observations = %s; set env.observations to "
-                      "entity, or net.encoder to none", config->net.encoder, config->env.observations);
+    return core_error(CORE_USAGE, "net.encoder = %s: it reads entities, but env.observations = %s; set "
+                      "env.observations to entity, or net.encoder to none", config->net.encoder, config->env.observations);
   if (has_entities && !encodes)
     return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
                       "transformer, or env.observations to flat or padded");
   if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
-    return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of shapes, "
-                      "which must stay as they are; set it to none", config->env.normalize_observations);
+    return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of "
+                      "shapes, which must stay as they are; set it to none", config->env.normalize_observations);
   if (encodes && observer_blocks(config) > 0)
     return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
                       "observation; set net.encoder to none and env.observations to flat", config->net.encoder,
@@ -171,12 +171,14 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   *gradient = (AgentGradient){.below = NULL};
   CORE_ARENA(arena, gradient->actor, agent->actor.n, "actor gradient");
   CORE_ARENA(arena, gradient->critic, agent->critic.n, "critic gradient");
-  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent), "backward scratch [2][rows][width]");
+  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+             "backward scratch [2][rows][width]");
   if (below_width(agent) > 0)
     CORE_ARENA(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
                "gradients below the towers [2][rows][width]");
   if (is_gaussian(agent))
-    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors, "gradient at the means [rows][factors]");
+    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
+               "gradient at the means [rows][factors]");
   if (agent->blocks.count == 0) return;
   CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
              "gradients at the inputs [rows][features]");
@@ -259,7 +261,8 @@ static const float *entrance(const Agent *agent, const float *x) {
   return agent->blocks.count > 0 ? agent->blocks.joined : x;
 }
 
-static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x, int rows) {
+static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
+                   int rows) {
   encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
 }
 
@@ -284,8 +287,8 @@ static const float *below_tower(const Agent *agent, const float *x) {
 static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                       int rows, const NetworkActivations *activations) {
   if (has_encoder(agent) && !has_common_encoder(agent)) encode(agent, ops, network, theta, x, rows);
-  network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations, trunk_of(agent, network),
-                         network->shape.layers);
+  network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations,
+                         trunk_of(agent, network), network->shape.layers);
 }
 
 /* One piece of a tower whose last layer writes to `output`. */

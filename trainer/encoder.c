@@ -15,7 +15,7 @@ static const EncoderDesign *const DESIGN[] = {
 };
 static const int DESIGNS = sizeof DESIGN / sizeof *DESIGN;
 
-/* ---- shape -------------------------------------------------------------------------------------------------------- */
+/* ---- shape ------------------------------------------------------------------------------------------------------- */
 
 EncoderKind encoder_kind(const char *name) {
   for (int kind = ENCODER_NONE + 1; kind < DESIGNS; kind++)
@@ -75,7 +75,7 @@ const char *encoder_parameter_name(const EncoderShape *shape, const char *networ
   return buffer;
 }
 
-/* ---- initial values ----------------------------------------------------------------------------------------------- */
+/* ---- initial values ---------------------------------------------------------------------------------------------- */
 
 /* Number i of a tensor: N(0, 1), redrawn until it is within `bound`. */
 static double draw_normal(uint64_t seed, uint32_t tensor, uint32_t i, double bound) {
@@ -128,7 +128,7 @@ void encoder_initialise(const EncoderShape *shape, uint64_t seed, uint32_t first
     initialise_tensor(shape, i, seed, first_tensor + (uint32_t)i, theta + shape->tensor[i].offset);
 }
 
-/* ---- dense layers ------------------------------------------------------------------------------------------------- */
+/* ---- dense layers ------------------------------------------------------------------------------------------------ */
 
 void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, int rows,
                    OpsActivation activation) {
@@ -147,7 +147,7 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
                             t->rows, t->columns, activation);
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 static int piece_of(int max_rows) { return max_rows < ENCODER_PIECE ? max_rows : ENCODER_PIECE; }
 

@@ -1,16 +1,16 @@
-/* Encoders: networks that turn a row of entity observations (sim/observe_layout.h) into an embedding that does not depend
- * on the order of entities. They stand in front of the actor's and critic's layers (agent.h); a multi-layer perceptron
- * over flat observations needs none.
+/* Encoders: networks that turn a row of entity observations (sim/observe_layout.h) into an embedding that does not
+ * depend on the order of entities. They stand in front of the actor's and critic's layers (agent.h); a multi-layer
+ * perceptron over flat observations needs none.
  *
  *   set           every entity by a layer of its kind, then 8 heads, each summed over all entities; tanh (Kinetix)
  *   stoix_set     the same with 4 heads and no activation after the sum (Stoix)
- *   transformer   two layers of masked attention among shapes, with gates and messages from joints and thrusters (Kinetix)
+ *   transformer   two layers of masked attention among shapes, with gates and messages from joints and thrusters
  *
- * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py. Files: encoder.c (what
- * all have in common), encoder_set.c, encoder_transformer.c; arithmetic is the ops'.
+ * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py. Files: encoder.c
+ * (what all have in common), encoder_set.c, encoder_transformer.c; arithmetic is the ops'.
  *
- * Rows go through in pieces of fixed size, and a backward pass computes a piece's activations again, so memory does not
- * grow with the rows. Results depend on neither threads nor how many rows are given at once. */
+ * Rows go through in pieces of fixed size, and a backward pass computes a piece's activations again, so memory does
+ * not grow with the rows. Results depend on neither threads nor how many rows are given at once. */
 #ifndef TRAINER_ENCODER_H
 #define TRAINER_ENCODER_H
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* What the files of the encoders share: the list of tensors, the four kinds of entities, dense layers by tensor number. */
+/* What the files of the encoders share: the list of tensors, the four kinds of entities, dense layers by tensor
+ * number. */
 #ifndef TRAINER_ENCODER_INTERNAL_H
 #define TRAINER_ENCODER_INTERNAL_H
 #include "trainer/encoder.h"
@@ -13,8 +14,8 @@ typedef struct EncoderPass {
   float *memory;
 } EncoderPass;
 
-/* An encoder: its tensors, the floats of memory that a piece of `rows` takes, its two passes. backward comes after forward
- * with the same pass; it sets every tensor of the gradient. */
+/* An encoder: its tensors, the floats of memory that a piece of `rows` takes, its two passes. backward comes after
+ * forward with the same pass; it sets every tensor of the gradient. */
 typedef struct EncoderDesign {
   const char *name;
   void (*list)(EncoderShape *shape);

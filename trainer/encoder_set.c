@@ -1,13 +1,14 @@
-/* The permutation-invariant encoder (encoder.h): every entity goes through a layer of its kind (60 units, tanh, and which
- * kind it is as four more numbers), then through all heads (relu), whose outputs are summed over the entities. Entities
- * that are not active go in as zeros, so that each adds relu(the heads' bias), as in the reference. */
+/* The permutation-invariant encoder (encoder.h): every entity goes through a layer of its kind (60 units, tanh, and
+ * which kind it is as four more numbers), then through all heads (relu), whose outputs are summed over the entities.
+ * Entities that are not active go in as zeros, so that each adds relu(the heads' bias), as in the reference. */
 #include "trainer/encoder_internal.h"
 
 enum { ENTITY = 64, KINDS = ENCODER_ENTITY_KINDS, EMBEDDED = ENTITY - KINDS, WIDTH = 256 };
 /* Tensor numbers: a kernel and bias for each kind, then those of the heads side by side. */
 enum { ENTITY_KERNEL = 0, HEADS_KERNEL = 2 * KINDS };
 /* Which of the four numbers is 1 (the reference counts circles first). */
-static const int TAG[KINDS] = {[ENCODER_CIRCLES] = 0, [ENCODER_POLYGONS] = 1, [ENCODER_JOINTS] = 2, [ENCODER_THRUSTERS] = 3};
+static const int TAG[KINDS] = {
+    [ENCODER_CIRCLES] = 0, [ENCODER_POLYGONS] = 1, [ENCODER_JOINTS] = 2, [ENCODER_THRUSTERS] = 3};
 
 static void list(EncoderShape *shape, int heads) {
   shape->width = WIDTH;

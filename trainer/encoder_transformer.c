@@ -19,7 +19,7 @@ static bool is_shape(int kind) { return kind == ENCODER_POLYGONS || kind == ENCO
 /* A shape's last number says which kind it is. */
 static int embedded_width(int kind) { return is_shape(kind) ? WIDTH - 1 : WIDTH; }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 static const char *named(char buffer[ENCODER_NAME], int layer, const char *what, int number, const char *part) {
   if (number) snprintf(buffer, ENCODER_NAME, "layer %d %s %d%s", layer, what, number, part);
@@ -62,7 +62,7 @@ static void list(EncoderShape *shape) {
   }
 }
 
-/* ---- memory of a piece -------------------------------------------------------------------------------------------- */
+/* ---- memory of a piece ------------------------------------------------------------------------------------------- */
 
 /* N = rows * (1 + shapes); matrices are [N][WIDTH] where nothing else is said. */
 typedef struct Norm { float *normalised, *inverse, *y; } Norm; /* inverse [N] */
@@ -152,7 +152,7 @@ static size_t floats(const EncoderShape *shape, int rows) {
   return used;
 }
 
-/* ---- what the ops need to know ------------------------------------------------------------------------------------ */
+/* ---- what the ops need to know ----------------------------------------------------------------------------------- */
 
 static int entities_of(const EncoderPass *pass) { return 1 + pass->shape->layout.shapes; }
 static int matrix_rows(const EncoderPass *pass) { return pass->x.rows * entities_of(pass); }
@@ -185,7 +185,7 @@ static const float *parameter(const EncoderPass *pass, int tensor) {
   return pass->theta + pass->shape->tensor[tensor].offset;
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------ */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 static void embed(const EncoderPass *pass, const Memory *m) {
   Ops *ops = pass->ops;
@@ -268,12 +268,13 @@ static void forward(const EncoderPass *pass, float *embedding) {
                     embedding);
 }
 
-/* ---- backward ----------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* dshapes: after the messages; becomes that before them. */
 static void send_backward(const EncoderPass *pass, const Memory *m, int layer, float *dshapes, float *gradient) {
   Ops *ops = pass->ops;
-  float *dgathered[2] = {m->dgathered, m->dgathered + (size_t)pass->x.rows * (size_t)message_of(pass, 0).count * 3 * WIDTH};
+  const size_t joints = (size_t)pass->x.rows * (size_t)message_of(pass, 0).count;
+  float *dgathered[2] = {m->dgathered, m->dgathered + joints * 3 * WIDTH};
   for (int s = 0; s < 2; s++) { /* both before either adds to dshapes */
     const OpsMessage message = message_of(pass, s);
     const int count = pass->x.rows * message.count;
@@ -304,7 +305,8 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
 }
 
 /* dy: at the norm's output (overwritten); its gradient at the input is added to dx. */
-static void norm_backward(const EncoderPass *pass, int tensor, const Norm *norm, float *dy, float *dx, float *gradient) {
+static void norm_backward(const EncoderPass *pass, int tensor, const Norm *norm, float *dy, float *dx,
+                          float *gradient) {
   const int n = matrix_rows(pass);
   pass->ops->norm_backward(pass->ops, norm->normalised, norm->inverse, parameter(pass, tensor),
                            parameter(pass, tensor + 1), norm->y, dy, gradient + pass->shape->tensor[tensor].offset,
@@ -320,7 +322,8 @@ static void layer_backward(const EncoderPass *pass, const Memory *m, int layer, 
   const OpsAttention attention = attention_of(pass);
   const int n = matrix_rows(pass);
   send_backward(pass, m, layer, m->dx, gradient);
-  gate_backward(pass, m, layer_tensor(layer, GATE_2), l->gate_1.out, l->dense, &l->gate_2, m->dx, m->dy, m->dz, gradient);
+  gate_backward(pass, m, layer_tensor(layer, GATE_2), l->gate_1.out, l->dense, &l->gate_2, m->dx, m->dy, m->dz,
+                gradient);
   encoder_dense_backward(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, m->dz, m->dt, gradient, NULL, n,
                          OPS_RELU);
   norm_backward(pass, layer_tensor(layer, NORM_2), &l->norm_2, m->dt, m->dy, gradient);

@@ -47,7 +47,7 @@ static inline void oracle_embed(const EncoderShape *shape, const double *theta, 
   for (int k = 0; k < width; k++) y[k] = tanh(y[k]);
 }
 
-/* ---- the set encoders --------------------------------------------------------------------------------------------- */
+/* ---- the set encoders -------------------------------------------------------------------------------------------- */
 
 static inline void oracle_set(const EncoderShape *shape, const double *theta, const float *row, double *embedding) {
   const SimEntityLayout *l = &shape->layout;
@@ -73,10 +73,10 @@ static inline void oracle_set(const EncoderShape *shape, const double *theta, co
   for (int o = 0; o < 256 && shape->kind == ENCODER_SET; o++) embedding[o] = tanh(embedding[o]);
 }
 
-/* ---- the transformer ---------------------------------------------------------------------------------------------- */
+/* ---- the transformer --------------------------------------------------------------------------------------------- */
 
-static inline void oracle_shape_norm(const EncoderShape *shape, const double *theta, int layer, int number, const double *x,
-                               double *y) {
+static inline void oracle_shape_norm(const EncoderShape *shape, const double *theta, int layer, int number,
+                                     const double *x, double *y) {
   const double *gain = oracle_layer_tensor(shape, theta, layer, number == 1 ? "norm 1 gain" : "norm 2 gain");
   const double *offset = oracle_layer_tensor(shape, theta, layer, number == 1 ? "norm 1 offset" : "norm 2 offset");
   double mean = 0, variance = 0;
@@ -110,7 +110,8 @@ static inline void oracle_gate(const EncoderShape *shape, const double *theta, i
 }
 
 /* Whether entity i may look at k in `head`; rows and columns of the dummy (0) are open, inactive ones closed. */
-static inline bool oracle_allowed(const SimEntityLayout *l, const float *row, const bool *active, int head, int i, int k) {
+static inline bool oracle_allowed(const SimEntityLayout *l, const float *row, const bool *active, int head, int i,
+                                  int k) {
   if (!active[i] || !active[k]) return false;
   if (i == 0 || k == 0) return true;
   return (int)row[l->attention + (i - 1) * l->shapes + k - 1] >> head / 2 & 1;
@@ -141,7 +142,8 @@ static inline void oracle_attention(const EncoderShape *shape, const double *the
                   oracle_layer_tensor(shape, theta, layer, "out b"), y[i], 16, ORACLE_WIDTH);
 }
 
-/* What entity `sender` of a kind with `ends` ends tells its first shape is added to `to`; shapes as before any message. */
+/* What entity `sender` of a kind with `ends` ends tells its first shape is added to `to`; shapes as before any
+ * message. */
 static inline void oracle_message(const EncoderShape *shape, const double *theta, int layer, const char *kind, int ends,
                                   const float *indices, const double *embedding, OracleShapes shapes, OracleShapes to) {
   enum { D = ORACLE_WIDTH };

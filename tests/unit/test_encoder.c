@@ -17,7 +17,7 @@ enum { LEVELS = 6, STEPS = 20, DIFFERENCED = 3 };
 static const EncoderKind KIND[] = {ENCODER_SET, ENCODER_STOIX_SET, ENCODER_TRANSFORMER};
 enum { KINDS = sizeof KIND / sizeof *KIND };
 
-/* ---- what the tests look at ----------------------------------------------------------------------------------------- */
+/* ---- what the tests look at -------------------------------------------------------------------------------------- */
 
 static float unit(uint32_t purpose, uint32_t i) {
   return 2 * core_random_unit(core_random_4(21, CORE_RANDOM_TEST, purpose, i, 0).v[0]) - 1;
@@ -90,7 +90,7 @@ static double *doubled(const float *theta, size_t n) {
   return copy;
 }
 
-/* ---- against the oracle --------------------------------------------------------------------------------------------- */
+/* ---- against the oracle ------------------------------------------------------------------------------------------ */
 
 static void embeddings_are_the_oracles(void **state) {
   (void)state;
@@ -102,8 +102,10 @@ static void embeddings_are_the_oracles(void **state) {
       run(&c);
       for (int r = 0; r < c.rows; r++) {
         oracle_encoder(&c.encoder.shape, theta, c.x + (size_t)(r * c.encoder.shape.layout.length), expected);
-        for (size_t i = 0; i < c.width; i++)
-          worst = fmax(worst, fabs((double)c.embedding[(size_t)r * c.width + i] - expected[i]) / (1 + fabs(expected[i])));
+        for (size_t i = 0; i < c.width; i++) {
+          const double off = fabs((double)c.embedding[(size_t)r * c.width + i] - expected[i]);
+          worst = fmax(worst, off / (1 + fabs(expected[i])));
+        }
       }
       if (worst > 2e-5) print_message("# kind %d size %zu: off by %g\n", k, s, worst);
       assert_true(worst <= 2e-5);
@@ -163,7 +165,7 @@ static void gradients_are_differences(void **state) {
   }
 }
 
-/* ---- what must not matter ------------------------------------------------------------------------------------------- */
+/* ---- what must not matter ---------------------------------------------------------------------------------------- */
 
 /* Other numbers in the rows of entities that the masks hide. */
 static void spoil_hidden(const SimEntityLayout *l, float *row) {
@@ -277,7 +279,7 @@ static void pieces_add_up(void **state) {
   }
 }
 
-/* ---- parameters ----------------------------------------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 /* The counts of the public networks (flax) without their heads, for any size of world. */
 static void parameter_counts_are_the_public_ones(void **state) {
@@ -294,7 +296,8 @@ static void initial_values_are_as_specified(void **state) {
   (void)state;
   const EncoderShape set = encoder_shape(ENCODER_SET, sim_entity_layout(SIM_SIZE_M));
   const EncoderShape transformer = encoder_shape(ENCODER_TRANSFORMER, sim_entity_layout(SIM_SIZE_M));
-  float *theta = malloc(transformer.parameters * sizeof *theta), *again = malloc(transformer.parameters * sizeof *again);
+  const size_t bytes = transformer.parameters * sizeof(float);
+  float *theta = malloc(bytes), *again = malloc(bytes);
   encoder_initialise(&set, 1, 200, theta);
   const float *heads = theta + set.tensor[8].offset; /* [64][8 heads of 32] */
   assert_string_equal(set.tensor[8].name, "heads W");
@@ -308,7 +311,7 @@ static void initial_values_are_as_specified(void **state) {
   }
   encoder_initialise(&transformer, 1, 200, theta);
   encoder_initialise(&transformer, 1, 200, again);
-  assert_memory_equal(theta, again, transformer.parameters * sizeof *theta);
+  assert_memory_equal(theta, again, bytes);
   for (int i = 8; i < transformer.tensors; i++) {
     const EncoderTensor *t = &transformer.tensor[i];
     const size_t n = (size_t)t->rows * (size_t)t->columns;
@@ -330,7 +333,8 @@ static void every_parameter_has_a_name(void **state) {
   char name[64];
   const EncoderShape shape = encoder_shape(ENCODER_TRANSFORMER, sim_entity_layout(SIM_SIZE_M));
   assert_string_equal(encoder_parameter_name(&shape, "actor", 0, name), "actor.polygon W[0,0]");
-  assert_string_equal(encoder_parameter_name(&shape, "actor", shape.parameters - 1, name), "actor.layer 1 thruster b[127]");
+  assert_string_equal(encoder_parameter_name(&shape, "actor", shape.parameters - 1, name),
+                      "actor.layer 1 thruster b[127]");
   const EncoderTensor *t = &shape.tensor[8 + 22 + 8];
   assert_string_equal(encoder_parameter_name(&shape, "critic", t->offset + 3 * 128 + 17, name),
                       "critic.layer 1 gate 1 Ug[3,17]");

@@ -1,6 +1,6 @@
-/* The entity encoders against the public ones: embeddings and gradients that Kinetix' and Stoix' own networks gave for the
- * same observations and parameters (tests/golden/encoder_kinetix.gold). Lines there: row NAME numbers, count KIND n,
- * embedding KIND NAME numbers, gradient KIND TENSOR norm moment. */
+/* The entity encoders against the public ones: embeddings and gradients that Kinetix' and Stoix' own networks gave
+ * for the same observations and parameters (tests/golden/encoder_kinetix.gold). Lines there: row NAME numbers, count
+ * KIND n, embedding KIND NAME numbers, gradient KIND TENSOR norm moment. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 enum { ROWS = 3, LINE = 1 << 16 };
 
-/* ---- formulas that the public networks were given, too --------------------------------------------------------------- */
+/* ---- formulas that the public networks were given, too ----------------------------------------------------------- */
 
 /* Of element k; `t` makes sequences differ. */
 static double fraction(int t, size_t k) {
@@ -32,7 +32,7 @@ static void fill_parameters(const EncoderShape *shape, float *theta) {
   }
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 /* The next `n` numbers of the line; the line may go on after them. */
 static void read_numbers(char **at, double *x, int n) {
@@ -70,7 +70,8 @@ static void make_golden(Golden *g, EncoderKind kind) {
   CORE_ARENA(g->arena, g->weight, (size_t)(ROWS * g->shape.width), "weight");
   CORE_ARENA(g->arena, g->embedding, (size_t)(ROWS * g->shape.width), "embedding");
   assert_int_equal(core_arena_commit(g->arena), CORE_OK);
-  assert_int_equal(ops_cpu_create(1, encoder_ops_rows(&g->shape, ROWS), encoder_ops_width(&g->shape), &g->ops), CORE_OK);
+  const int rows = encoder_ops_rows(&g->shape, ROWS), width = encoder_ops_width(&g->shape);
+  assert_int_equal(ops_cpu_create(1, rows, width, &g->ops), CORE_OK);
   fill_parameters(&g->shape, g->theta);
   for (int k = 0; k < ROWS * g->shape.width; k++) g->weight[k] = (float)fraction(0, (size_t)k);
 }

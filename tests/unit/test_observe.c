@@ -1,5 +1,5 @@
-/* The padded and the entity observation: against the flat one (which golden tests hold to Kinetix), against relations worked
- * out here, and the same from every way to step. */
+/* The padded and the entity observation: against the flat one (which golden tests hold to Kinetix), against
+ * relations worked out here, and the same from every way to step. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ enum { LEVELS = 8, WORLDS = 24, STEPS = 40 };
 static const SimSize *const SIZES[] = {&SIM_SIZE_S, &SIM_SIZE_M, &SIM_SIZE_L};
 enum { SIZE_COUNT = sizeof SIZES / sizeof *SIZES };
 
-/* ---- batches of random levels --------------------------------------------------------------------------------------- */
+/* ---- batches of random levels ------------------------------------------------------------------------------------ */
 
 typedef struct Worlds {
   SimLevel level[LEVELS];
@@ -53,7 +53,7 @@ static void step(Worlds *w, uint32_t t) {
 
 static const SimLevel *level_of(const Worlds *w, int world) { return &w->level[w->batch->worlds[world].level]; }
 
-/* ---- padded --------------------------------------------------------------------------------------------------------- */
+/* ---- padded ------------------------------------------------------------------------------------------------------ */
 
 /* Every number of the flat observation is where it should be, and what is left over is as defined. */
 static void check_padded_row(SimSize size, const float *flat, const float *padded) {
@@ -75,7 +75,8 @@ static void check_padded_row(SimSize size, const float *flat, const float *padde
 
 static void padded_rows_hold_the_flat_ones(void **state) {
   (void)state;
-  const SimPaddedLayout s = sim_padded_layout(SIM_SIZE_S), m = sim_padded_layout(SIM_SIZE_M), l = sim_padded_layout(SIM_SIZE_L);
+  const SimPaddedLayout s = sim_padded_layout(SIM_SIZE_S), m = sim_padded_layout(SIM_SIZE_M);
+  const SimPaddedLayout l = sim_padded_layout(SIM_SIZE_L);
   assert_true(s.rows == 6 && s.width == 41 && m.rows == 10 && m.width == 45 && l.rows == 21 && l.width == 59);
   for (int i = 0; i < SIZE_COUNT; i++) {
     Worlds flat, padded;
@@ -91,7 +92,7 @@ static void padded_rows_hold_the_flat_ones(void **state) {
   }
 }
 
-/* ---- entity: features ----------------------------------------------------------------------------------------------- */
+/* ---- entity: features -------------------------------------------------------------------------------------------- */
 
 /* `entity` has the features of a row of the flat observation, which is clipped. */
 static void check_features(const float *flat, const float *entity, int count) {
@@ -174,7 +175,7 @@ static void entity_rows_hold_the_flat_ones(void **state) {
   }
 }
 
-/* ---- entity: relations ---------------------------------------------------------------------------------------------- */
+/* ---- entity: relations ------------------------------------------------------------------------------------------- */
 
 static const SimShape *shape_of(const SimLevel *level, int k) {
   return k < level->size.polygons ? &level->polygon[k] : &level->circle[k - level->size.polygons];
@@ -200,8 +201,8 @@ static bool are_neighbours(const SimLevel *level, int a, int b) {
   return false;
 }
 
-/* The three relations that do not change; gives the number of touching pairs, which must be listed ones: a polygon before
- * a later one, a circle before any polygon or a later circle, never two statics. */
+/* The three relations that do not change; gives the number of touching pairs, which must be listed ones: a polygon
+ * before a later one, a circle before any polygon or a later circle, never two statics. */
 static int check_relations(const SimLevel *level, const SimEntityLayout *l, const float *row) {
   int touching = 0;
   for (int a = 0; a < l->shapes; a++) {
@@ -243,12 +244,12 @@ static void relations_follow_from_the_level(void **state) {
 }
 
 static SimShape ball(float x, float y) {
-  return (SimShape){.active = true, .x = x, .y = y, .radius = 0.3f, .inverse_mass = 1, .inverse_inertia = 1, .density = 1,
-                    .collision_mode = 1, .friction = 1};
+  return (SimShape){.active = true, .x = x, .y = y, .radius = 0.3f, .inverse_mass = 1, .inverse_inertia = 1,
+                    .density = 1, .collision_mode = 1, .friction = 1};
 }
 
-/* A ball on the floor, and one in the air that overlaps a box to which it is joined: those two never push each other, but
- * the observation shows them. */
+/* A ball on the floor, and one in the air that overlaps a box to which it is joined: those two never push each
+ * other, but the observation shows them. */
 static void touching_pairs_are_shown(void **state) {
   (void)state;
   SimLevel level = sim_level_empty(SIM_SIZE_S, true);
@@ -260,8 +261,8 @@ static void touching_pairs_are_shown(void **state) {
   uint8_t still[SIM_ACTIONS] = {0};
   level.circle[0] = ball(1, 0.69f);
   level.circle[1] = ball(3, 3);
-  level.polygon[4] = (SimShape){.active = true, .x = 3, .y = 3.2f, .inverse_mass = 1, .inverse_inertia = 1, .density = 1,
-                                .collision_mode = 1, .friction = 1, .vertex_count = 4,
+  level.polygon[4] = (SimShape){.active = true, .x = 3, .y = 3.2f, .inverse_mass = 1, .inverse_inertia = 1,
+                                .density = 1, .collision_mode = 1, .friction = 1, .vertex_count = 4,
                                 .vertex_x = {0.3f, 0.3f, -0.3f, -0.3f}, .vertex_y = {0.3f, -0.3f, -0.3f, 0.3f}};
   level.joint[0] = (SimJoint){.active = true, .a = 4, .b = 6, .fixed = true, .a_y = -0.1f, .b_y = 0.1f};
   options.observation = SIM_OBSERVATION_ENTITY;
@@ -274,7 +275,7 @@ static void touching_pairs_are_shown(void **state) {
   sim_batch_destroy(&batch);
 }
 
-/* ---- the same from every way to step ---------------------------------------------------------------------------------- */
+/* ---- the same from every way to step ----------------------------------------------------------------------------- */
 
 static uint64_t hash_of_rows(SimSize size, SimObservationKind kind, const char *kernels, int threads) {
   Worlds worlds;
@@ -285,7 +286,8 @@ static uint64_t hash_of_rows(SimSize size, SimObservationKind kind, const char *
   for (uint32_t t = 0; t < STEPS; t++) {
     step(&worlds, t);
     const unsigned char *bytes = (const unsigned char *)worlds.row;
-    for (size_t i = 0; i < (size_t)(WORLDS * worlds.length) * sizeof(float); i++) hash = (hash ^ bytes[i]) * 1099511628211u;
+    const size_t count = (size_t)(WORLDS * worlds.length) * sizeof(float);
+    for (size_t i = 0; i < count; i++) hash = (hash ^ bytes[i]) * 1099511628211u;
   }
   destroy_worlds(&worlds);
   omp_set_num_threads(1);

@@ -9,7 +9,7 @@
 
 static const float *row_of(OpsRows x, int row) { return x.x + (size_t)row * (size_t)x.stride; }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
   FOR_ROWS(ops, row, x.rows)
@@ -51,7 +51,7 @@ static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) 
     for (int c = 0; c < columns; c++) matrix[(size_t)row * entities * columns + c] = 1.0f;
 }
 
-/* ---- pooling ------------------------------------------------------------------------------------------------------ */
+/* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
 CPU_VECTOR static void pool_row(const float *matrix, const float *weight, int entities, int columns,
                                 OpsActivation activation, float *restrict out) {
@@ -99,7 +99,7 @@ static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weight
   }
 }
 
-/* ---- gates -------------------------------------------------------------------------------------------------------- */
+/* ---- gates ------------------------------------------------------------------------------------------------------- */
 
 CPU_VECTOR static void open_row(const float *a, const float *u, const float *bias, const float *x, int width,
                                 float *restrict r, float *restrict z, float *restrict rx) {
@@ -173,7 +173,7 @@ static void gate_open_backward(Ops *ops, const float *drx, const float *r, const
   }
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Which entity of the matrix the thing's end is. */
 static int entity_of(const float *observation, const OpsMessage *m, int thing, int end) {

@@ -1,10 +1,10 @@
-/* The part of the device's arithmetic that entity encoders need (encoder.h): a sub-table of Ops. Everything works on one
- * row of the observation at a time, so nothing depends on how rows are divided; matrix products, layer norm and the sums
- * over rows are Ops' own.
+/* The part of the device's arithmetic that entity encoders need (encoder.h): a sub-table of Ops. Everything works on
+ * one row of the observation at a time, so nothing depends on how rows are divided; matrix products, layer norm and
+ * the sums over rows are Ops' own.
  *
- * An entity matrix is [rows][entities][width]. Observations are rows as sim/observe_layout.h has them; masks, indices and
- * relations are read there, at the given offset in a row. Rows of entities whose mask is 0 are set to 0, and pass no
- * gradient on. */
+ * An entity matrix is [rows][entities][width]. Observations are rows as sim/observe_layout.h has them; masks,
+ * indices and relations are read there, at the given offset in a row. Rows of entities whose mask is 0 are set to 0,
+ * and pass no gradient on. */
 #ifndef TRAINER_OPS_ENTITY_H
 #define TRAINER_OPS_ENTITY_H
 #include "trainer/ops/ops.h"
@@ -21,8 +21,8 @@ typedef struct OpsPack {
   int tag;                /* ... but for this one, which is 1; -1: none */
 } OpsPack;
 
-/* Attention among shapes. Entity 0 is the dummy; entity 1 + k is shape k. Heads have the relations' bits in turn: head h
- * sees pairs with bit h * kinds / heads, the dummy sees and is seen by all. */
+/* Attention among shapes. Entity 0 is the dummy; entity 1 + k is shape k. Heads have the relations' bits in turn:
+ * head h sees pairs with bit h * kinds / heads, the dummy sees and is seen by all. */
 typedef struct OpsAttention {
   int relations;          /* offset in an observation row: [entities - 1][entities - 1] of bits */
   int mask;               /* offset in an observation row: [entities - 1] */
@@ -31,8 +31,8 @@ typedef struct OpsAttention {
 } OpsAttention;
 enum { OPS_ENTITIES_MAX = 32 };
 
-/* Messages from things that hang on shapes: each of `count` has a mask and the indices of `ends` shapes; its message goes
- * to the first of them. */
+/* Messages from things that hang on shapes: each of `count` has a mask and the indices of `ends` shapes; its message
+ * goes to the first of them. */
 typedef struct OpsMessage {
   int mask, shapes;       /* offsets in an observation row: [count], [count][ends] */
   int count, ends;        /* ends: 1 or 2 */
@@ -43,7 +43,8 @@ typedef struct OpsEntity OpsEntity;
 struct OpsEntity {
   /* Columns offset .. offset + columns - 1 of the observation -> target [rows][columns]. */
   void (*slice)(Ops *ops, OpsRows x, int offset, int columns, float *target);
-  /* One kind's embedding [rows][count][width] -> its place in matrix [rows][entities][columns]; and its gradient back. */
+  /* One kind's embedding [rows][count][width] -> its place in matrix [rows][entities][columns]; and its gradient
+   * back. */
   void (*pack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *embedding, float *matrix);
   void (*unpack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *dmatrix, float *dembedding);
   /* Entity 0 of matrix [rows][entities][columns] becomes ones. */
