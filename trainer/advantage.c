@@ -26,3 +26,11 @@ void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_
   if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, before.mean, 1 / spread(norm, &before));
   if (moments) *moments = before;
 }
+
+void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, float *advantage, size_t n) {
+  Moments now;
+  ops->moments(ops, advantage, NULL, n, &now);
+  moments_scale(moments, decay);
+  moments_merge(moments, &now);
+  ops->standardise(ops, advantage, n, moments->mean, 1 / (sqrt(moments_variance(moments)) + 1e-8));
+}

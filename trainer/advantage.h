@@ -29,4 +29,8 @@ typedef enum AdvantageNorm {
  * large mean costs no digits (the JAX reference computes E[A^2] - m^2 in float32). */
 void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments);
 
+/* (A - m) / (sqrt(v) + 1e-8) with moments over all calls, each former one's count, and so its weight, times decay (openai/
+ * ppo-ewma; spec ppo.md 2.3). *moments: n 0 before the first. decay 0: of this call alone. */
+void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, float *advantage, size_t n);
+
 #endif

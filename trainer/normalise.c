@@ -43,7 +43,8 @@ static void merge_tile(double count, double *mean, double *m2, int features, con
                        int tile) {
   double shift[TILE] = {0}, squares[TILE] = {0};
   for (int r = 0; r < rows; r++)
-    for (int k = 0; k < tile; k++) shift[k] += (double)x[(size_t)r * (size_t)features + (size_t)(first + k)] - mean[first + k];
+    for (int k = 0; k < tile; k++)
+      shift[k] += (double)x[(size_t)r * (size_t)features + (size_t)(first + k)] - mean[first + k];
   for (int k = 0; k < tile; k++) shift[k] /= count + rows;
   for (int r = 0; r < rows; r++)
     for (int k = 0; k < tile; k++) {

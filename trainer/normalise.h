@@ -1,6 +1,6 @@
-/* Running normalisation of observations and rewards, by the rules of the implementations that the papers used. Statistics
- * are float64 and added up in the order of the worlds, so they do not depend on threads. Between the environment and the
- * rollout (observer.c, rollout.c); this module knows numbers, not their meaning. */
+/* Running normalisation of observations and rewards, by the rules of the implementations that the papers used.
+ * Statistics are float64 and added up in the order of the worlds, so they do not depend on threads. Between the
+ * environment and the rollout (observer.c, rollout.c); this module knows numbers, not their meaning. */
 #ifndef TRAINER_NORMALISE_H
 #define TRAINER_NORMALISE_H
 #include <stdint.h>

@@ -1,5 +1,6 @@
-/* From what the environment shows to what the agent sees: normalised (normalise.h), and, where worlds form blocks (SAPG),
- * with the block's number as a last column. Between the environment and whoever acts: rollouts, evaluations, play. */
+/* From what the environment shows to what the agent sees: normalised (normalise.h), and, where worlds form blocks
+ * (SAPG), with the block's number as a last column. Between the environment and whoever acts: rollouts, evaluations,
+ * play. */
 #ifndef TRAINER_OBSERVER_H
 #define TRAINER_OBSERVER_H
 #include "core/config.h"
@@ -31,8 +32,8 @@ static inline int observer_block(const float *row, int seen) { return (int)row[s
 
 void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, CoreArena *arena);
 void observer_start(Observer *observer);
-/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that change
- * with every step count them at the one moment, those that change once an iteration at the other. */
+/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that
+ * change with every step count them at the one moment, those that change once an iteration at the other. */
 void observer_count_arrived(Observer *observer);
 void observer_count_acted_on(Observer *observer);
 /* The training worlds as the agent sees them, [worlds][seen]. */

@@ -70,8 +70,8 @@ static void print_curriculum(const CoreConfig *config, const TrainingPlan *plan)
   int64_t worlds = plan->transitions_per_iteration / config->ppo.num_steps, sampled = worlds - plan->generated;
   printf("; curriculum     in every iteration %d environments on new levels", plan->generated);
   if (sampled > 0)
-    printf(", %" PRId64 " on the %" PRId64 " most learnable of %" PRId64 ", searched every %" PRId64 " iterations", sampled,
-           config->sfl.buffer_size, config->sfl.num_batches * config->sfl.batch_size, config->sfl.period);
+    printf(", %" PRId64 " on the %" PRId64 " most learnable of %" PRId64 ", searched every %" PRId64 " iterations",
+           sampled, config->sfl.buffer_size, config->sfl.num_batches * config->sfl.batch_size, config->sfl.period);
   printf("\n");
 }
 

@@ -115,7 +115,8 @@ static void begin(Rollout *rollout) {
               (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
 
-/* Adds step t's rewards and finished episodes (of the leader's worlds, where there are blocks) to the book, world by world, so that its sums have one order. */
+/* Adds step t's rewards and finished episodes (of the leader's worlds, where there are blocks) to the book, world by
+ * world, so that its sums have one order. */
 static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
   const float *rewards = rollout->rewards + (size_t)t * (size_t)rollout->worlds;
   const uint8_t *dones = rollout->dones + (size_t)t * (size_t)rollout->worlds;

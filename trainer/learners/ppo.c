@@ -9,7 +9,8 @@
 #include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
 
-static const char PROXIMAL_SECTION[] = "proximal actor"; /* of a checkpoint */
+/* Of a checkpoint. */
+static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
 
 static Optimizer optimizer_of(const CoreConfig *config) {
   return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
@@ -34,6 +35,13 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
+  if (config->ppo.ratio_cap > 0) CORE_ARENA(arena, ppo->capped, rows, "behaviour log-probabilities, capped [rows]");
+  if (config->ppo.kl_penalty > 0) {
+    CORE_ARENA(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
+    CORE_ARENA(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
+  }
+  if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
+    CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -46,6 +54,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
 void ppo_start(Ppo *ppo) {
   descent_restart(&ppo->actor_optimizer, ppo->agent->actor.n);
   descent_restart(&ppo->critic_optimizer, ppo->agent->critic.n);
+  if (ppo->moments) *ppo->moments = (Moments){0};
   ppo_start_proximal(ppo);
 }
 
@@ -71,10 +80,13 @@ static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
 
 /* ---- one minibatch --------------------------------------------------------------------------------------------- */
 
+/* Log-probabilities of the policy that the clip and the penalty are around. */
+static const float *logp_around(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
+
 /* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
 static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
-  const float *around = ppo->ewma ? ppo->proximal_logp : batch->logp;
+  const float *around = logp_around(ppo);
   int64_t silent = 0;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
   for (int i = 0; i < batch->rows; i++)
@@ -83,7 +95,8 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   return (double)silent;
 }
 
-/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the loss's. */
+/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
+ * loss's. */
 static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -93,6 +106,37 @@ static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *log
                          (uint32_t)update, batch->rows, head->factors, ppo->noise);
   return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
                                            ppo->config->ppo.entropy_coef, ppo->doutput);
+}
+
+/* openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): the behaviour's log-probability is raised, as a
+ * constant, to that of a ratio of ppo.ratio_cap. ppo->logp is the present policy's. */
+static const float *cap_behaviour(Ppo *ppo) {
+  const Minibatch *batch = &ppo->minibatch;
+  const float log_cap = (float)log(ppo->config->ppo.ratio_cap);
+  if (ppo->capped == NULL) return batch->logp;
+  for (int i = 0; i < batch->rows; i++) ppo->capped[i] = fmaxf(batch->logp[i], ppo->logp[i] - log_cap);
+  return ppo->capped;
+}
+
+/* Adds ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
+ * -ppo.kl_penalty (logp - logp_p), to ppo->doutput. Returns the sum over the rows. */
+static double add_penalty(Ppo *ppo, Ops *ops, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  const OpsHead *head = &ppo->agent->head;
+  const float *around = logp_around(ppo);
+  const double weight = ppo->config->ppo.kl_penalty;
+  double sum = 0;
+  OpsPolicySums unused;
+  if (ppo->pull == NULL) return 0;
+  for (int i = 0; i < batch->rows; i++) {
+    const double apart = (double)ppo->logp[i] - (double)around[i];
+    ppo->pull[i] = (float)(-weight * apart);
+    sum += 0.5 * apart * apart;
+  }
+  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0, ppo->dpenalty,
+                   &unused);
+  ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
+  return weight * sum;
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
@@ -111,8 +155,10 @@ static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
     proximal_logp = ppo->proximal_logp;
   }
   const float *logits = agent_pass(ppo->agent, ops, actor, batch->observations, batch->rows);
-  ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
+  if (ppo->capped || ppo->pull) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
+  ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo), proximal_logp, batch->advantages, batch->rows,
                    config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
+  sums.loss += add_penalty(ppo, ops, logits);
   sums.entropy += sample_entropy(ppo, step, logits);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy))
     return descent_explain_loss(ops, actor, (size_t)batch->rows, "policy", sums.loss);
@@ -167,12 +213,14 @@ static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdat
 static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda, .reward_scale = 1};
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
+                              .reward_scale = config->ppo.reward_scale};
   bool batch = strcmp(config->ppo.normalize_advantage, "batch") == 0;
   Moments advantage, target, residual;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
                      rollout->worlds, ppo->advantages, ppo->targets);
   advantage_standardise(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, ppo->advantages, total, &advantage);
+  if (ppo->moments) advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, ppo->advantages, total);
   ops->moments(ops, ppo->targets, NULL, total, &target);
   ops->moments(ops, ppo->targets, rollout->values, total, &residual);
   update->advantage_mean = advantage.mean;
@@ -218,6 +266,7 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
   AgentNetwork *actor = &ppo->agent->actor;
   descent_add_sections(checkpoint, actor, &ppo->actor_optimizer);
   descent_add_sections(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
+  if (ppo->moments) checkpoint_add(checkpoint, MOMENTS_SECTION, ppo->moments, sizeof *ppo->moments);
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
 
@@ -233,10 +282,12 @@ static void set_count(void *state, const LearnerCount *count) {
   ppo->proximal.weight = count->proximal_weight;
 }
 
-/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. */
+/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments of advantages start anew. */
 static bool derive(void *state, const char *section) {
-  if (strcmp(section, PROXIMAL_SECTION) != 0) return false;
-  ppo_start_proximal(state);
+  Ppo *ppo = state;
+  if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
+  else if (strcmp(section, PROXIMAL_SECTION) == 0) ppo_start_proximal(ppo);
+  else return false;
   return true;
 }
 

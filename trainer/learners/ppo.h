@@ -19,7 +19,10 @@ typedef struct Ppo {
   float *advantages, *targets;     /* [N*K] */
   AgentGradient gradient;
   float *doutput;                  /* [rows][logits]: gradient at a network's output */
-  float *logp;                     /* [rows] of the present policy, when measured */
+  float *logp;                     /* [rows] of the present policy, when measured or needed below */
+  float *capped;                   /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */
+  float *pull, *dpenalty;          /* [rows], [rows][logits] of ppo.kl_penalty; NULL: off */
+  Moments *moments;                /* of advantages, over iterations; NULL: standardised otherwise */
   float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
 } Ppo;
