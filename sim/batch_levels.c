@@ -6,6 +6,7 @@
 #include "sim/batch_internal.h"
 #include "sim/filter.h"
 #include "sim/generate.h"
+#include "sim/observe_entity.h"
 
 static bool same_size(SimSize a, SimSize b) { return memcmp(&a, &b, sizeof a) == 0; }
 
@@ -33,8 +34,17 @@ int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *se
 }
 
 static void take_level(SimBatch *batch, const SimLevel *level, int place) {
-  sim_model_build(level, batch->options.pad_writes_zero, &batch->models[place]);
-  sim_observe_template(level, batch->templates + (size_t)place * (size_t)batch->whole_length);
+  SimModel *model = &batch->models[place];
+  float *row = batch->templates + (size_t)place * (size_t)batch->whole_length;
+  sim_model_build(level, batch->options.pad_writes_zero, model);
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED: sim_observe_padded_template(level, row); break;
+    case SIM_OBSERVATION_ENTITY:
+      sim_model_list_all_pairs(level, batch->options.pad_writes_zero, model);
+      sim_observe_entity_template(level, row);
+      break;
+    default: sim_observe_template(level, row);
+  }
 }
 
 void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
@@ -102,11 +112,11 @@ int sim_batch_choose_features(SimBatch *batch) {
   const int length = batch->whole_length;
   batch->observation_length = 0;
   if (batch->options.features) return take_features(batch);
-  memset(used, !batch->options.compact_observations || sim_batch_has_new_levels(batch), sizeof used);
-  for (int i = 0; i < batch->level_count; i++)
+  const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
+  for (int i = 0; !all && i < batch->level_count; i++)
     mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
   for (int k = 0; k < length; k++)
-    if (used[k]) batch->features[batch->observation_length++] = k;
+    if (all || used[k]) batch->features[batch->observation_length++] = k;
   return CORE_OK;
 }
 

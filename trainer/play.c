@@ -93,7 +93,7 @@ static int load_policy(Player *player, const char *checkpoint) {
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
   agent_place(&player->agent);
-  TRY(ops_cpu_create(1, 1, agent_max_width(&player->agent), &player->ops));
+  TRY(ops_cpu_create(1, agent_ops_rows(&player->agent), agent_ops_width(&player->agent), &player->ops));
   TRY(load_observer(player, checkpoint));
   return checkpoint_read_section(checkpoint, player->run_id, "actor", actor->theta, actor->n * sizeof *actor->theta,
                                  &player->iteration);
@@ -105,6 +105,7 @@ static int make_player(const PlayOptions *options, Player *player) {
   player->config = core_config_default();
   TRY(core_config_read(config, &player->config));
   TRY(core_config_check(&player->config));
+  TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
   TRY(env_create(&player->config, 1, 0, &player->env));
   return load_policy(player, checkpoint);

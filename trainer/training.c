@@ -85,6 +85,7 @@ static int fill_plan(Training *training) {
   const CoreConfig *config = &training->config;
   TRY(core_config_check(config));
   TRY(check_device(config));
+  TRY(agent_check(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
@@ -166,7 +167,7 @@ int training_allocate(Training *training) {
   if (training->sgd) return CORE_OK;
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);
-  TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
+  TRY(ops_cpu_create(training->plan.threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent),
                      &training->ops));
   if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
   else

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/config.h"
+#include "sim/observe_layout.h"
 #include "trainer/ops/ops.h"
 
 /* What a step gives. The flags speak of the step that ended; `level` of the level it was played on. Every end of an
@@ -29,6 +30,7 @@ struct Env {
    * numbers, borrowed; NULL: it is the whole one. Networks are initialised as if they saw the whole one. */
   const int32_t *features;
   int whole_length;
+  const SimEntityLayout *entities; /* where things are in an entity observation; NULL: it is another kind; borrowed */
   int levels;             /* in the set; a level's number is 0..levels-1 */
   int max_steps;          /* of an episode */
   OpsHead head;           /* an action of classes: one a factor, as uint8_t [worlds][head.factors] */

@@ -1,4 +1,4 @@
-/* The simulator (sim/batch.h) as an environment: Kinetix levels and action spaces, flat symbolic observations.
+/* The simulator (sim/batch.h) as an environment: Kinetix levels, action spaces and observations.
  * It translates names only; physics, rewards and randomness are the simulator's. */
 #include "trainer/envs/sim.h"
 
@@ -15,6 +15,7 @@ typedef struct SimEnv {
   SimBatch *batch;
   SimBatchOptions options; /* siblings differ in worlds and seed only; its features are the batch's */
   SimLevelSet levels;      /* kept for siblings */
+  SimEntityLayout entities; /* of entity observations */
   SimLevelStream *stream;  /* NULL: a batch whose levels stay */
   SimLevel *drawn;         /* [DRAWN_AT_ONCE] on their way from the stream to the batch */
 } SimEnv;
@@ -126,8 +127,14 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
-  sim->options.features = made->features;
-  sim->options.feature_count = made->observation_length;
+  if (options->observation == SIM_OBSERVATION_FLAT) {
+    sim->options.features = made->features;
+    sim->options.feature_count = made->observation_length;
+  }
+  if (options->observation == SIM_OBSERVATION_ENTITY) {
+    sim->entities = sim_entity_layout(levels->size);
+    made->entities = &sim->entities;
+  }
   describe_actions(options->actions, made);
   *env = made;
   return CORE_OK;
@@ -214,6 +221,7 @@ static int choice(const char *value, const char *const *choices) {
 
 SimBatchOptions env_sim_options(const CoreConfig *config) {
   static const char *const spaces[] = {"multi_discrete", "discrete", "continuous", NULL};
+  static const char *const observations[] = {"flat", "padded", "entity", NULL};
   static const char *const resets[] = {"level_set", "same", "new", "new_filtered", NULL};
   SimBatchOptions options = sim_batch_options_default();
   options.frame_skip = (int)config->env.frame_skip;
@@ -221,6 +229,7 @@ SimBatchOptions env_sim_options(const CoreConfig *config) {
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
   options.actions = (SimActionSpace)choice(config->env.actions, spaces);
+  options.observation = (SimObservationKind)choice(config->env.observations, observations);
   options.reset = (SimReset)choice(config->env.reset, resets);
   return options;
 }
@@ -249,6 +258,7 @@ static int choose_features(const CoreConfig *config, const SimLevelSet *trained,
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   char name[ENV_SET_NAME];
   int sets;
+  if (options->observation != SIM_OBSERVATION_FLAT) return CORE_OK; /* the places of the others have a meaning */
   TRY(env_evaluation_sets(config, &sets));
   const bool any = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config); /* levels nobody knows yet */
   memset(used, any, (size_t)sim_observe_length(trained->size));
