@@ -94,7 +94,7 @@ static void test_penalty_gradient_by_differences(void **state) {
   const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
   LearnerUpdate update;
   assert_int_equal(training->learner.kind->update(training->learner.state, &step, &update), CORE_OK);
-  const float *gradient = ppo_of(&training->learner)->gradient.actor;
+  const float *gradient = ppo_of(&training->learner)->gradient.mean.actor;
   double *theta = core_memory_allocate(actor->n * sizeof *theta), h = 1e-6;
   for (size_t i = 0; i < actor->n; i++) theta[i] = (double)actor->theta[i];
   const double loss = penalty(training, theta, 3);
