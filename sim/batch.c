@@ -47,12 +47,14 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
              "constant observations [levels][features]");
   CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
   int code = core_arena_commit(batch->arena);
+  if (code == CORE_OK) {
+    sim_batch_take_levels(batch, 0, levels);
+    code = sim_batch_choose_features(batch);
+  }
   if (code != CORE_OK) {
     sim_batch_destroy(&batch);
     return code;
   }
-  sim_batch_take_levels(batch, 0, levels);
-  sim_batch_choose_features(batch);
   sim_batch_reset(batch, NULL);
   *out = batch;
   return CORE_OK;

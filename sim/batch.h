@@ -30,6 +30,8 @@ typedef struct SimBatchOptions {
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
   bool compact_observations; /* leave out features that are 0 on every level of the set at all times; all are given
                                 where levels are new, since nobody knows what comes */
+  const int32_t *features;   /* [feature_count] ascending: exactly these of the whole observation are given, so that */
+  int feature_count;         /* batches of different levels show the same; NULL: as said above. Read at creation only */
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
@@ -52,6 +54,8 @@ int sim_batch_worlds(const SimBatch *batch);
 int sim_batch_observation_length(const SimBatch *batch); /* flat symbolic: S 140, M 247, L 679; fewer when compact */
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
+/* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
+void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
 size_t sim_batch_bytes(const SimBatch *batch);
 int sim_batch_level_count(const SimBatch *batch);
 

@@ -66,12 +66,22 @@ struct Env {
   void *state;            /* the implementation's own */
 };
 
+enum { ENV_SET_NAME = 64 };
+
 /* The simulator with config.env's levels. CORE_USAGE: no such level or a level that can not be simulated. */
 int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+int env_sim_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed,
+                              Env **env, char name[ENV_SET_NAME]);
 
 /* The environment that config.env.task asks for. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
 void env_destroy(Env **env);
+/* Sets that eval.levels names, evaluated beside the training levels. CORE_USAGE: an impossible list. */
+int env_evaluation_sets(const CoreConfig *config, int *count);
+/* The environment `trained` with set 0, 1, ... of these for its levels, shown and acted on alike; name: for logs.
+ * CORE_USAGE: no such levels, or larger ones than those trained on. */
+int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed, Env **env,
+                          char name[ENV_SET_NAME]);
 
 /* Memory that a sibling of `worlds` worlds would hold, from the slope between two small ones. */
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes);
