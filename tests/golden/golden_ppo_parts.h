@@ -260,10 +260,15 @@ static void layout_minibatches(Check *check, const char *permutations, const cha
   uint8_t *actions = check_memory(check, total);
   float *zeros = check_floats(check, total);
   Rollout rollout = {.steps = steps, .worlds = worlds, .features = 1, .head = {.factors = 1, .logits = 2, .size = {2}},
-                     .observations = zeros, .values = zeros, .logp = zeros, .actions = actions};
-  Minibatch minibatch = {.rows = (int)rows,
+                     .observations = zeros, .values = zeros, .logp = zeros, .actions = actions,
+                     .action_bytes = 1, .shards = shards_alone(worlds)};
+  Minibatch minibatch = {.all_rows = (int)rows,
+                         .room = (int)rows,
+                         .rows = (int)rows,
                          .by = by,
                          .order = check_memory(check, total * 4),
+                         .own = check_memory(check, total * 4),
+                         .shard_rows = check_memory(check, sizeof(int)),
                          .index = check_memory(check, most * 4),
                          .observations = check_floats(check, rows),
                          .actions = check_memory(check, rows),
