@@ -77,9 +77,10 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));
   }
-  TRY(training_after_load(training));
+  training->learner.kind->set_count(training->learner.state, &training->position.count);
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
 }
 
@@ -88,6 +89,7 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
     if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
 }
 
