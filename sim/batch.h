@@ -81,8 +81,10 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
 /* The worlds as they are now: [worlds][length]. */
 void sim_batch_observe(const SimBatch *batch, float *observations);
 
-/* Everything that a step depends on, for checkpoints: bytes of fixed size for given options and levels. */
+/* Everything that a step depends on, for checkpoints: a head that does not depend on the worlds, then a record of equal
+ * size for each world in order, so that states of neighbouring batches can be joined and cut. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
+size_t sim_batch_world_bytes(const SimBatch *batch); /* of a record */
 void sim_batch_save(const SimBatch *batch, void *state);
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */
 

@@ -124,9 +124,10 @@ static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *con
   const SimModel *model = block->model[w];
   const int pairs = model->pair_end[SIM_CC];
   uint64_t meeting[(SIM_MAX_PAIRS + 63) / 64];
-  block->kernels->find_meeting((const float *)block->places[w].box, (const float *)model->pair, pairs, meeting);
+  block->kernels->find_meeting((const float *)block->places[w].box, model->pair_box, pairs, meeting);
   for (int word = 0; 64 * word < pairs; word++) {
-    for (uint64_t left = meeting[word]; left; left &= left - 1, first++) {
+    const uint64_t listed = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
+    for (uint64_t left = meeting[word] & listed; left; left &= left - 1, first++) {
       const int i = 64 * word + __builtin_ctzll(left);
       block->pair[first] = (uint8_t)i;
       test_pair(block, w, i, contact, &block->points[first]);
@@ -175,19 +176,17 @@ static int order_contacts(SimBlock *block, int w, int first, const SimContact *c
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
-enum { COUNTED_CONTACTS = 32, LIKENESSES = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
+/* What makes worlds alike to the solver, by importance: as many joints and contacts, the same level (so that contacts are
+ * between the same bodies), groups of the same sizes. */
+enum { COUNTED_CONTACTS = 32, COUNTED_LEVELS = 256, COUNTED_GROUPS = 64 };
+enum { LIKENESSES = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
 
-/* Worlds with as many joints and contacts are alike to the solver ... */
-static int likeness(const SimLanesWorld *lane) {
-  int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
-  return lane->joint_count * COUNTED_CONTACTS + contacts;
-}
-
-/* ... and even more so on the same level, and with groups of the same sizes. */
-static uint64_t sort_key(const SimLanesWorld *lane, int level) {
-  uint64_t ends = 0;
-  for (int g = 0; g < lane->group_count && lane->group_end[g] < 32; g++) ends |= 1ull << (32 - lane->group_end[g]);
-  return (uint64_t)likeness(lane) << 48 | (uint64_t)(level & 0xffff) << 32 | ends;
+static SimLanesLikeness likeness(const SimLanesWorld *lane, int level) {
+  const int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
+  unsigned ends = 0;
+  for (int g = 0; g < lane->group_count; g++) ends += (g + 7u) * lane->group_end[g];
+  return (SimLanesLikeness){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + contacts), (uint8_t)(level % COUNTED_LEVELS),
+                            (uint8_t)(ends % COUNTED_GROUPS)};
 }
 
 /* World w as the solver wants it, with its contacts ordered. */
@@ -205,25 +204,30 @@ static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   lane->joint_count = block->model[w]->joint_count;
   memcpy(lane->order, s->order, (size_t)s->order_count);
   memcpy(lane->group_end, s->group_end, (size_t)s->group_count);
-  lane->sort_key = sort_key(lane, block->world[w]->level);
+  lane->likeness = likeness(lane, block->world[w]->level);
+}
+
+/* Sorts `count` worlds by one of the bytes of their likeness (at `member`), which is below `keys`; equals stay in order. */
+static void sort(SimLanesWorld *const *from, SimLanesWorld **to, int count, size_t member, int keys) {
+  int start[COUNTED_LEVELS + 1] = {0};
+  for (int i = 0; i < count; i++) start[((const uint8_t *)&from[i]->likeness)[member] + 1]++;
+  for (int i = 0; i < keys; i++) start[i + 1] += start[i];
+  for (int i = 0; i < count; i++) to[start[((const uint8_t *)&from[i]->likeness)[member]]++] = from[i];
 }
 
 /* Solves worlds first..end-1, like ones side by side. */
 static void solve(SimBlock *block, int first, int end) {
-  int start[LIKENESSES + 1] = {0};
-  SimLanesWorld *sorted[SIM_BLOCK_WORLDS];
-  for (int w = first; w < end; w++) start[likeness(&block->lane[w]) + 1]++;
-  const int idle = start[1], count = end - first; /* idle: nothing to solve */
-  for (int i = 0; i < LIKENESSES; i++) start[i + 1] += start[i];
-  for (int w = first; w < end; w++) sorted[start[likeness(&block->lane[w])]++] = &block->lane[w];
-  for (int i = 1; i < count; i++) { /* within equals by insertion */
-    SimLanesWorld *lane = sorted[i];
-    int at = i;
-    for (; at > 0 && sorted[at - 1]->sort_key > lane->sort_key; at--) sorted[at] = sorted[at - 1];
-    sorted[at] = lane;
+  SimLanesWorld *sorted[SIM_BLOCK_WORLDS], *other[SIM_BLOCK_WORLDS];
+  int count = 0;
+  for (int w = first; w < end; w++) {
+    SimLanesWorld *lane = &block->lane[w];
+    if (lane->contact_count + lane->joint_count > 0) sorted[count++] = lane;
   }
-  for (int i = idle; i < count; i += SIM_LANES_SOLVE)
-    block->kernels->solve(sorted + i, count - i < SIM_LANES_SOLVE ? count - i : SIM_LANES_SOLVE);
+  sort(sorted, other, count, offsetof(SimLanesLikeness, groups), COUNTED_GROUPS);
+  sort(other, sorted, count, offsetof(SimLanesLikeness, level), COUNTED_LEVELS);
+  sort(sorted, other, count, offsetof(SimLanesLikeness, counts), LIKENESSES);
+  for (int i = 0; i < count; i += SIM_LANES_SOLVE)
+    block->kernels->solve(other + i, count - i < SIM_LANES_SOLVE ? count - i : SIM_LANES_SOLVE);
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
 #include "sim/task.h"
 
 enum {
-  SIM_BLOCK_WORLDS = 256,
-  SIM_BLOCK_PAIRS = 3072,   /* whose boxes meet, in one physics step */
+  SIM_BLOCK_WORLDS = 512,
+  SIM_BLOCK_PAIRS = 6144,   /* whose boxes meet, in one physics step */
   SIM_BLOCK_PENDING = 16,   /* pairs that are tested together */
 };
 

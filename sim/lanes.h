@@ -22,6 +22,8 @@ enum {
   SIM_LANES_BOX = 4, SIM_LANES_PAIR = 4, /* floats from one of them to the next */
 };
 
+typedef struct SimLanesLikeness { uint8_t counts, level, groups; } SimLanesLikeness;
+
 /* A world's part in the solver. Contacts have numbers, in the order of listing but not without gaps. */
 typedef struct SimLanesWorld {
   float *body;                 /* SimBody records, by shape */
@@ -31,7 +33,7 @@ typedef struct SimLanesWorld {
   float *contact_impulse;      /* of SimWorld, by the contact's slot: gets what the solver made of the record's */
   float *joint_impulse, *joint_spin_impulse; /* of SimWorld; by the joint's slot */
   int contact_count, group_count, joint_count;
-  uint64_t sort_key;           /* block.c's */
+  SimLanesLikeness likeness;   /* block.c's, to sort by */
   uint8_t listed[SIM_LANES_CONTACTS]; /* contacts in the order of listing */
   uint8_t order[SIM_LANES_CONTACTS], group_end[SIM_LANES_GROUPS]; /* as in SimScratch */
 } SimLanesWorld;
@@ -64,8 +66,9 @@ typedef struct SimLanesMotor {
 
 typedef struct SimLanesKernels {
   const char *name;            /* "avx2" ... */
-  /* Which of `count` SimPair records have SimBox records (by shape) that meet, as bits: as sim_collide_boxes. */
-  void (*find_meeting)(const float *box, const float *pair, int count, uint64_t *meeting);
+  /* Which of `count` pairs of SimBox records meet, as bits (sim_collide_boxes). offset: from `box` to each pair's two, in
+   * bytes; pairs are read, and bits given, up to the next multiple of four. */
+  void (*find_meeting)(const float *box, const uint8_t (*offset)[2], int count, uint64_t *meeting);
   /* What `count` pairs of two polygons, of a circle and a polygon, or of two circles do to each other. */
   void (*collide_polygons)(const SimLanesPair *pair, int count);
   void (*collide_circle_polygons)(const SimLanesPair *pair, int count);

@@ -52,19 +52,24 @@ SIM_FN void lanes_load_polygons(const SimLanesPair *pair, int count, LanesShape 
 
 /* ---- which boxes meet -------------------------------------------------------------------------------------------- */
 
-SIM_FN int lanes_boxes_meet(const float *a, const float *b) {
-  const lanes_quad p = lanes_read_quad(a), q = lanes_read_quad(b);
-  const lanes_quad opposite = __builtin_shufflevector(q, q, 1, 0, 3, 2);
-  return lanes_quad_all(__builtin_shufflevector(p <= opposite, opposite <= p, 0, 5, 2, 7));
+SIM_FN lanes_row lanes_two_boxes(const void *box, unsigned first, unsigned second) {
+  const lanes_quad low = lanes_read_quad((const float *)((const char *)box + first));
+  const lanes_quad high = lanes_read_quad((const float *)((const char *)box + second));
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-SIM_FN void lanes_find_meeting(const float *box, const float *pair, int count, uint64_t *meeting) {
-  for (; count > 0; count -= 64, pair += 64 * SIM_LANES_PAIR) {
+/* All of the first quad is -1 where pair 0 meets, all of the second where pair 2 does. */
+SIM_FN lanes_row_mask lanes_two_meet(const float *box, const uint8_t (*offset)[2]) {
+  const lanes_row a = lanes_two_boxes(box, offset[0][0], offset[2][0]), b = lanes_two_boxes(box, offset[0][1], offset[2][1]);
+  const lanes_row opposite = __builtin_shufflevector(b, b, 1, 0, 3, 2, 5, 4, 7, 6);
+  return __builtin_shufflevector(a <= opposite, opposite <= a, 0, 9, 2, 11, 4, 13, 6, 15);
+}
+
+SIM_FN void lanes_find_meeting(const float *box, const uint8_t (*offset)[2], int count, uint64_t *meeting) {
+  for (; count > 0; count -= 64, offset += 64) {
     uint64_t bits = 0;
-    for (int i = 0; i < 64 && i < count; i++) {
-      const uint8_t *shape = (const uint8_t *)(pair + SIM_LANES_PAIR * i);
-      bits |= (uint64_t)lanes_boxes_meet(box + SIM_LANES_BOX * shape[0], box + SIM_LANES_BOX * shape[1]) << i;
-    }
+    for (int i = 0; i < 64 && i < count; i += 4)
+      bits |= (uint64_t)lanes_full_quads(lanes_two_meet(box, offset + i), lanes_two_meet(box, offset + i + 1)) << i;
     *meeting++ = bits;
   }
 }

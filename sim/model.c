@@ -137,6 +137,10 @@ static void build_pairs(const SimLevel *level, bool pad_writes_zero, SimModel *m
     for (int b = a + 1; b < model->shapes; b++)
       add_pair(level, group, pad_writes_zero, SIM_CC, number++, a, b, model);
   }
+  for (int i = 0; i < model->pair_end[SIM_CC]; i++) {
+    model->pair_box[i][0] = (uint8_t)(model->pair[i].a * sizeof model->box[0]);
+    model->pair_box[i][1] = (uint8_t)(model->pair[i].b * sizeof model->box[0]);
+  }
 }
 
 static void build_joints(const SimLevel *level, SimModel *model) {

@@ -61,12 +61,13 @@ typedef struct SimModel {
   SimOutline outline[SIM_MAX_SHAPES];
   SimBody start[SIM_MAX_SHAPES];            /* at the beginning of an episode */
   SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* in the world, at the start: for good where a shape is frozen */
-  SimBox box[SIM_MAX_SHAPES];
+  SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
   uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* ascending lists; moving = active and not frozen */
   bool moves[SIM_MAX_SHAPES];
   int moving_count, active_count;
   SimPair pair[SIM_MAX_PAIRS];              /* rr, then cr, then cc */
   int pair_end[SIM_PAIR_KINDS];             /* where each kind ends in `pair` */
+  uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* of each pair's shapes, where the boxes are in `box`, in bytes */
   SimJointModel joint[SIM_MAX_JOINTS];
   SimThrusterModel thruster[SIM_MAX_THRUSTERS];
   int joint_count, thruster_count;

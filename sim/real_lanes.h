@@ -6,7 +6,7 @@
 #ifndef SIM_REAL_LANES_H
 #define SIM_REAL_LANES_H
 #if defined(SIM_LANES)
-#if defined(__SSE__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -96,12 +96,18 @@ typedef float lanes_quad_anywhere __attribute__((vector_size(16), aligned(4), ma
 SIM_FN lanes_quad lanes_read_quad(const float *from) { return *(const lanes_quad_anywhere *)from; }
 SIM_FN void lanes_write_quad(float *to, lanes_quad quad) { *(lanes_quad_anywhere *)to = quad; }
 
-/* Whether all four are true, as comparing two quads gives them. */
-typedef int32_t lanes_quad_mask __attribute__((vector_size(16)));
-#if defined(__SSE__)
-SIM_FN int lanes_quad_all(lanes_quad_mask m) { return _mm_movemask_ps((__m128)m) == 15; }
+/* Which of the quads have nothing but -1 in them, as bits 0 to 3: a's first, b's first, a's second, b's second. */
+typedef int32_t lanes_row_mask __attribute__((vector_size(32)));
+#if defined(__AVX2__)
+SIM_FN unsigned lanes_full_quads(lanes_row_mask a, lanes_row_mask b) {
+  const __m256i halves = _mm256_packs_epi32((__m256i)a, (__m256i)b); /* each quad is now one of four 64-bit parts */
+  return (unsigned)_mm256_movemask_pd((__m256d)_mm256_cmpeq_epi64(halves, _mm256_set1_epi64x(-1)));
+}
 #else
-SIM_FN int lanes_quad_all(lanes_quad_mask m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+SIM_FN unsigned lanes_full_quads(lanes_row_mask a, lanes_row_mask b) {
+  return (unsigned)((a[0] & a[1] & a[2] & a[3] & 1) | (b[0] & b[1] & b[2] & b[3] & 2) | (a[4] & a[5] & a[6] & a[7] & 4) |
+                    (b[4] & b[5] & b[6] & b[7] & 8));
+}
 #endif
 
 /* Rows of quads to columns; its own inverse. */

@@ -25,7 +25,7 @@ typedef struct SimTouching {
 /* Where a world's shapes are during a step. */
 typedef struct SimPlaces {
   SIM_ALIGN_RECORD SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES];
-  SimBox box[SIM_MAX_SHAPES];
+  SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
 } SimPlaces;
 
 /* A thread's working memory: what a step computes anew and nobody needs after it. After a step, tests read the contacts

@@ -74,8 +74,9 @@ const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *bu
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
   *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
                    .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
-                   .is_q = is_q(config), .epsilon = config->pqn.epsilon_end, .features = env->features,
-                   .whole_inputs = env->whole_length, .blocks = {.count = observer_blocks(config)}};
+                   .features = env->features, .whole_inputs = env->whole_length,
+                   .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
+                   .epsilon = config->pqn.epsilon_end};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
   int below = env->observation_length + agent->blocks.width;
   agent->actor.shape = tower(config, below, is_gaussian(agent) ? agent->head.factors : agent->head.logits,
@@ -115,7 +116,8 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
     CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
                "gradients at the trunk's output [2][rows][width]");
   if (is_gaussian(agent))
-    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors, "gradient at the means [rows][factors]");
+    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
+               "gradient at the means [rows][factors]");
   if (agent->blocks.count == 0) return;
   CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
              "gradients at the inputs [rows][features]");
@@ -231,22 +233,21 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   }
 }
 
-/* Q values of a piece of rows -> the policy, in place, and unless values is NULL the greatest. */
-static void run_q(const Agent *agent, Ops *ops, int rows, float *parameters, float *values) {
-  if (values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
-  ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
-}
-
-/* The policy in a piece of rows whose trunk has run. */
-static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+/* The policy in a piece of rows whose trunk has run, and unless values is NULL their values. Q values become
+ * probabilities, means get their deviations. */
+static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                       float *values) {
   const AgentNetwork *actor = &agent->actor;
-  if (!is_gaussian(agent)) {
+  if (is_gaussian(agent)) {
+    run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
+    ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
+                       agent->blocks.of_row, rows, agent->head.factors, parameters);
+  } else {
     run_tower_to(agent, ops, actor, theta, x, rows, parameters);
-    return;
   }
-  run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
-  ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
-                     agent->blocks.of_row, rows, agent->head.factors, parameters);
+  if (agent->is_q && values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
+  if (agent->is_q) ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
+  else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
 /* In pieces that the activations hold; values may be NULL. */
@@ -257,11 +258,8 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
     run_trunk(agent, ops, theta, rows_of_x, piece);
-    float *piece_parameters = parameters + (size_t)row * (size_t)agent->head.logits;
-    float *piece_values = values ? values + row : NULL;
-    run_policy(agent, ops, theta, rows_of_x, piece, piece_parameters);
-    if (agent->is_q) run_q(agent, ops, piece, piece_parameters, piece_values);
-    else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, rows_of_x, piece, piece_values);
+    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits,
+               values ? values + row : NULL);
   }
 }
 
@@ -295,7 +293,7 @@ const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *networ
   if (network == &agent->actor) {
     run_trunk(agent, ops, network->theta, x, rows);
     if (is_gaussian(agent)) {
-      run_policy(agent, ops, network->theta, x, rows, agent->joined);
+      run_policy(agent, ops, network->theta, x, rows, agent->joined, NULL);
       return agent->joined;
     }
   }

@@ -1,12 +1,13 @@
 /* The agent: what acts and what values states, with room for activations. An actor and a critic network over the same
- * observations, apart or on a common trunk. Learners (learners/) change their weights. Vectors belong to the run's arena,
- * on the ops' device.
+ * observations, apart or on a common trunk. Learners (learners/) change their weights. Vectors belong to the run's
+ * arena, on the ops' device.
  *
  * With a trunk the actor's network is trunk and tower in one, and its vector holds the trunk's weights first; the
- * critic's network is its tower, over the trunk's output. So actor's vector ++ critic's vector is always the whole agent,
- * and a copy of the actor's vector (the proximal policy) is a whole policy. After its network's parameters it holds a
- * Gaussian's log standard deviations, one set or one a block of worlds, and the blocks' embeddings (learners/sapg.h): then
- * the last of an observation's numbers is its block, and both networks see the block's embedding in its place. */
+ * critic's network is its tower, over the trunk's output. So actor's vector ++ critic's vector is always the whole
+ * agent, and a copy of the actor's vector (the proximal policy) is a whole policy. After its network's parameters it
+ * holds a Gaussian's log standard deviations, one set or one a block of worlds, and the blocks' embeddings
+ * (learners/sapg.h): then the last of an observation's numbers is its block, and both networks see the block's
+ * embedding in its place. */
 #ifndef TRAINER_AGENT_H
 #define TRAINER_AGENT_H
 #include "core/config.h"
@@ -77,7 +78,8 @@ void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float 
 /* Both, with the agent's own weights; a common trunk runs once. */
 void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values);
 
-/* ---- learning: one minibatch of at most max_rows rows, the actor first, the critic after it ------------------------ */
+/* ---- learning: one minibatch of at most max_rows rows, the actor first, the critic after it ------------------------
+ * */
 
 /* What backward passes fill and need; belongs to a learner. */
 typedef struct AgentGradient {
@@ -89,11 +91,12 @@ typedef struct AgentGradient {
 } AgentGradient;
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);
 
-/* Forward with the network's own weights: returns the policy's parameters [rows][head.logits] or the values [rows], which
- * stay until the next pass, as do the activations that agent_backward needs. The critic's pass goes on from the trunk as the actor's left it, so it must see the same rows. */
+/* Forward with the network's own weights: returns the policy's parameters [rows][head.logits] or the values [rows],
+ * which stay until the next pass, as do the activations that agent_backward needs. The critic's pass goes on from the
+ * trunk as the actor's left it, so it must see the same rows. */
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows);
-/* The gradient at what agent_pass returned (overwritten) -> gradient->actor or ->critic. Those of a trunk and of embeddings,
- * in gradient->actor, are complete after the critic's call: call for the actor before. */
+/* The gradient at what agent_pass returned (overwritten) -> gradient->actor or ->critic. Those of a trunk and of
+ * embeddings, in gradient->actor, are complete after the critic's call: call for the actor before. */
 void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
                     const AgentGradient *gradient);
 

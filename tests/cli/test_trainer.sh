@@ -54,6 +54,14 @@ expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 tim
   trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
 check "--dry-run writes nothing" "$(ls | grep runs)"
 
+expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discrete has not; set env.actions = discrete' \
+  trainer "${small[@]}" --set algo.name=pqn --dry-run
+expect "pqn runs to its end" 0 'finished, 2 of 2' trainer "${small[@]}" --set algo.name=pqn --set env.actions=discrete
+check "its log has a loss of Q and no critic" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) { sub(/\[.*/, "", $i); c[$i] = i } }
+  NR == 3 && ($c["value_loss"] == "" || $c["kl"] == "" || $c["grad_norm_critic"] != "" || $c["policy_loss"] != "") { print }
+  END { if (NR != 4) print NR " lines" }' runs/*/stats.1.tsv)"
+rm -r runs
+
 sgd=(--set algo.name=noisy_sgd --set train.total_steps=300)
 expect "noisy_sgd runs to its end" 0 'finished, 300 of 300 iterations' trainer "${sgd[@]}" --set sgd.learning_rate=0:0.1+100:0.01
 log=$(echo runs/*/stats.1.tsv)
@@ -84,6 +92,8 @@ expect "by path, only the weights" 0 'starting from .*init.restore = weights., a
 expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
 expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
 expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
+expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
+  --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
 expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:1234 --dry-run
 rm -r runs
 

@@ -62,10 +62,11 @@ rows() { # root kind
       seen[$1] = line }
     END { for (k in seen) print seen[k] }' | sort -n
 }
-same_as_reference() { # root
-  diff <(contents "$work/reference") <(contents "$1") | head -5
-  diff <(rows "$work/reference" stats) <(rows "$1" stats) | head -5
-  diff <(rows "$work/reference" eval) <(rows "$1" eval) | head -5
+same_as_reference() { # root [reference]
+  local reference=${2:-$work/reference}
+  diff <(contents "$reference") <(contents "$1") | head -5
+  diff <(rows "$reference" stats) <(rows "$1" stats) | head -5
+  diff <(rows "$reference" eval) <(rows "$1" eval) | head -5
 }
 wait_for() { # seconds, command...
   local tries=$(($1 * 50)); shift
@@ -99,6 +100,21 @@ check "killed $kills times with SIGKILL, the run ends with the same checkpoint a
   same_as_reference "$work/killed")"
 check "each run log of the killed attempts has whole lines but for its last" "$(for log in "$(folder "$work/killed")"/stats.*.tsv; do
     awk -F'\t' -v name="$log" '/^#/ {next} $1 == "iteration" {f = NF; next} torn {print name ":" torn} NF != f {torn = NR}' "$log"; done | head -5)"
+
+# PQN carries its exploration and RAdam's count, which PPO has not.
+pqn=(--set algo.name=pqn --set env.actions=discrete --set pqn.exploration_fraction=0.9)
+train "$work/pqn-reference" "${pqn[@]}"
+for i in 1 2 3; do
+  before=$(newest_name "$work/pqn")
+  start "$work/pqn" "${pqn[@]}" --resume
+  wait_for 60 moved_or_ended "$work/pqn"
+  kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
+done
+train "$work/pqn" "${pqn[@]}" --resume; rc=$?
+check "a killed run of pqn ends with the same checkpoint and rows" "$([ $rc -eq 0 ] || echo "exit $rc"
+  [ "$(rows "$work/pqn" stats | wc -l)" -eq 200 ] || echo "$(rows "$work/pqn" stats | wc -l) rows"
+  grep -q "going on after iteration" "$(folder "$work/pqn")/log.txt" || echo "no attempt went on from a checkpoint"
+  same_as_reference "$work/pqn" "$work/pqn-reference")"
 
 problems=
 for signal in TERM INT USR1 USR2; do

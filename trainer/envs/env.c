@@ -25,7 +25,7 @@ void env_destroy(Env **env) {
 
 static int sibling_bytes(const Env *env, int worlds, double *bytes) {
   Env *sibling = NULL;
-  TRY(env->sibling(env, worlds, 0, &sibling));
+  TRY(env->sibling(env, worlds, 0, 0, &sibling));
   *bytes = (double)sibling->bytes(sibling);
   env_destroy(&sibling);
   return CORE_OK;

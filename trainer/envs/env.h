@@ -40,15 +40,17 @@ struct Env {
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
   void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
 
-  /* Everything that later steps depend on, for checkpoints. load: CORE_USAGE when the bytes are not this batch's. */
+  /* Everything that later steps depend on, for checkpoints: a head that is the same for any part of a run's worlds, then
+   * one record of world_bytes a world, in order. load: CORE_USAGE when the bytes are not this batch's. */
+  size_t world_bytes;
   size_t (*state_bytes)(const Env *env);
   void (*save)(const Env *env, void *state);
   int (*load)(Env *env, const void *state, size_t bytes);
 
   size_t (*bytes)(const Env *env);          /* memory held */
   int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
-  /* Another batch of `worlds` worlds on the same levels, with its own state. */
-  int (*sibling)(const Env *env, int worlds, uint64_t seed, Env **sibling);
+  /* Another batch of `worlds` worlds on the same levels, with its own state; the run's number of the first one. */
+  int (*sibling)(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);
   /* For curricula; NULL where the environment has no levels but its set. A level is known by a key, which names an
    * endless sequence of random levels, and its number there.
    *

@@ -59,7 +59,7 @@ static void sim_env_destroy(Env *env) {
   free(env);
 }
 
-static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling);
+static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);
 static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made);
 
 /* Puts the first `count` of the levels drawn into the set. They are the generator's, so nothing is wrong with them. */
@@ -118,6 +118,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .observation_length = sim_batch_observation_length(batch),
     .levels = levels->count,
     .max_steps = options->max_steps,
+    .world_bytes = sim_batch_world_bytes(batch),
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
     .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
@@ -132,10 +133,11 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
   return CORE_OK;
 }
 
-static int sim_env_sibling(const Env *env, int worlds, uint64_t seed, Env **sibling) {
+static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling) {
   const SimEnv *sim = sim_of(env);
   SimBatchOptions options = sim->options;
   options.worlds = worlds;
+  options.first_world = first_world;
   options.seed = seed;
   SimLevelSet levels = sim->levels;
   size_t bytes = (size_t)levels.count * sizeof *levels.level;

@@ -57,7 +57,8 @@ static int minibatch_step(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdat
  * estimation over the values max Q. */
 static int estimate_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
-  const AdvantageRule rule = {.gamma = pqn->config->pqn.gamma, .lambda = pqn->config->pqn.q_lambda, .reward_scale = 1};
+  const AdvantageRule rule = {.gamma = pqn->config->pqn.gamma, .lambda = pqn->config->pqn.q_lambda,
+                              .reward_scale = pqn->config->ppo.reward_scale};
   Moments error, target;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
                      rollout->worlds, pqn->errors, pqn->targets);
