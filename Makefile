@@ -113,7 +113,7 @@ $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: $(BUILD)/commit.stamp
 $(BUILD)/commit.stamp: FORCE
 	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 FORCE:
-.PHONY: all FORCE check demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
+.PHONY: all FORCE check check-long demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
 
 $(BUILD)/tests/%: tests/%.c $(call lib,sweep analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
@@ -149,6 +149,10 @@ check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory tests
 	@tests/run.sh $(BUILD) $(ONLY)
+check-long:      ## the tests of tests/long, minutes to hours
+	@tests/tools/dependencies.sh install
+	@$(MAKE) --no-print-directory tests
+	@LONG=1 tests/run.sh $(BUILD) $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory all
