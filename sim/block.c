@@ -41,6 +41,7 @@ const SimLanesKernels *sim_block_kernels(void) {
   const char *wanted = getenv("SIM_KERNELS");
   if (wanted && strcmp(wanted, "scalar") == 0) return NULL;
 #if defined(__x86_64__)
+  if (wanted && strcmp(wanted, "avx2x2") == 0 && has_avx2()) return &SIM_LANES_AVX2X2;
   if (has_avx512() && !(wanted && strcmp(wanted, "avx2") == 0)) return &SIM_LANES_AVX512;
   if (has_avx2()) return &SIM_LANES_AVX2;
 #endif
