@@ -386,8 +386,8 @@ static bool has_generator(const char *task) { return strncmp(task, "random_", st
 /* An episode must fit into what is played of a level, or hard levels would never be counted, nor their ends seen. */
 static int check_length(const char *name, int64_t steps, int64_t max_steps) {
   if (steps >= max_steps) return CORE_OK;
-  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at least "
-                    "env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
+  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at "
+                    "least env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
 }
 
 static int check_curriculum(const CoreConfig *config) {
@@ -412,12 +412,28 @@ static int check_curriculum(const CoreConfig *config) {
 
 /* Can the learner's policy act there? */
 static int check_actions(const CoreConfig *config) {
-  static const struct { const char *learner, *only; } fixed[] = {{"sapg", "continuous"}, {"pqn", "discrete"}};
+  static const struct { const char *learner, *only, *why; } fixed[] = {
+    {"sapg", "continuous", "has a deviation a block"}, {"pqn", "discrete", "takes the best of a few single actions"}};
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     if (strcmp(config->algo.name, fixed[i].learner) == 0 && strcmp(config->env.actions, fixed[i].only) != 0)
-      return core_error(CORE_USAGE, "algo.name = %s can not take env.actions = %s; set env.actions to %s, or algo.name to "
-                        "ppo or ppo_ewma, which take all", config->algo.name, config->env.actions, fixed[i].only);
+      return core_error(CORE_USAGE, "algo.name = %s %s, which env.actions = %s has not; set env.actions = %s, or "
+                        "algo.name to ppo or ppo_ewma, which take all", config->algo.name, fixed[i].why,
+                        config->env.actions, fixed[i].only);
   return CORE_OK;
+}
+
+/* Q learning has one network. */
+static int check_pqn(const CoreConfig *config) {
+  if (strcmp(config->net.sharing, "separate") != 0)
+    return core_error(CORE_USAGE, "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
+                      "net.sharing = separate", config->net.sharing);
+  return CORE_OK;
+}
+
+static int check_ratio_cap(const CoreConfig *config) {
+  if (config->ppo.ratio_cap == 0 || config->ppo.ratio_cap >= 1) return CORE_OK;
+  return core_error(CORE_USAGE, "ppo.ratio_cap = %g would cut the ratio of an unchanged policy, 1; set it to 1 or more, or to "
+                    "0 for no cap", config->ppo.ratio_cap);
 }
 
 int core_config_check(const CoreConfig *config) {
@@ -427,9 +443,8 @@ int core_config_check(const CoreConfig *config) {
   TRY(check_sizes(config));
   TRY(check_curriculum(config));
   TRY(core_origin_parse(config->init.from, &origin));
-  if (strcmp(config->algo.name, "pqn") == 0 && strcmp(config->net.sharing, "separate") != 0)
-    return core_error(CORE_USAGE, "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
-                      "net.sharing = separate", config->net.sharing);
+  TRY(check_ratio_cap(config));
+  if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
                       "joined by '+'");

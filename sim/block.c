@@ -160,6 +160,7 @@ static int order_contacts(SimBlock *block, int w, int first, const SimContact *c
       const SimPair *pair = &model->pair[block->pair[first]];
       SimTouching *touching = &s->touching[s->touching_count];
       const int points = block->points[first];
+      touching->pair = block->pair[first];
       touching->contact[0] = touching->contact[1] = SIM_NO_CONTACT;
       s->touching_count += points > 0;
       bits |= points > 0 ? pair->reward : 0;
@@ -247,6 +248,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
   block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
   for (int w = first; w < end; w++) {
     block->bits[w] = order_contacts(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
+    sim_step_keep_touching(block->world[w], &block->scratch);
     sim_step_apply_actuators(block->model[w], block->world[w], &block->control[w], block->spin[w]);
     add_to_solver(block, w, contact[w]);
   }

@@ -18,8 +18,8 @@ int sim_generate_filtered(SimSize size, uint64_t seed, uint32_t first, int count
  * allocating, for resets inside a step. The size must be one that levels can have. */
 void sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level);
 
-/* The fixed sets "random_s", "random_m", "random_l": the first levels of key 0 (level_stream.h), so that level i is the same
- * in sets of any count. */
+/* The fixed sets "random_s", "random_m", "random_l": the first levels of key 0 (level_stream.h), so that level i is the
+ * same in sets of any count. */
 int sim_generate_set(SimSize size, int count, SimLevelSet *set);
 
 #endif

@@ -1,6 +1,6 @@
-/* Groups of filtered levels, a thread each. The filter keeps the levels that come up first (filter.c), late ones if they
- * solve themselves. So levels are played in the order that they would come up in, and no further than it takes: those
- * behind could only have come later. */
+/* Groups of filtered levels, a thread each. The filter keeps the levels that come up first (filter.c), and those that
+ * solve themselves come late. So levels are played in the order that they would come up in, and no further than it
+ * takes: those behind could only have come later. */
 #include "sim/level_stream.h"
 
 #include <omp.h>

@@ -5,7 +5,7 @@
 set -u
 build=$(cd "${1:-build}" && pwd) limit_s=600 long=
 shift
-if [ "${1:-}" = --long ]; then long=1 limit_s=7200; shift; fi
+if [ "${1:-}" = --long ]; then long=1 limit_s=14400; shift; fi
 only=${1:-}
 cd "$(dirname "$0")/.."
 export PATH="$build/bin:$PATH" SWEEP_BUILD=$build CMOCKA_MESSAGE_OUTPUT=TAP NO_COLOR=1

@@ -68,7 +68,8 @@ static void place_buffer(Curriculum *curriculum, Env *env) {
   env->recall_levels(env, curriculum->position.key, curriculum->numbers, buffer->count, curriculum->generated);
 }
 
-static void search(Curriculum *curriculum, Env *env, const LevelSearchPlayer *player, uint64_t seed, int64_t iteration) {
+static void search(Curriculum *curriculum, Env *env, const LevelSearchPlayer *player, uint64_t seed,
+                   int64_t iteration) {
   uint64_t key = key_of(seed, iteration);
   level_search_run(&curriculum->search, player, seed, key, iteration, &curriculum->buffer, &curriculum->summary);
   curriculum->position = (CurriculumPosition){key, iteration, curriculum->buffer.count};

@@ -1,6 +1,6 @@
-/* Training on ever new levels (env.curriculum = sfl; spec kinetix.md 8.2, 8.3): before every rollout all worlds are put at
- * the beginning of a level, the first of them on newly generated ones, the others on levels drawn with replacement from a
- * buffer, which is searched anew (level_search.c) before the first iteration and then every sfl.period iterations.
+/* Training on ever new levels (env.curriculum = sfl; spec kinetix.md 8.2, 8.3): before every rollout all worlds are put
+ * at the beginning of a level, the first of them on newly generated ones, the others on levels drawn with replacement
+ * from a buffer, which is searched anew (level_search.c) before the first iteration and then every sfl.period ones.
  *
  * Levels and draws are functions of (seed, iteration, index) and the weights. With every rollout beginning anew, the
  * buffer's numbers are all that a checkpoint needs of the worlds. */

@@ -6,10 +6,12 @@
 
 enum { INHERIT_PARENT = 48 };
 
-/* Overwrites what training_start has made. `sections`: of the run that starts, by training_add_sections.
+/* Overwrites the sections of what training_start has made, after training_before_save; training_after_load makes it a
+ * state to go on from. First rank only. `sections`: of the run that starts, by training_add_sections.
  *   init.restore = all      everything: weights, Adam's moments, proximal weights (the weights, where the parent had
  *                           none), worlds, iteration; the run goes on counting where its parent was
- *   init.restore = weights  the networks and the statistics that normalise their inputs; all else starts afresh, from iteration 0
+ *   init.restore = weights  the networks and the statistics that normalise their inputs; all else starts afresh, from
+ *                           iteration 0
  * parent: "<id>@<iteration>". CORE_USAGE: no such checkpoint, other shapes, or a budget that is used up. CORE_FAIL: a
  * damaged file. Training is undefined then. */
 int inherit_restore(Training *training, const Checkpoint *sections, const char *root, char parent[INHERIT_PARENT]);

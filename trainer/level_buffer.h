@@ -19,7 +19,7 @@ typedef struct LevelBuffer {
 
 void level_buffer_register(LevelBuffer *buffer, int capacity, CoreArena *arena);
 void level_buffer_clear(LevelBuffer *buffer);
-/* Keeps the entry if it is among the best so far; of equal scores the larger index is the better (spec kinetix.md 8.1). */
+/* Keeps the entry if it is among the best so far; of equal scores the larger index is better (spec kinetix.md 8.1). */
 void level_buffer_offer(LevelBuffer *buffer, LevelBufferEntry entry);
 /* After the last offer: sorts by score, then index, both ascending. What is kept, and its order, depend on which
  * entries were offered, not on the order that they came in. */

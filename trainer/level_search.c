@@ -56,7 +56,8 @@ static void count_episodes(LevelSearch *search) {
 }
 
 /* The levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
-static void play(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, int64_t iteration, uint32_t first) {
+static void play(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, int64_t iteration,
+                 uint32_t first) {
   Env *env = search->env;
   const Agent *agent = player->agent;
   const int worlds = search->at_once;
@@ -90,8 +91,8 @@ static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer
   }
 }
 
-void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
-                      LevelBuffer *buffer, LevelSearchSummary *summary) {
+void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key,
+                      int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary) {
   *summary = (LevelSearchSummary){0};
   level_buffer_clear(buffer);
   for (int batch = 0; batch < search->batches; batch++) {

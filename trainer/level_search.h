@@ -1,6 +1,6 @@
-/* Sampling for learnability (spec kinetix.md 8.1): plays many new levels with the present policy and keeps those that it
- * solves sometimes. Between curriculum.c, which says when, and the environment; it changes no weights and no world that
- * is trained on.
+/* Sampling for learnability (spec kinetix.md 8.1): plays many new levels with the present policy and keeps those that
+ * it solves sometimes. Between curriculum.c, which says when, and the environment; it changes no weights and no world
+ * that is trained on.
  *
  * Level i of a search and the actions on it are functions of (seed, iteration, i), so what is found depends neither on
  * threads nor on how many levels are played at a time. */
@@ -47,7 +47,7 @@ void level_search_destroy(LevelSearch *search);
 typedef struct LevelSearchPlayer { const Agent *agent; const Observer *observer; Ops *ops; } LevelSearchPlayer;
 
 /* Fills the buffer anew with levels of the sequence `key`. */
-void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
-                      LevelBuffer *buffer, LevelSearchSummary *summary);
+void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key,
+                      int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary);
 
 #endif

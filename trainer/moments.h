@@ -29,6 +29,11 @@ static inline void moments_merge(Moments *a, const Moments *b) {
   *a = both;
 }
 
+/* As if each value had weighed so much less. */
+static inline void moments_scale(Moments *a, double weight) {
+  a->n *= weight, a->m2 *= weight, a->m3 *= weight, a->m4 *= weight;
+}
+
 /* Population variance m2/n and unbiased m2/(n-1); NaN without enough values. */
 static inline double moments_variance(const Moments *a) { return a->n > 0 ? a->m2 / a->n : NAN; }
 static inline double moments_variance_unbiased(const Moments *a) { return a->n > 1 ? a->m2 / (a->n - 1) : NAN; }

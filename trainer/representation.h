@@ -41,6 +41,8 @@ void representation_register(Representation *representation, const NetworkShape 
 void representation_begin(Representation *representation);
 /* Adds the hidden layers of a forward pass over `rows` states. */
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows);
+/* All ranks: the sums over the states of all of them. */
+void representation_reduce(Representation *representation);
 /* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrix up. */
 RepresentationRank representation_rank(Representation *representation);
 /* NaN without a hidden layer. */
@@ -56,8 +58,8 @@ void representation_eigenvalues(double *matrix, int n, double *values, double *s
 /* From the eigenvalues of x^T x, in descending order, and the number of states. */
 RepresentationRank representation_rank_of(const double *eigenvalues, int width, double states);
 
-/* Adds the action probabilities in `rows` states, or a Gaussian's means and deviations: per_logit[head->logits], moments
- * over the states. */
+/* Adds the action probabilities in `rows` states, or a Gaussian's means and deviations: per_logit[head->logits],
+ * moments over the states. */
 void representation_add_policy(const OpsHead *head, const float *logits, int rows, Moments *per_logit);
 /* Mean over the actions of the unbiased variance over the states (4.4); NaN with fewer than two states. */
 double representation_policy_variance(const OpsHead *head, const Moments *per_logit);

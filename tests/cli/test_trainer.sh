@@ -54,6 +54,14 @@ expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 tim
   trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
 check "--dry-run writes nothing" "$(ls | grep runs)"
 
+expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discrete has not; set env.actions = discrete' \
+  trainer "${small[@]}" --set algo.name=pqn --dry-run
+expect "pqn runs to its end" 0 'finished, 2 of 2' trainer "${small[@]}" --set algo.name=pqn --set env.actions=discrete
+check "its log has a loss of Q and no critic" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) { sub(/\[.*/, "", $i); c[$i] = i } }
+  NR == 3 && ($c["value_loss"] == "" || $c["kl"] == "" || $c["grad_norm_critic"] != "" || $c["policy_loss"] != "") { print }
+  END { if (NR != 4) print NR " lines" }' runs/*/stats.1.tsv)"
+rm -r runs
+
 sgd=(--set algo.name=noisy_sgd --set train.total_steps=300)
 expect "noisy_sgd runs to its end" 0 'finished, 300 of 300 iterations' trainer "${sgd[@]}" --set sgd.learning_rate=0:0.1+100:0.01
 log=$(echo runs/*/stats.1.tsv)
@@ -84,6 +92,8 @@ expect "by path, only the weights" 0 'starting from .*init.restore = weights., a
 expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
 expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
 expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
+expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
+  --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
 expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:1234 --dry-run
 rm -r runs
 
@@ -101,5 +111,16 @@ check "--quiet prints nothing" "$(trainer "${small[@]}" --set train.seed=5 --qui
 mkdir -p other
 check "\$SWEEP_ROOT names the workspace" "$(SWEEP_ROOT=$work/other trainer "${small[@]}" --quiet; [ -d other/runs ] || ls other)"
 check "settings that are only manner do not change the run" "$(trainer "${small[@]}" --set checkpoint.every=1 --quiet; ls runs | sed 1,2d)"
+rm -r runs other
+
+expect "--dry-run tells on what else is evaluated" 0 'as often on +random_s/3' trainer "${small[@]}" --set eval.levels=random_s/3 --dry-run
+expect "evaluations on other levels" 0 'finished, 2 of 2' trainer "${small[@]}" --set eval.levels=random_s/3+chain
+check "have rows of their own" "$(awk -F'\t' '$1 ~ /^[0-9]+$/ { n[$2]++ } END { for (k in n) print k, n[k] }' runs/*/eval.1.tsv |
+  sort | tr '\n' ' ' | grep -vx 'chain 2 random_s/3 2 train 2 ')"
+expect "discrete actions" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.actions=discrete
+expect "a new level each episode" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.task=random_s --set env.reset=new
+expect "without a generator there are none" 2 'use random_s' trainer "${small[@]}" --set env.reset=new
+run=$(basename "$(grep -l 'actions = discrete' runs/*/config.ini | xargs dirname)")
+expect "a discrete policy plays" 0 'car|step|solved' trainer play --checkpoint "$run" --level 2 -o play.svg
 echo "1..$n"
 exit $bad

@@ -128,6 +128,25 @@ static void case_gae(Check *check) {
   if (cases != check_int(check, "hp/cases", 1, 10000)) check_give_up(check, "hp/cases does not agree with the file");
 }
 
+/* openai/ppo-ewma's running moments over rollouts. */
+static void advantage_ewma(Check *check) {
+  const GoldEntry *shape = check_entry(check, "ewma/in/advantage");
+  size_t all = 0, rollouts = (size_t)shape->dimension[0], n = (size_t)shape->dimension[1];
+  float *advantage = check_input_float(check, "ewma/in/advantage", &all);
+  double *both = check_memory(check, 2 * rollouts * sizeof *both);
+  Moments moments = {0};
+  if (n == 0 || all != rollouts * n) check_give_up(check, "ewma/in/advantage is not a matrix");
+  for (size_t i = 0; i < rollouts; i++) {
+    Moments now;
+    check->ops->moments(check->ops, advantage + i * n, NULL, n, &now);
+    advantage_standardise_ewma(check->ops, &moments, check_real(check, "ewma/hp/decay"), &now, advantage + i * n, n);
+    both[2 * i] = moments.mean;
+    both[2 * i + 1] = moments_variance(&moments);
+  }
+  check_doubles(check, "ewma/", "mean_var", CHECK_DOUBLE, both, 2 * rollouts);
+  check_singles(check, "ewma/", "normalised_last", CHECK_STABLE, advantage + all - n, n);
+}
+
 static void case_advantage_norm(Check *check) {
   static const struct { const char *name; AdvantageNorm norm; int by_minibatch; } rules[] = {
       {"stoix_batch", ADVANTAGE_STOIX_BATCH, 0},
@@ -144,7 +163,7 @@ static void case_advantage_norm(Check *check) {
         advantage_standardise(check->ops, rules[r].norm, advantage + first, size, NULL);
       check_singles(check, sets[set], rules[r].name, CHECK_STABLE, advantage, n);
     }
-  check->left_out = "EWMA of advantage moments";
+  advantage_ewma(check);
 }
 
 /* -------- ties of the clip ----------------------------------------------------------------------------------- */
@@ -241,10 +260,15 @@ static void layout_minibatches(Check *check, const char *permutations, const cha
   uint8_t *actions = check_memory(check, total);
   float *zeros = check_floats(check, total);
   Rollout rollout = {.steps = steps, .worlds = worlds, .features = 1, .head = {.factors = 1, .logits = 2, .size = {2}},
-                     .observations = zeros, .values = zeros, .logp = zeros, .actions = actions};
-  Minibatch minibatch = {.rows = (int)rows,
+                     .observations = zeros, .values = zeros, .logp = zeros, .actions = actions,
+                     .action_bytes = 1, .shards = shards_alone(worlds)};
+  Minibatch minibatch = {.all_rows = (int)rows,
+                         .room = (int)rows,
+                         .rows = (int)rows,
                          .by = by,
                          .order = check_memory(check, total * 4),
+                         .own = check_memory(check, total * 4),
+                         .shard_rows = check_memory(check, sizeof(int)),
                          .index = check_memory(check, most * 4),
                          .observations = check_floats(check, rows),
                          .actions = check_memory(check, rows),
@@ -285,7 +309,8 @@ static void layout_sequences(Check *check) {
                              .sequence = check_int(check, "minibatch/hp/seq", 1, 4096)};
   size_t all = 0, total = sapg_samples(&layout), length = total / (size_t)layout.sequence;
   double *shuffled = check_input(check, "minibatch/in/permutation_sequences", &all);
-  uint32_t *sequences = check_memory(check, length * sizeof *sequences), *order = check_memory(check, total * sizeof *order);
+  uint32_t *sequences = check_memory(check, length * sizeof *sequences);
+  uint32_t *order = check_memory(check, total * sizeof *order);
   const size_t epochs = all / length;
   double *samples = check_memory(check, epochs * total * sizeof *samples);
   for (size_t epoch = 0; epoch < epochs; epoch++) {

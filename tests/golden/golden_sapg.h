@@ -1,5 +1,5 @@
-/* Golden case "sapg": both clip variants of the loss with entropies by block, bounds and clipped values, their gradients at
- * means, log standard deviations and values; the learning rate that follows the KL. */
+/* Golden case "sapg": both clip variants of the loss with entropies by block, bounds and clipped values, their
+ * gradients at means, log standard deviations and values; the learning rate that follows the KL. */
 #ifndef TESTS_GOLDEN_SAPG_H
 #define TESTS_GOLDEN_SAPG_H
 #include "tests/golden/golden_check.h"
@@ -52,8 +52,8 @@ static void sapg_variant(Check *check, const char *variant, int paper) {
   Ops *ops = check->ops;
   SapgCase c = sapg_from_file(check);
   size_t rows = c.rows, n = rows * c.factors;
-  const double count = (double)rows, critic_coef = check_real(check, "hp/critic_coef"), epsilon = check_real(check, "hp/eps");
-  const double bounds_coef = check_real(check, "hp/bounds_coef");
+  const double count = (double)rows, epsilon = check_real(check, "hp/eps");
+  const double critic_coef = check_real(check, "hp/critic_coef"), bounds_coef = check_real(check, "hp/bounds_coef");
   float *dlogits = check_floats(check, 2 * n), *dmu = check_floats(check, n), *dvalue = check_floats(check, rows);
   float *dlog_sigma = check_floats(check, (size_t)c.blocks * c.factors), *logp = check_floats(check, rows);
   float *ratio = check_floats(check, rows);

@@ -20,7 +20,8 @@
  * added; no line may change. */
 static const char *const pinned_defaults[][2] = {
   {"env.task", "loco512"}, {"env.num", "2048"}, {"env.morphologies", "public"}, {"env.difficulty", "all"},
-  {"env.level_count", "512"}, {"env.levels", ""}, {"env.frame_skip", "2"}, {"env.max_steps", "256"},
+  {"env.level_count", "512"}, {"env.levels", ""}, {"env.level_folder", ""}, {"env.size", "auto"},
+  {"env.frame_skip", "2"}, {"env.max_steps", "256"},
   {"env.dense_reward", "0.2"}, {"env.pad_writes_zero", "no"},
   {"train.seed", "0"}, {"train.total_steps", "100000000"}, {"train.device", "auto"}, {"train.precision", "float32"},
   {"train.threads", "0"},
@@ -37,11 +38,10 @@ static const char *const pinned_defaults[][2] = {
   {"sfl.rollout_steps", "512"}, {"sfl.max_episodes", "50"}, {"sfl.buffer_size", "1024"}, {"sfl.period", "128"},
   {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
   {"net.sharing", "separate"}, {"net.trunk_width", "128"}, {"net.trunk_depth", "1"}, {"net.trunk_activation", "relu"},
-  {"net.norm", "auto"}, {"ppo.norm_epsilon", "0"},
+  {"net.norm", "auto"}, {"net.encoder", "none"}, {"env.observations", "flat"}, {"ppo.norm_epsilon", "0"},
   {"init.from", ""}, {"init.restore", "all"},
-  {"eval.count", "20"}, {"eval.episodes", "512"},
+  {"eval.count", "20"}, {"eval.levels", ""}, {"eval.episodes", "512"},
   {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"},
-  {"checkpoint.every", "60"}, {"checkpoint.keep", "2"},
   {"env.reset", "level_set"}, {"env.actions", "multi_discrete"}, {"env.normalize_observations", "none"},
   {"env.normalize_warmup", "128"}, {"env.normalize_rewards", "none"}, {"env.normalize_rewards_gamma", "0.99"},
   {"sapg.blocks", "6"}, {"sapg.off_policy_ratio", "1"}, {"sapg.clip", "code"}, {"sapg.embedding", "32"},
@@ -50,6 +50,9 @@ static const char *const pinned_defaults[][2] = {
   {"pqn.lr_schedule", "linear"}, {"pqn.gamma", "0.99"}, {"pqn.q_lambda", "0.65"}, {"pqn.epsilon_start", "1"},
   {"pqn.epsilon_end", "0.05"}, {"pqn.exploration_fraction", "0.5"}, {"pqn.max_grad_norm", "10"},
   {"net.action_head", "gaussian"},
+  {"ppo.ratio_cap", "0"}, {"ppo.kl_penalty", "0"}, {"ppo.adv_ewma_decay", "0"}, {"ppo.reward_scale", "1"},
+  {"checkpoint.every", "60"}, {"checkpoint.keep", "2"}, {"checkpoint.every_iterations", "0"},
+  {"comm.deterministic", "no"}, {"comm.shards", "0"},
 };
 
 static void defaults_never_change(void **state) {
@@ -144,9 +147,9 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"ppo.epsilon=-0.1", "ppo.epsilon = -0.1 is out of range; possible: 0 to inf"},
     {"ppo.com=inf", "ppo.com = inf is out of range; possible: 0 to 1e9 updates"},
     {"ppo.clip_value=maybe", "ppo.clip_value = maybe is neither yes nor no; possible: yes or no"},
-    {"algo.name=ppo_ewm", "algo.name = ppo_ewm is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd; did you mean ppo_ewma?"},
-    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd"},
-    {"algo.name=ppo|ppo_ewma", "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, pqn, sapg, noisy_sgd; did you mean ppo_ewma?"},
+    {"algo.name=ppo_ewm", "algo.name = ppo_ewm is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
+    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd"},
+    {"algo.name=ppo|ppo_ewma", "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
     {"net.activation=gelu", "net.activation = gelu is none of: tanh, relu, silu, elu; did you mean relu?"},
     {"env.levels=a\nb", "env.levels holds a newline or control character"},
     {"env.levels=a\tb", "env.levels holds a newline or control character"},
@@ -328,7 +331,7 @@ static void bad_files_point_at_the_fault(void **state) {
 }
 
 static void checks_between_settings(void **state) {
-  static const struct { const char *pairs[4], *message; } cases[] = {
+  static const struct { const char *pairs[5], *message; } cases[] = {
     {{"ppo.num_minibatches=33"},
      "env.num * ppo.num_steps = 2048 * 256 = 524288 transitions can not be divided into ppo.num_minibatches = 33 equal "
      "parts; set ppo.num_minibatches to 32 or 64"},
@@ -340,6 +343,31 @@ static void checks_between_settings(void **state) {
      "ppo.num_minibatches to 24 or 48, or env.num to a multiple of it"},
     {{"env.task=levels"},
      "env.task = levels needs env.levels; set it to a folder of level files, or to files joined by '+'"},
+    {{"algo.name=sapg", "env.num=2052", "env.actions=multi_discrete"},
+     "algo.name = sapg has a deviation a block, which env.actions = multi_discrete has not; set env.actions = "
+     "continuous, or algo.name to ppo or ppo_ewma, which take all"},
+    {{"algo.name=sapg", "env.num=2052", "env.actions=discrete"},
+     "algo.name = sapg has a deviation a block, which env.actions = discrete has not; set env.actions = "
+     "continuous, or algo.name to ppo or ppo_ewma, which take all"},
+    {{"algo.name=pqn", "env.actions=multi_discrete"},
+     "algo.name = pqn takes the best of a few single actions, which env.actions = multi_discrete has not; set "
+     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which take all"},
+    {{"algo.name=pqn", "env.actions=continuous"},
+     "algo.name = pqn takes the best of a few single actions, which env.actions = continuous has not; set "
+     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which take all"},
+    {{"algo.name=sapg", "env.actions=continuous"},
+     "env.num = 2048 can not be divided into sapg.blocks = 6 blocks; set env.num to 2046 or 2052"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.off_policy_ratio=6"},
+     "sapg.off_policy_ratio = 6: there are 5 followers in sapg.blocks = 6; set it to 0 to 5"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.sequence_length=3"},
+     "ppo.num_steps = 256 is no multiple of sapg.sequence_length = 3; set the latter to 1, or to a divisor"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "net.action_head=tanh_affine"},
+     "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian"},
+    {{"algo.name=sapg", "env.actions=continuous", "env.num=2052"}, NULL},
+    {{"algo.name=ppo", "env.actions=continuous"}, NULL},
+    {{"algo.name=ppo_ewma", "env.actions=continuous", "net.action_head=tanh_affine"}, NULL},
+    {{"algo.name=ppo_ewma", "env.actions=discrete"}, NULL},
+    {{"algo.name=pqn", "env.actions=discrete"}, NULL},
     {{"env.num=48"}, NULL},
     {{"env.num=64", "ppo.minibatch_by=environments"}, NULL},
     {{"env.task=levels", "env.levels=some/folder"}, NULL},

@@ -12,7 +12,8 @@ enum { WORLDS = 16, SAMPLED = 4, KEPT = 8 };
 
 static CoreConfig small_config(void) {
   static const char *const pairs[] = {
-    "env.task=random_s", "env.curriculum=sfl", "env.level_count=6", "env.num=16", "env.max_steps=12", "ppo.num_steps=16",
+    "env.task=random_s", "env.curriculum=sfl", "env.level_count=6", "env.num=16", "env.max_steps=12",
+    "ppo.num_steps=16",
     "ppo.num_minibatches=4", "ppo.minibatch_by=environments", "ppo.epochs=1", "ppo.learning_rate=1e-3", "net.width=16",
     "net.depth=2", "eval.episodes=12", "eval.count=1", "train.total_steps=2560", "train.threads=1", "train.seed=3",
     "metrics.states=100", "sfl.sampled_ratio=0.25", "sfl.batch_size=48", "sfl.num_batches=1", "sfl.buffer_size=8",
@@ -69,7 +70,8 @@ static void test_levels_of_an_iteration(void **state) {
     for (int w = WORLDS - SAMPLED; w < WORLDS; w++) {
       int i = curriculum->place[w] - (WORLDS - SAMPLED);
       assert_in_range(i, 0, KEPT - 1);
-      assert_ok(sim_generate_level(SIM_SIZE_S, UINT64_C(4) << 32 ^ searched, curriculum->buffer.entry[i].number, &kept));
+      const uint32_t number = curriculum->buffer.entry[i].number;
+      assert_ok(sim_generate_level(SIM_SIZE_S, UINT64_C(4) << 32 ^ searched, number, &kept));
       assert_began_on(training, w, &kept);
     }
     for (int w = 0; w < WORLDS; w++) /* auto-resets stay on the level */
@@ -247,8 +249,8 @@ static void test_impossible_buffers_are_refused(void **state) {
   iterate(training, 2);
   training_before_save(training);
   const CurriculumPosition good = training->curriculum->position;
-  static const CurriculumPosition bad[] = {{1, 0, KEPT}, {1, -5, KEPT}, {1, 3, KEPT}, {1, 1, KEPT - 1}, {1, 1, KEPT + 1},
-                                           {1, 1, 0}, {1, 1, INT64_MAX}};
+  static const CurriculumPosition bad[] = {{1, 0, KEPT}, {1, -5, KEPT}, {1, 3, KEPT}, {1, 1, KEPT - 1},
+                                           {1, 1, KEPT + 1}, {1, 1, 0}, {1, 1, INT64_MAX}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     training->curriculum->position = bad[i];
     assert_int_equal(training_after_load(training), CORE_USAGE);
@@ -284,9 +286,9 @@ static void test_bad_settings(void **state) {
     assert_null(training);
     assert_says(bad[i].part);
   }
-  static const char *const out_of_range[] = {"sfl.sampled_ratio=-0.1", "sfl.sampled_ratio=1.01", "sfl.sampled_ratio=nan",
-                                             "sfl.period=0", "sfl.buffer_size=0", "sfl.max_episodes=0",
-                                             "env.curriculum=plr"};
+  static const char *const out_of_range[] = {
+    "sfl.sampled_ratio=-0.1", "sfl.sampled_ratio=1.01", "sfl.sampled_ratio=nan", "sfl.period=0", "sfl.buffer_size=0",
+    "sfl.max_episodes=0", "env.curriculum=plr"};
   CoreConfig config = small_config();
   for (size_t i = 0; i < sizeof out_of_range / sizeof *out_of_range; i++)
     assert_int_equal(core_config_set_pair(&config, out_of_range[i]), CORE_USAGE);

@@ -1,12 +1,13 @@
-/* trainer/ops, continuous heads: log-probabilities against densities that integrate to 1, gradients of the loss, of sampled
- * entropies and of SAPG's regularisers against finite differences of their definitions in double, exact KL against
- * published forms, samples against their moments, and the same bits for any number of threads. */
+/* trainer/ops, continuous heads: log-probabilities against densities that integrate to 1, gradients of the loss, of
+ * sampled entropies and of SAPG's regularisers against finite differences of their definitions in double, exact KL
+ * against published forms, samples against their moments, and the same bits for any number of threads. */
 #include "tests/unit/ops_tools.h"
 
 enum { ROWS = 40, FACTORS = 3, LOGITS = 2 * FACTORS };
 
 static const OpsHead gaussian = {.kind = OPS_GAUSSIAN, .factors = FACTORS, .logits = LOGITS, .low = -1, .high = 1};
-static const OpsHead tanh_affine = {.kind = OPS_TANH_AFFINE, .factors = FACTORS, .logits = LOGITS, .low = -2, .high = 3};
+static const OpsHead tanh_affine = {
+  .kind = OPS_TANH_AFFINE, .factors = FACTORS, .logits = LOGITS, .low = -2, .high = 3};
 
 /* -------- definitions in double --------------------------------------------------------------------------------- */
 
@@ -250,7 +251,8 @@ static void test_samples_have_the_policys_moments(void **state) {
 static void test_sets_are_adjoint(void **state) {
   enum { SETS = 4, WIDTH = 5, FEATURES = 2 };
   Ops *ops = make_ops(2);
-  float *mean = normals(1, ROWS * FACTORS, 1), *sigma = normals(2, SETS * FACTORS, 1), *y = normals(3, ROWS * LOGITS, 1);
+  float *mean = normals(1, ROWS * FACTORS, 1), *sigma = normals(2, SETS * FACTORS, 1);
+  float *y = normals(3, ROWS * LOGITS, 1);
   float logits[ROWS * LOGITS], dmean[ROWS * FACTORS], dsigma[SETS * FACTORS], joined[ROWS * (FEATURES + WIDTH)];
   float *embedding = normals(4, SETS * WIDTH, 1), dembedding[SETS * WIDTH], x[ROWS * (FEATURES + 1)];
   int32_t set[ROWS], read[ROWS];

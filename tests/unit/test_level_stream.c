@@ -1,5 +1,5 @@
-/* Sequences of filtered levels: what they are by the plain definition of the filter, that neither ranges nor threads matter,
- * and that a number makes its level again. */
+/* Sequences of filtered levels: what they are by the plain definition of the filter, that neither ranges nor threads
+ * matter, and that a number makes its level again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,7 +88,7 @@ static void test_threads_do_not_matter(void **state) {
   const int threads = omp_get_max_threads();
   for (int count = 1; count <= 4; count += 3) {
     omp_set_num_threads(count);
-    SimLevelStream *stream = make(SIM_SIZE_L);
+    SimLevelStream *stream = make(SIM_SIZE_M);
     sim_level_stream_draw(stream, 9, 0, LEVELS, count == 1 ? levels : other, NULL);
     assert_int_equal(omp_get_max_threads(), count); /* the caller's number stays */
     sim_level_stream_destroy(&stream);

@@ -187,7 +187,7 @@ static void test_settings_act(void **state) {
 
 static void test_what_it_can_not_take(void **state) {
   static const struct { const char *pair, *message; } cases[] = {
-    {"env.actions=multi_discrete", "set env.actions to discrete"}, {"env.actions=continuous", "set env.actions to discrete"},
+    {"env.actions=multi_discrete", "set env.actions = discrete"}, {"env.actions=continuous", "set env.actions = discrete"},
     {"net.sharing=shared", "leave net.sharing = separate"}, {"net.sharing=joint", "leave net.sharing = separate"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CoreConfig config = small_config();

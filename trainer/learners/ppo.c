@@ -8,8 +8,11 @@
 #include "core/random.h"
 #include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
+#include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
-static const char PROXIMAL_SECTION[] = "proximal actor"; /* of a checkpoint */
+/* Of a checkpoint. */
+static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
 
 static Optimizer optimizer_of(const CoreConfig *config) {
   return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
@@ -22,7 +25,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
                .actor_optimizer = optimizer_of(config), .critic_optimizer = optimizer_of(config)};
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  size_t rows = (size_t)ppo->minibatch.rows, logits = (size_t)agent->head.logits;
+  size_t rows = (size_t)ppo->minibatch.room, logits = (size_t)agent->head.logits;
   CORE_ARENA(arena, ppo->advantages, total, "advantages [steps][worlds]");
   CORE_ARENA(arena, ppo->targets, total, "value targets [steps][worlds]");
   CORE_ARENA(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
@@ -31,9 +34,19 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
   CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
-  agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
+  gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
+  if (rollout->shards.shards > 1)
+    CORE_ARENA(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
+               "columns of a shard [2][steps][worlds]");
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
+  if (config->ppo.ratio_cap > 0) CORE_ARENA(arena, ppo->capped, rows, "behaviour log-probabilities, capped [rows]");
+  if (config->ppo.kl_penalty > 0) {
+    CORE_ARENA(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
+    CORE_ARENA(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
+  }
+  if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
+    CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
@@ -46,6 +59,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
 void ppo_start(Ppo *ppo) {
   descent_restart(&ppo->actor_optimizer, ppo->agent->actor.n);
   descent_restart(&ppo->critic_optimizer, ppo->agent->critic.n);
+  if (ppo->moments) *ppo->moments = (Moments){0};
   ppo_start_proximal(ppo);
 }
 
@@ -71,10 +85,13 @@ static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
 
 /* ---- one minibatch --------------------------------------------------------------------------------------------- */
 
+/* Log-probabilities of the policy that the clip and the penalty are around. */
+static const float *logp_around(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
+
 /* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
 static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
-  const float *around = ppo->ewma ? ppo->proximal_logp : batch->logp;
+  const float *around = logp_around(ppo);
   int64_t silent = 0;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
   for (int i = 0; i < batch->rows; i++)
@@ -83,7 +100,8 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   return (double)silent;
 }
 
-/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the loss's. */
+/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
+ * loss's. */
 static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -93,6 +111,37 @@ static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *log
                          (uint32_t)update, batch->rows, head->factors, ppo->noise);
   return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
                                            ppo->config->ppo.entropy_coef, ppo->doutput);
+}
+
+/* openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): the behaviour's log-probability is raised, as a
+ * constant, to that of a ratio of ppo.ratio_cap. ppo->logp is the present policy's. */
+static const float *cap_behaviour(Ppo *ppo) {
+  const Minibatch *batch = &ppo->minibatch;
+  const float log_cap = (float)log(ppo->config->ppo.ratio_cap);
+  if (ppo->capped == NULL) return batch->logp;
+  for (int i = 0; i < batch->rows; i++) ppo->capped[i] = fmaxf(batch->logp[i], ppo->logp[i] - log_cap);
+  return ppo->capped;
+}
+
+/* Adds ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
+ * -ppo.kl_penalty (logp - logp_p), to ppo->doutput. Returns the sum over the rows. */
+static double add_penalty(Ppo *ppo, Ops *ops, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  const OpsHead *head = &ppo->agent->head;
+  const float *around = logp_around(ppo);
+  const double weight = ppo->config->ppo.kl_penalty;
+  double sum = 0;
+  OpsPolicySums unused;
+  if (ppo->pull == NULL) return 0;
+  for (int i = 0; i < batch->rows; i++) {
+    const double apart = (double)ppo->logp[i] - (double)around[i];
+    ppo->pull[i] = (float)(-weight * apart);
+    sum += 0.5 * apart * apart;
+  }
+  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0, ppo->dpenalty,
+                   &unused);
+  ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
+  return weight * sum;
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
@@ -111,16 +160,18 @@ static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
     proximal_logp = ppo->proximal_logp;
   }
   const float *logits = agent_pass(ppo->agent, ops, actor, batch->observations, batch->rows);
-  ops->policy_loss(ops, head, logits, batch->actions, batch->logp, proximal_logp, batch->advantages, batch->rows,
+  if (ppo->capped || ppo->pull) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
+  ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo), proximal_logp, batch->advantages, batch->rows,
                    config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
+  sums.loss += add_penalty(ppo, ops, logits);
   sums.entropy += sample_entropy(ppo, step, logits);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy))
     return descent_explain_loss(ops, actor, (size_t)batch->rows, "policy", sums.loss);
-  update->policy_loss += sums.loss / batch->rows;
-  update->entropy += sums.entropy / batch->rows;
-  update->clip_fraction += sums.clipped / batch->rows;
-  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->rows;
-  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  update->policy_loss += sums.loss / batch->all_rows;
+  update->entropy += sums.entropy / batch->all_rows;
+  update->clip_fraction += sums.clipped / batch->all_rows;
+  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->all_rows;
+  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
   return CORE_OK;
 }
 
@@ -135,8 +186,8 @@ static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upd
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
                   config->ppo.value_coef, ppo->doutput, &sums);
   if (!isfinite(sums.loss)) return descent_explain_loss(ops, critic, (size_t)batch->rows, "value", sums.loss);
-  update->value_loss += sums.loss / batch->rows;
-  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  update->value_loss += sums.loss / batch->all_rows;
+  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
   return CORE_OK;
 }
 
@@ -148,16 +199,30 @@ static AdvantageNorm minibatch_norm(const CoreConfig *config) {
                                                  : ADVANTAGE_RAW;
 }
 
-static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+/* This rank's part of the gradients of minibatch m. */
+static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+  const AdvantageNorm norm = minibatch_norm(ppo->config);
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
-  minibatch_gather(batch, ops, step->rollout, ppo->advantages, ppo->targets, m);
-  advantage_standardise(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows, NULL);
-  TRY(actor_gradient(ppo, step, update));
-  TRY(critic_gradient(ppo, step, update));
-  TRY(descent_step_both(step, ppo->agent, &ppo->gradient, &ppo->actor_optimizer, &ppo->critic_optimizer,
+  Moments moments = {0};
+  minibatch_select(batch, step->rollout, m);
+  if (norm != ADVANTAGE_RAW) minibatch_advantage_moments(batch, ops, step->rollout, ppo->advantages, &moments);
+  gradient_begin(&ppo->gradient);
+  while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
+    advantage_standardise_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
+    TRY(actor_gradient(ppo, step, update));
+    TRY(critic_gradient(ppo, step, update));
+    gradient_add(&ppo->gradient, batch->shard, batch->rows);
+  }
+  return CORE_OK;
+}
+
+static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+  TRY(ranks_agree(add_gradients(ppo, step, m, update)));
+  gradient_finish(&ppo->gradient, ppo->minibatch.all_rows);
+  TRY(descent_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
                         update->learning_rate, update));
-  if (ppo->ewma) proximal_update(ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
+  if (ppo->ewma) proximal_update(step->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
 
@@ -167,17 +232,34 @@ static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdat
 static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda, .reward_scale = 1};
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
+                              .reward_scale = config->ppo.reward_scale};
   bool batch = strcmp(config->ppo.normalize_advantage, "batch") == 0;
   Moments advantage, target, residual;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
                      rollout->worlds, ppo->advantages, ppo->targets);
-  advantage_standardise(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, ppo->advantages, total, &advantage);
-  ops->moments(ops, ppo->targets, NULL, total, &target);
-  ops->moments(ops, ppo->targets, rollout->values, total, &residual);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, ppo->moments_scratch, &advantage);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, ppo->moments_scratch, &target);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, rollout->values, rollout->steps, ppo->moments_scratch,
+                         &residual);
+  advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
+  if (ppo->moments)
+    advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
   update->advantage_mean = advantage.mean;
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);
+}
+
+/* What each rank summed over its rows, over all ranks; gradients are the same at all of them already. */
+static void reduce_sums(LearnerUpdate *update) {
+  double sums[] = {update->policy_loss, update->value_loss, update->entropy, update->clip_fraction,
+                   update->silent_fraction};
+  ranks_sum(sums, sizeof sums / sizeof *sums);
+  update->policy_loss = sums[0];
+  update->value_loss = sums[1];
+  update->entropy = sums[2];
+  update->clip_fraction = sums[3];
+  update->silent_fraction = sums[4];
 }
 
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
@@ -186,7 +268,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration)};
   estimate_advantages(ppo, ops, step->rollout, update);
-  TRY(check_rollout(ppo, ops, step->rollout));
+  TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   for (int epoch = 0; epoch < epochs; epoch++) {
     minibatch_shuffle(&ppo->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
     for (int m = 0; m < parts; m++) {
@@ -195,6 +277,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
       if (step->profile) profile_take(step->profile, ops, ppo->agent);
     }
   }
+  reduce_sums(update);
   descent_average(update, (double)epochs * parts, step->measure);
   TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
@@ -218,6 +301,7 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
   AgentNetwork *actor = &ppo->agent->actor;
   descent_add_sections(checkpoint, actor, &ppo->actor_optimizer);
   descent_add_sections(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
+  if (ppo->moments) checkpoint_add(checkpoint, MOMENTS_SECTION, ppo->moments, sizeof *ppo->moments);
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
 
@@ -233,15 +317,17 @@ static void set_count(void *state, const LearnerCount *count) {
   ppo->proximal.weight = count->proximal_weight;
 }
 
-/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. */
+/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments of advantages start anew. */
 static bool derive(void *state, const char *section) {
-  if (strcmp(section, PROXIMAL_SECTION) != 0) return false;
-  ppo_start_proximal(state);
+  Ppo *ppo = state;
+  if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
+  else if (strcmp(section, PROXIMAL_SECTION) == 0) ppo_start_proximal(ppo);
+  else return false;
   return true;
 }
 
 #define ENTRY(learner) \
-  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
+  {.name = learner, .divides = true, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
    .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive}
 const LearnerKind ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
 #undef ENTRY

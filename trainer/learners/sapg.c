@@ -54,7 +54,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   const LearnerSize size = size_of(config);
   const int64_t on_policy = core_config_transitions_per_iteration(config);
   if (2 * on_policy > INT32_MAX)
-    return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^30 - 1; lower one of them", on_policy);
+    return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^30 - 1; lower one of them",
+                      on_policy);
   *sapg = (Sapg){.config = config, .agent = agent, .rows = (int)size.rows,
                  .minibatch = (int)(on_policy / config->ppo.num_minibatches),
                  .updates = (int)(size.updates / config->ppo.epochs), .actor_optimizer = optimizer_of(config),
@@ -95,9 +96,9 @@ static double move_reference(const OpsHead *head, const float *logits, int rows,
   return sum;
 }
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper: around
- * m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's loss with
- * pi_old in the proximal policy's place. On-policy m = 1. */
+/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
+ * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
+ * loss with pi_old in the proximal policy's place. On-policy m = 1. */
 static int actor_gradient(Sapg *sapg, const LearnerStep *step, size_t first, int rows, LearnerUpdate *update,
                           double *kl) {
   Ops *ops = step->ops;

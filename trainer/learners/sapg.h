@@ -1,7 +1,7 @@
-/* SAPG, Split and Aggregate Policy Gradients (Singla et al. 2024; spec ppo.md 7). The worlds are cut into blocks that share
- * the networks; each block has a learned embedding beside the observation and its own log standard deviations (agent.h).
- * All blocks learn by PPO from their own transitions. The last one, the leader, also learns from those of a few followers,
- * by importance weighting and one-step returns; it alone is evaluated and reported.
+/* SAPG, Split and Aggregate Policy Gradients (Singla et al. 2024; spec ppo.md 7). The worlds are cut into blocks that
+ * share the networks; each block has a learned embedding beside the observation and its own log standard deviations
+ * (agent.h). All blocks learn by PPO from their own transitions. The last one, the leader, also learns from those of a
+ * few followers, by importance weighting and one-step returns; it alone is evaluated and reported.
  *
  *   rollout -> sapg_data.c: on-policy ++ off-policy samples, values, returns, advantages, shuffled once
  *           -> sapg.c:      epochs of minibatches; after each epoch the learning rate follows the KL */
@@ -29,8 +29,8 @@ static inline size_t sapg_samples(const SapgLayout *layout) {
   return sapg_on_policy(layout) + (size_t)layout->drawn * sapg_off_policy(layout);
 }
 
-/* The samples of an iteration. A sample is numbered by its place: on-policy t*N + world; off-policy, from the d-th drawn
- * follower, N*K + d*(n*K) + t*n + world in the block, n worlds a block. */
+/* The samples of an iteration. A sample is numbered by its place: on-policy t*N + world; off-policy, from the d-th
+ * drawn follower, N*K + d*(n*K) + t*n + world in the block, n worlds a block. */
 typedef struct SapgData {
   SapgLayout layout;
   uint32_t *follower;          /* [blocks]: the drawn ones come first */
@@ -54,7 +54,8 @@ typedef struct Sapg {
   const CoreConfig *config;    /* the caller's; must outlive this */
   Agent *agent;                /* whose weights are learnt */
   SapgData data;
-  int minibatch, updates, rows; /* rows of a minibatch but the last; minibatches an epoch; rows of the last, the largest */
+  int minibatch, updates;      /* rows of a minibatch but the last; minibatches an epoch */
+  int rows;                    /* of the last minibatch, the largest */
   Optimizer actor_optimizer, critic_optimizer;
   AgentGradient gradient;
   float *doutput;              /* [rows][logits] */

@@ -1,5 +1,5 @@
-/* The samples of a SAPG iteration (sapg.h): which, with what values, returns and advantages, in what order (spec 7.2). It
- * runs networks and changes no weights. */
+/* The samples of a SAPG iteration (sapg.h): which, with what values, returns and advantages, in what order (spec 7.2).
+ * It runs networks and changes no weights. */
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +59,8 @@ static uint32_t sample_of_sequence(const SapgLayout *layout, uint32_t sequence, 
   uint32_t world = sequence / each_world, t = sequence % each_world * (uint32_t)layout->sequence + step;
   if (world < worlds) return t * worlds + world;
   world -= worlds; /* those of the drawn followers come after all worlds */
-  return (uint32_t)sapg_on_policy(layout) + world / block * (uint32_t)sapg_off_policy(layout) + t * block + world % block;
+  const uint32_t drawn = world / block, each = (uint32_t)sapg_off_policy(layout);
+  return (uint32_t)sapg_on_policy(layout) + drawn * each + t * block + world % block;
 }
 
 void sapg_order(const SapgLayout *layout, const uint32_t *sequences, uint32_t *order) {
@@ -126,7 +127,8 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
                               const double *moments) {
   const SapgLayout *layout = &data->layout;
   const size_t n = sapg_on_policy(layout);
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda, .reward_scale = 1};
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
+                              .reward_scale = config->ppo.reward_scale};
   memcpy(data->values, rollout->values, (n + (size_t)layout->worlds) * sizeof *data->values);
   denormalise(data->values, n + (size_t)layout->worlds, moments);
   advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, NULL, NULL, layout->steps,
@@ -134,8 +136,8 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
   memcpy(data->logp, rollout->logp, n * sizeof *data->logp);
 }
 
-/* The leader's values in the states that the follower's worlds went through, [K + 1][n], and for the clip around its own
- * ratio its log-probabilities of the follower's actions. */
+/* The leader's values in the states that the follower's worlds went through, [K + 1][n], and for the clip around its
+ * own ratio its log-probabilities of the follower's actions. */
 static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, uint32_t follower,
                             int rows, float *values, float *logp_own) {
   const uint32_t block = (uint32_t)sapg_block_worlds(&data->layout);
@@ -164,7 +166,7 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
   const SapgLayout *layout = &data->layout;
   const size_t each = sapg_off_policy(layout), base = sapg_on_policy(layout) + (size_t)d * each;
   const int block = sapg_block_worlds(layout);
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = 1};
+  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = config->ppo.reward_scale};
   float *values = data->values + base;
   value_as_leader(data, ops, agent, rollout, data->follower[d], rows, values,
                   data->logp_own ? data->logp_own + base : NULL);

@@ -14,8 +14,8 @@ static const double TAIL = 1e-3;                             /* actions so near 
 static double softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* log Phi(u), the Gaussian distribution function, and its derivative *slope = phi(u) / Phi(u). Below -35 the first terms
- * of the asymptotic series are good to 1e-10 of the value, where erfc would soon underflow. */
+/* log Phi(u), the Gaussian distribution function, and its derivative *slope = phi(u) / Phi(u). Below -35 the first
+ * terms of the asymptotic series are good to 1e-10 of the value, where erfc would soon underflow. */
 static double log_normal_cdf(double u, double *slope) {
   double value;
   if (u < -35) {

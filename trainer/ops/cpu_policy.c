@@ -1,6 +1,7 @@
-/* Heads and losses on the CPU: sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss and the value loss
- * (spec ppo.md 1.4, 2.1; metrics.md 2); the continuous heads' part, row by row, is cpu_gaussian.c's. Rows are taken in groups of 16 with the rows innermost, so
- * that heads of any sizes fill vector registers. KL is taken in float64: between near policies float32 would cancel. */
+/* Heads and losses on the CPU: sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss and the value
+ * loss (spec ppo.md 1.4, 2.1; metrics.md 2); the continuous heads' part, row by row, is cpu_gaussian.c's. Rows are
+ * taken in groups of 16 with the rows innermost, so that heads of any sizes fill vector registers. KL is taken in
+ * float64: between near policies float32 would cancel. */
 #include "core/random.h"
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"

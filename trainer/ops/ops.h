@@ -30,8 +30,9 @@ typedef struct OpsValueSums { double loss; /* 0.5*max((V-T)^2, (Vclip-T)^2) or 0
  * its logits whatever they are:
  *   MULTI_DISCRETE  `factors` categoricals of size[i] logits, concatenated (Kinetix: 3,3,3,3,2,2). Action: uint8_t
  *   GAUSSIAN        `factors` means, then as many log standard deviations. Action: float, unbounded
- *   TANH_AFFINE     `factors` locations, then as many raw scales (scale = softplus(raw) + 1e-3) of a Gaussian whose tanh
- *                   is stretched to low..high (Stoix's NormalAffineTanh; spec ppo.md 1.7). Action: float in low..high */
+ *   TANH_AFFINE     `factors` locations, then as many raw scales (scale = softplus(raw) + 1e-3) of a Gaussian whose
+ * tanh                   is stretched to low..high (Stoix's NormalAffineTanh; spec ppo.md 1.7). Action: float in
+ * low..high */
 typedef enum OpsHeadKind { OPS_MULTI_DISCRETE, OPS_GAUSSIAN, OPS_TANH_AFFINE } OpsHeadKind;
 enum { OPS_FACTORS_MAX = 16, OPS_LOGITS_MAX = 256 };
 typedef struct OpsHead {
@@ -64,8 +65,8 @@ struct Ops {
    * SILU can not be inverted from y: x W + b is recomputed there from x, w, b. */
   void (*dense_backward)(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);
-  /* Layer norm and activation of each row: n = (z - mean z) / sqrt(variance z + epsilon), y = activation(gain n + offset).
-   * z[rows][columns] becomes n, inverse[rows] what z - mean was multiplied by. */
+  /* Layer norm and activation of each row: n = (z - mean z) / sqrt(variance z + epsilon), y = activation(gain n +
+   * offset). z[rows][columns] becomes n, inverse[rows] what z - mean was multiplied by. */
   void (*norm_forward)(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
                        int columns, double epsilon, OpsActivation activation);
   /* dy[rows][columns], the gradient at y, is overwritten with that at z; dgain[columns], doffset[columns] are set. */
@@ -76,7 +77,8 @@ struct Ops {
   void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 
   /* Samples one action a row (inverse CDF, or a Gaussian by Box-Muller; Philox numbers keyed by (seed; purpose,
-   * first_world + row, step)), and the log-probability of the whole action. actions [rows][factors], of the head's type. */
+   * first_world + row, step)), and the log-probability of the whole action. actions [rows][factors], of the head's
+   * type. */
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                         uint32_t first_world, uint32_t step, void *actions, float *logp);
   /* logp[rows] of given actions. */
@@ -98,8 +100,8 @@ struct Ops {
   /* noise[rows][columns]: N(0,1), row r keyed by (seed; purpose, index[r], step). */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                       int columns, float *noise);
-  /* GAUSSIAN with free log standard deviations: mean[rows][factors], log_sigma[sets][factors] -> logits[rows][2 factors].
-   * set[rows]: whose log_sigma a row takes; NULL: all take the first. */
+  /* GAUSSIAN with free log standard deviations: mean[rows][factors], log_sigma[sets][factors] -> logits[rows][2
+   * factors]. set[rows]: whose log_sigma a row takes; NULL: all take the first. */
   void (*gaussian_join)(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
                         float *logits);
   /* Its transpose, for gradients: dmean[rows][factors] and dlog_sigma[sets][factors] are set. */
@@ -115,15 +117,15 @@ struct Ops {
   void (*embed_forward)(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
                         float *joined, int32_t *set);
   /* Its transpose: dembedding[sets][width] is set. */
-  void (*embed_backward)(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
-                         float *dembedding);
+  void (*embed_backward)(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width,
+                         int sets, float *dembedding);
   /* Value loss 0.5*mean max(...) times value_coef; dvalue[rows] set. clip: around old_value by epsilon. */
   void (*value_loss)(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                      double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
 
-  /* Q values q[rows][columns] of one categorical action. The policy that takes the greatest but with probability epsilon
-   * any, in place, as log-probabilities (what is impossible gets e^-69); the greatest values[rows]; and the sum of
-   * (Q(s, a) - target)^2 with dq[rows][columns], the gradient of its mean. */
+  /* Q values q[rows][columns] of one categorical action. The policy that takes the greatest but with probability
+   * epsilon any, in place, as log-probabilities (what is impossible gets e^-69); the greatest values[rows]; and the
+   * sum of (Q(s, a) - target)^2 with dq[rows][columns], the gradient of its mean. */
   void (*q_policy)(Ops *ops, float *q, int rows, int columns, double epsilon);
   void (*q_values)(Ops *ops, const float *q, int rows, int columns, float *values);
   void (*q_loss)(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
@@ -150,6 +152,8 @@ struct Ops {
   void (*standardise)(Ops *ops, float *x, size_t n, double shift, double factor);
   /* Index of the first element that is not finite, or n. */
   size_t (*first_nonfinite)(Ops *ops, const float *x, size_t n);
+
+  const struct OpsEntity *entity; /* entity.h: what entity encoders need */
 
   void *state;                    /* the implementation's own: scratch, threads */
   double flops;                   /* matrix-product operations so far (2*m*n*k each) */

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Continuous actions through the command line: each learner and head trains, a run that is stopped after every iteration or
+# so ends with the same bytes as an undisturbed one, its policy plays, and its weights are inherited. TAP.
+set -u
+. tests/cli/tap.sh
+PATH="$PWD/${SWEEP_BUILD:-build}/bin:$PATH"
+cat >"$tap_dir/small.ini" <<'INI'
+[env]
+morphologies = car
+difficulty = 0
+level_count = 2
+num = 12
+max_steps = 32
+actions = continuous
+[train]
+threads = 1
+total_steps = 7680
+[ppo]
+num_steps = 16
+num_minibatches = 4
+epochs = 2
+[sapg]
+blocks = 3
+embedding = 4
+[net]
+width = 8
+depth = 1
+[eval]
+episodes = 4
+count = 2
+[checkpoint]
+every = 0
+INI
+train() { # root options...
+  local root=$tap_dir/$1; shift
+  mkdir -p "$root"
+  trainer --config "$tap_dir/small.ini" --root "$root" "$@"
+}
+run_of() { basename "$tap_dir/$1"/runs/*; }
+# What the newest checkpoint holds, less the clock and the file's own name.
+contents() { trainer checkpoint "$(ls "$tap_dir/$1"/runs/*/ckpt/*.ckpt | tail -1)" | grep -vE '^file|section +clock'; }
+
+has_checkpoint() { ls "$tap_dir/$1"/runs/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
+# stopped_and_resumed ROOT OPTIONS...: stopped by a signal when it has saved, then finished
+stopped_and_resumed() {
+  local root=$1; shift
+  mkdir -p "$tap_dir/$root"
+  trainer --config "$tap_dir/small.ini" --root "$tap_dir/$root" --quiet "$@" & local pid=$!
+  tap_wait 60 has_checkpoint "$root"
+  kill -USR1 $pid
+  wait $pid
+  train "$root" --quiet --resume "$@" || [ "$(sed -n 's/^status=//p' "$tap_dir/$root"/runs/*/state)" = finished ]
+}
+
+number=0
+while read -r name options; do
+  number=$((number + 1))
+  # shellcheck disable=SC2086
+  tap_run "$name trains to its end" 0 "finished, 40 of 40 iterations" train "whole$number" $options
+  # shellcheck disable=SC2086
+  stopped_and_resumed "parts$number" $options
+  tap_result "$name stopped and resumed is finished" $?
+  tap_result "$name: the same bytes as undisturbed" \
+    "$([ "$(contents "whole$number")" = "$(contents "parts$number")" ] && echo 0 || echo 1)" \
+    "$(diff <(contents "whole$number") <(contents "parts$number"))"
+done <<'LEARNERS'
+gaussian --set algo.name=ppo_ewma --set net.action_head=gaussian --set env.normalize_observations=cleanrl --set env.normalize_rewards=cleanrl --set net.sharing=joint --set ppo.normalize_advantage=minibatch_unbiased
+tanh_affine --set algo.name=ppo --set net.action_head=tanh_affine --set env.normalize_observations=stoix --set env.normalize_rewards=ppo_ewma
+sapg --set algo.name=sapg --set env.normalize_observations=rl_games --set net.sharing=shared --set sapg.clip=paper
+LEARNERS
+
+# ---- what is known of a finished run
+for k in 1 2 3; do
+  tap_run "policy $k plays through its own statistics" 0 "return" trainer play --checkpoint "$(run_of whole$k)" \
+    --root "$tap_dir/whole$k" --steps 3 -o "$tap_dir/a.svg"
+  statistics=$(trainer checkpoint "$(ls "$tap_dir/whole$k"/runs/*/ckpt/*.ckpt | tail -1)" | grep -c "observation moments")
+  tap_result "its checkpoint holds them" "$([ "$statistics" -eq 1 ]; echo $?)"
+done
+tap_run "weights are inherited with their statistics" 0 "starting from" train whole1 --set algo.name=ppo_ewma \
+  --set net.action_head=gaussian --set env.normalize_observations=cleanrl --set net.sharing=joint --set train.seed=3 \
+  --set "init.from=run:$(run_of whole1)" --set init.restore=weights
+train plain --quiet --set train.total_steps=192
+tap_run "a parent without them is refused" 2 'no section "observation moments"' train plain --set train.seed=4 \
+  --set env.normalize_observations=cleanrl --set "init.from=run:$(run_of plain)" --set init.restore=weights
+
+# ---- what can not be
+tap_run "sapg with classes" 2 "set env.actions = continuous" trainer --dry-run --set algo.name=sapg --set env.num=12
+tap_run "pqn with real numbers" 2 "set env.actions = discrete" trainer --dry-run --set algo.name=pqn --set env.actions=continuous
+tap_run "worlds that are no blocks" 2 "env.num to 12 or 15" trainer --dry-run --config "$tap_dir/small.ini" \
+  --set algo.name=sapg --set env.num=13
+tap_run "more followers than there are" 2 "set it to 0 to 2" trainer --dry-run --config "$tap_dir/small.ini" \
+  --set algo.name=sapg --set sapg.off_policy_ratio=3
+tap_run "a head that sapg has not" 2 "net.action_head to gaussian" trainer --dry-run --config "$tap_dir/small.ini" \
+  --set algo.name=sapg --set net.action_head=tanh_affine
+tap_run "sequences that do not divide" 2 "sapg.sequence_length = 5" trainer --dry-run --config "$tap_dir/small.ini" \
+  --set algo.name=sapg --set sapg.sequence_length=5
+tap_done

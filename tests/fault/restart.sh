@@ -1,0 +1,91 @@
+# Sourced by tests that interrupt a trainer (fault/test_trainer_restart.sh, long/test_many_kills.sh): a small run with a
+# checkpoint after each iteration, and whether two of them ended alike. `steps` overrides its budget.
+work=$(mktemp -d "${TMPDIR:-/tmp}/trainer-restart.XXXXXX")
+mounted=
+trap 'kill -9 $(jobs -p) 2>/dev/null; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$work"' EXIT
+n=0 bad=0
+check() { # name, problems (empty = good)
+  n=$((n + 1))
+  if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
+}
+cat >"$work/small.ini" <<INI
+[env]
+morphologies = car
+difficulty = 0
+level_count = 4
+num = 8
+[train]
+threads = 1
+total_steps = ${steps:-25600}
+[algo]
+name = ppo_ewma
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 1
+ewma_rule = bias_corrected
+lr_schedule = linear
+[net]
+width = 16
+depth = 1
+[eval]
+episodes = 4
+count = 6
+[checkpoint]
+every = 0
+INI
+train() { # root options...
+  local root=$1; shift
+  mkdir -p "$root"
+  trainer --config "$work/small.ini" --root "$root" --quiet "$@"
+}
+start() { # root options...: the same in the background; sets pid
+  local root=$1; shift
+  mkdir -p "$root"
+  trainer --config "$work/small.ini" --root "$root" --quiet "$@" & pid=$!
+}
+folder() { echo "$1"/runs/*; }
+state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
+newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
+# What a checkpoint holds, less the clock and the file's own name.
+contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^file|section +clock'; }
+# One line an iteration (the last attempt's), less timing and checksums; "differs" lines where two attempts disagree.
+rows() { # root kind
+  cat $(ls -v "$(folder "$1")/$2".*.tsv) | awk -F'\t' -v OFS='\t' '
+    /^#/ { next }
+    $1 == "iteration" { fields = NF; for (i = 1; i <= NF; i++) drop[i] = $i ~ /^(steps_per_second|seconds_|wall_seconds|crc32)/; next }
+    NF != fields || length($NF) != 8 { next }
+    { line = $1; for (i = 2; i <= NF; i++) if (!drop[i]) line = line OFS $i
+      if ($1 in seen && seen[$1] != line) print "differs " line
+      seen[$1] = line }
+    END { for (k in seen) print seen[k] }' | sort -n
+}
+same_as_reference() { # root [reference]
+  local reference=${2:-$work/reference}
+  diff <(contents "$reference") <(contents "$1") | head -5
+  diff <(rows "$reference" stats) <(rows "$1" stats) | head -5
+  diff <(rows "$reference" eval) <(rows "$1" eval) | head -5
+}
+wait_for() { # seconds, command...
+  local tries=$(($1 * 50)); shift
+  while ! "$@" 2>/dev/null; do tries=$((tries - 1)); [ $tries -gt 0 ] || return 1; sleep 0.02; done
+}
+has_checkpoint() { compgen -G "$1/runs/*/ckpt/*.ckpt" >/dev/null; }
+
+newest_name() { ls "$1"/runs/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
+moved() { [ "$(newest_name "$1")" != "$before" ]; } # a checkpoint newer than `before`
+moved_or_ended() { moved "$1" || ! kill -0 $pid; }
+# Starts the run again and again and kills it at random moments, every other time from the start on, every other time after
+# some progress, until it was killed alive so many times, or was started twice as often. Sets kills.
+kill_often() { # root kills longest-wait-in-ms
+  local starts=0
+  kills=0 RANDOM=4
+  while [ $kills -lt "$2" ] && [ $starts -lt $((2 * $2)) ]; do
+    before=$(newest_name "$1") starts=$((starts + 1))
+    start "$1" --resume
+    [ $((starts % 2)) -eq 0 ] && wait_for 60 moved_or_ended "$1"
+    sleep "0.$(printf %03d $((RANDOM % $3)))"
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null; [ $? -eq 137 ] && kills=$((kills + 1))
+  done
+}

@@ -1,0 +1,234 @@
+/* What PPO takes over from openai/ppo-ewma (spec ppo.md 2.3): the cap on importance ratios, the KL penalty, running moments
+ * of advantages, scaled rewards; and what of ppo.* is refused. The cap's arithmetic is also in tests/golden. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/oracle/learner.h"
+#include "trainer/learners/ppo.h"
+#include "training_tools.h"
+
+static CoreConfig small_config(void) {
+  static const char *const pairs[] = {
+    "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
+    "ppo.num_minibatches=1", "ppo.epochs=1", "net.width=8", "net.depth=1", "eval.episodes=8", "eval.count=0",
+    "train.total_steps=1024", "train.threads=1", "metrics.states=256", "ppo.max_grad_norm=inf"};
+  CoreConfig config = core_config_default();
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+  return config;
+}
+
+static StoreIteration iterate(Training *training, int iterations) {
+  StoreIteration row = store_iteration_unmeasured(0);
+  for (int i = 0; i < iterations; i++)
+    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
+  return row;
+}
+
+static bool same_actor(const Training *a, const Training *b) {
+  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0;
+}
+
+/* ---- the cap --------------------------------------------------------------------------------------------------- */
+
+/* A cap that no ratio reaches changes nothing; one that all reach does. */
+static void test_cap_acts_where_ratios_reach_it(void **state) {
+  static const char *const algorithms[] = {"algo.name=ppo", "algo.name=ppo_ewma"};
+  for (int i = 0; i < 2; i++) {
+    CoreConfig config = small_config();
+    set(&config, algorithms[i]);
+    set(&config, "ppo.epochs=4");
+    set(&config, "ppo.epsilon=inf");
+    set(&config, "ppo.learning_rate=0.05");
+    Training *base = make(&config), *loose, *tight;
+    set(&config, "ppo.ratio_cap=1e6");
+    loose = make(&config);
+    set(&config, "ppo.ratio_cap=1");
+    tight = make(&config);
+    iterate(base, 2);
+    iterate(loose, 2);
+    iterate(tight, 2);
+    assert_true(same_actor(base, loose));
+    assert_false(same_actor(base, tight));
+    training_destroy(&base);
+    training_destroy(&loose);
+    training_destroy(&tight);
+  }
+}
+
+/* ---- the penalty ----------------------------------------------------------------------------------------------- */
+
+/* beta 0.5 mean (logp - logp_b)^2 of the rollout under other actor weights, in double. */
+static double penalty(const Training *training, const double *theta, double beta) {
+  const Rollout *rollout = &training->rollout;
+  const NetworkShape *shape = &training->agent.actor.shape;
+  const int rows = rollout->steps * rollout->worlds, inputs = shape->width[0];
+  double sum = 0, x[512], z[64], entropy;
+  for (int r = 0; r < rows; r++) {
+    for (int i = 0; i < inputs; i++) x[i] = (double)rollout->observations[(size_t)r * (size_t)inputs + (size_t)i];
+    oracle_network(shape, theta, x, z);
+    const uint8_t *action = (const uint8_t *)rollout->actions + (size_t)r * (size_t)rollout->head.factors;
+    double apart = oracle_logp(&rollout->head, z, action, &entropy) - (double)rollout->logp[r];
+    sum += 0.5 * apart * apart;
+  }
+  return beta * sum / rows;
+}
+
+/* With advantages that are 0 nothing is left of the actor's loss but the penalty: rewards and values of 0, no entropy. The
+ * weights are moved by hand after the rollout, since the penalty is flat where they were. */
+static void test_penalty_gradient_by_differences(void **state) {
+  CoreConfig config = small_config();
+  static const char *const pairs[] = {"ppo.kl_penalty=3", "ppo.entropy_coef=0", "ppo.normalize_advantage=none",
+                                      "ppo.reward_scale=0", "ppo.epsilon=inf", "ppo.learning_rate=0"};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+  Training *training = make(&config);
+  iterate(training, 1);
+  AgentNetwork *actor = &training->agent.actor;
+  memset(training->agent.critic.theta, 0, training->agent.critic.n * sizeof(float));
+  memset(training->rollout.values, 0,
+         (size_t)(training->rollout.steps + 1) * (size_t)training->rollout.worlds * sizeof(float));
+  for (size_t i = 0; i < actor->n; i++) actor->theta[i] += 0.3f * (float)((int)(i * 7 % 5) - 2); /* away from it */
+  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
+  LearnerUpdate update;
+  assert_int_equal(training->learner.kind->update(training->learner.state, &step, &update), CORE_OK);
+  const float *gradient = ppo_of(&training->learner)->gradient.mean.actor;
+  double *theta = core_memory_allocate(actor->n * sizeof *theta), h = 1e-6;
+  for (size_t i = 0; i < actor->n; i++) theta[i] = (double)actor->theta[i];
+  const double loss = penalty(training, theta, 3);
+  assert_true(loss > 0.1);
+  assert_float_equal(update.policy_loss, loss, 1e-4 * loss);
+  for (size_t i = 0; i < actor->n; i += 3) {
+    double at = theta[i];
+    theta[i] = at + h;
+    double above = penalty(training, theta, 3);
+    theta[i] = at - h;
+    double want = (above - penalty(training, theta, 3)) / (2 * h);
+    theta[i] = at;
+    if (!(fabs((double)gradient[i] - want) <= 1e-4 * (1 + fabs(want))))
+      fail_msg("element %zu: got %.9g, want %.9g", i, (double)gradient[i], want);
+  }
+  free(theta);
+  training_destroy(&training);
+}
+
+/* It holds the policy where it was: the stronger, the less KL. */
+static void test_penalty_holds_the_policy(void **state) {
+  static const char *const weights[] = {"ppo.kl_penalty=0", "ppo.kl_penalty=1", "ppo.kl_penalty=100"};
+  double kl[3];
+  for (int i = 0; i < 3; i++) {
+    CoreConfig config = small_config();
+    set(&config, "ppo.epochs=8");
+    set(&config, "ppo.epsilon=inf");
+    set(&config, "ppo.learning_rate=0.01");
+    set(&config, weights[i]);
+    Training *training = make(&config);
+    kl[i] = iterate(training, 1).kl;
+    training_destroy(&training);
+  }
+  assert_true(kl[0] > 1.2 * kl[1] && kl[1] > 1.2 * kl[2]);
+}
+
+/* ---- running moments ------------------------------------------------------------------------------------------- */
+
+/* Weights 1 and decay of two rollouts, as one set of values with these weights. */
+static void test_running_moments(void **state) {
+  float first[4] = {1, 2, 3, 6}, second[4] = {-1, 0, 0, 1};
+  const double decay = 0.5, mean = (0.5 * 12 + 0) / 6;
+  double squares = 0;
+  for (int i = 0; i < 4; i++) {
+    squares += decay * ((double)first[i] - mean) * ((double)first[i] - mean);
+    squares += ((double)second[i] - mean) * ((double)second[i] - mean);
+  }
+  Moments moments = {0}, now;
+  Ops *ops;
+  assert_int_equal(ops_cpu_create(1, 8, 8, &ops), CORE_OK);
+  ops->moments(ops, first, NULL, 4, &now);
+  advantage_standardise_ewma(ops, &moments, decay, &now, first, 4);
+  assert_float_equal(first[0], (1 - 3) / sqrt(14.0 / 4), 1e-6);
+  ops->moments(ops, second, NULL, 4, &now);
+  advantage_standardise_ewma(ops, &moments, decay, &now, second, 4);
+  assert_float_equal(moments.n, 6, 0);
+  assert_float_equal(second[3], (1 - mean) / sqrt(squares / 6), 1e-6);
+  ops_destroy(&ops);
+}
+
+/* They are part of a checkpoint, so a resumed run goes on with them. */
+static void test_running_moments_resume(void **state) {
+  CoreConfig config = small_config();
+  char folder[CORE_PATH_MAX];
+  const char *tmp = getenv("TMPDIR");
+  assert_int_equal(core_files_path(folder, "%s/extras.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
+  assert_non_null(mkdtemp(folder));
+  set(&config, "ppo.normalize_advantage=ewma");
+  set(&config, "ppo.adv_ewma_decay=0.9");
+  Training *whole = make(&config), *second = make(&config);
+  Checkpoint writer, reader;
+  int64_t iteration;
+  iterate(whole, 2);
+  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &writer), CORE_OK);
+  training_add_sections(whole, &writer);
+  training_before_save(whole);
+  assert_int_equal(checkpoint_write(&writer, 2), CORE_OK);
+  iterate(whole, 2);
+  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &reader), CORE_OK);
+  training_add_sections(second, &reader);
+  assert_int_equal(checkpoint_read_newest(&reader, &iteration), CORE_OK);
+  assert_int_equal(training_after_load(second), CORE_OK);
+  iterate(second, 2);
+  assert_true(same_actor(whole, second));
+  core_files_remove_tree(folder);
+  training_destroy(&whole);
+  training_destroy(&second);
+}
+
+/* ---- what is refused, and what is not -------------------------------------------------------------------------- */
+
+static void test_bad_settings(void **state) {
+  static const char *const refused[] = {"ppo.com=-1", "ppo.epsilon=-0.1", "ppo.epsilon=nan", "ppo.ratio_cap=-1",
+                                        "ppo.kl_penalty=-1", "ppo.adv_ewma_decay=1", "ppo.norm_epsilon=-1"};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    CoreConfig config = small_config();
+    char key[64];
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(refused[i], "="), refused[i]);
+    assert_int_equal(core_config_set_pair(&config, refused[i]), CORE_USAGE);
+    assert_non_null(strstr(core_error_message(), key));
+  }
+  CoreConfig config = small_config();
+  set(&config, "ppo.ratio_cap=0.5");
+  assert_int_equal(core_config_check(&config), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "ppo.ratio_cap = 0.5"));
+}
+
+/* The ends of the ranges are algorithms of their own: epsilon 0, 1 and beyond, infinite; COM 0. */
+static void test_ends_of_the_ranges(void **state) {
+  static const char *const settings[] = {"ppo.epsilon=0", "ppo.epsilon=1", "ppo.epsilon=2.5", "ppo.epsilon=inf", "ppo.com=0",
+                                         "ppo.ratio_cap=1", "ppo.reward_scale=0.01"};
+  static const char *const algorithms[] = {"algo.name=ppo", "algo.name=ppo_ewma"};
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    for (int a = 0; a < 2; a++) {
+      CoreConfig config = small_config();
+      set(&config, algorithms[a]);
+      set(&config, settings[i]);
+      set(&config, "ppo.epochs=3");
+      Training *training = make(&config);
+      StoreIteration row = iterate(training, 2);
+      assert_true(isfinite(row.kl) && isfinite(row.policy_loss) && isfinite(row.value_loss));
+      training_destroy(&training);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_cap_acts_where_ratios_reach_it),
+    cmocka_unit_test(test_penalty_gradient_by_differences),
+    cmocka_unit_test(test_penalty_holds_the_policy),
+    cmocka_unit_test(test_running_moments),
+    cmocka_unit_test(test_running_moments_resume),
+    cmocka_unit_test(test_bad_settings),
+    cmocka_unit_test(test_ends_of_the_ranges),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

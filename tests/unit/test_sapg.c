@@ -1,0 +1,331 @@
+/* trainer/learners/sapg: which samples an iteration has and in what order, the leader's values and returns against a
+ * naive recomputation, gradients through embeddings and blocks' deviations against finite differences, whole trainings
+ * that stop and go on, and what distinguishes its settings. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/random.h"
+#include "tests/oracle/learner.h"
+#include "trainer/learners/sapg.h"
+#include "trainer/normalise.h"
+#include "training_tools.h"
+
+static CoreConfig small_config(void) {
+  static const char *const settings[] = {
+    "algo.name=sapg", "env.actions=continuous", "env.morphologies=car", "env.difficulty=0", "env.level_count=2",
+    "env.num=12", "env.max_steps=20", "sapg.blocks=3", "sapg.off_policy_ratio=2", "sapg.embedding=4",
+    "sapg.entropy_scale=0.01", "ppo.num_steps=8", "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=8", "net.depth=1",
+    "eval.count=0", "train.threads=1", "train.total_steps=9600", "net.sharing=joint"};
+  CoreConfig config = core_config_default();
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) set(&config, settings[i]);
+  return config;
+}
+
+static StoreIteration iterate(Training *training, int iterations) {
+  StoreIteration row;
+  for (int i = 0; i < iterations; i++)
+    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
+  return row;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------
+ * */
+
+static void test_order_holds_every_sample_once(void **state) {
+  const SapgLayout layout = {.worlds = 12, .steps = 8, .blocks = 3, .drawn = 2, .sequence = 4};
+  enum { SAMPLES = 96 + 2 * 32, SEQUENCES = SAMPLES / 4 };
+  uint32_t sequences[SEQUENCES], order[SAMPLES];
+  int seen[SAMPLES] = {0};
+  assert_int_equal(sapg_samples(&layout), SAMPLES);
+  core_random_permutation(1, CORE_RANDOM_TEST, 1, 1, sequences, SEQUENCES);
+  sapg_order(&layout, sequences, order);
+  for (int i = 0; i < SAMPLES; i++) {
+    assert_true(order[i] < SAMPLES && seen[order[i]]++ == 0);
+    if (i % 4 == 0) continue;
+    const uint32_t worlds = order[i] < 96 ? 12 : 4; /* a sequence goes on in its world */
+    assert_int_equal(order[i], order[i - 1] + worlds);
+  }
+}
+
+/* What the samples of the last iteration must have been, from the rollout that is still there and weights from before.
+ * */
+static void test_leader_learns_from_followers(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "sapg.clip=paper");
+  Training *training = make(&config);
+  iterate(training, 2);
+  const Rollout *rollout = &training->rollout;
+  Sapg *sapg = training->learner.state;
+  SapgData *data = &sapg->data;
+  double moments[3] = {40, 0.3, 60}, before[3] = {40, 0.3, 60};
+  const double deviation = sqrt(60.0 / 40 + 1e-5);
+  LearnerUpdate update = {0};
+  sapg_data_collect(data, training->ops, &training->config, &training->agent, rollout, 3, sapg->rows, moments, &update);
+  assert_true(data->follower[0] != data->follower[1] && data->follower[0] < 2 && data->follower[1] < 2);
+  assert_true(moments[0] == before[0] + 2 * (96 + 64)); /* values, then returns */
+
+  enum { SEEN = 1024 };
+  float seen[2][SEEN], value[2], logits[2 * OPS_FACTORS_MAX], logp;
+  const size_t features = (size_t)rollout->features;
+  assert_true(features < SEEN);
+  const double count = moments[0], sd = sqrt(moments[2] / count + 1e-5);
+  for (uint32_t d = 0; d < 2; d++)
+    for (uint32_t t = 0; t < 8; t++)
+      for (uint32_t w = 0; w < 4; w++) {
+        const uint32_t row = t * 12 + data->follower[d] * 4 + w, sample = 96 + d * 32 + t * 4 + w;
+        for (uint32_t next = 0; next < 2; next++) {
+          memcpy(seen[next], rollout->observations + (row + next * 12) * features, features * sizeof(float));
+          assert_true(seen[next][features - 1] == (float)data->follower[d]);
+          seen[next][features - 1] = 2; /* the leader */
+          agent_values(&training->agent, training->ops, seen[next], 1, &value[next]);
+        }
+        const double v_next = (double)value[1] * deviation + before[1];
+        const double want = (double)rollout->rewards[row] + (rollout->dones[row] ? 0 : config.ppo.gamma * v_next);
+        assert_float_equal((double)data->returns[sample] * sd + moments[1], want, 1e-4);
+        assert_true(data->logp[sample] == rollout->logp[row]);
+        agent_policy(&training->agent, training->ops, training->agent.actor.theta, seen[0], 1, logits);
+        training->ops->policy_logp(training->ops, &training->agent.head, logits,
+                                   rollout->actions + row * rollout->action_bytes, &logp, 1);
+        assert_float_equal(data->logp_own[sample], logp, 1e-4);
+      }
+  for (uint32_t row = 0; row < 96; row++) assert_true(data->logp_own[row] == data->logp[row]);
+  training_destroy(&training);
+}
+
+/* Gathered rows carry the block that learns; on-policy ones their own. */
+static void test_minibatches_carry_the_learning_block(void **state) {
+  CoreConfig config = small_config();
+  Training *training = make(&config);
+  iterate(training, 1);
+  Sapg *sapg = training->learner.state;
+  SapgData *data = &sapg->data;
+  const Rollout *rollout = &training->rollout;
+  const size_t features = (size_t)rollout->features;
+  size_t total = 0;
+  assert_int_equal(sapg->updates, 6); /* 160 samples in minibatches of 24: the last has 40 */
+  assert_int_equal(sapg->rows, 40);
+  for (int m = 0; m < sapg->updates; m++) {
+    const int rows = m == 5 ? 40 : 24;
+    sapg_data_gather(data, training->ops, rollout, (size_t)m * 24, rows);
+    for (int r = 0; r < rows; r++, total++) {
+      const uint32_t sample = data->order[m * 24 + r];
+      const float block = data->observations[(size_t)(r + 1) * features - 1];
+      assert_true(block == (sample < 96 ? (float)(sample % 12 / 4) : 2));
+      assert_true(data->batch_advantages[r] == data->advantages[sample]);
+    }
+  }
+  assert_int_equal(total, 160);
+  training_destroy(&training);
+}
+
+/* ---- gradients ----------------------------------------------------------------------------------------------------
+ * */
+
+enum { ROWS = 9, SHOWN = 3, BLOCKS = 3, FACTORS = 2, WIDTH = 4 };
+
+typedef struct Fixture {
+  CoreArena *arena;
+  Ops *ops;
+  Agent agent;
+  AgentGradient gradient;
+  float x[ROWS * (SHOWN + 1)], weight_actor[ROWS * 2 * FACTORS], weight_critic[ROWS];
+} Fixture;
+
+static void fill(uint32_t stream, float *x, size_t n, float scale) {
+  CoreRandomStream random = core_random_stream(3, CORE_RANDOM_TEST, stream, 0);
+  for (size_t i = 0; i < n; i++) x[i] = core_random_uniform(&random, -scale, scale);
+}
+
+/* sum of weights times outputs, in double, with theta = actor's vector ++ critic's vector. */
+static double scalar_of(const Fixture *f, const double *theta) {
+  const Agent *agent = &f->agent;
+  const double *embedding = theta + agent->actor.embedding, *sigma = theta + agent->actor.log_sigma;
+  double sum = 0;
+  for (int r = 0; r < ROWS; r++) {
+    const int block = (int)f->x[r * (SHOWN + 1) + SHOWN];
+    double input[512], output[512], trunk[512];
+    for (int i = 0; i < SHOWN; i++) input[i] = (double)f->x[r * (SHOWN + 1) + i];
+    for (int i = 0; i < WIDTH; i++) input[SHOWN + i] = embedding[block * WIDTH + i];
+    oracle_network(&agent->actor.shape, theta, input, output);
+    for (int k = 0; k < FACTORS; k++) {
+      sum += (double)f->weight_actor[r * 2 * FACTORS + k] * output[k];
+      sum += (double)f->weight_actor[r * 2 * FACTORS + FACTORS + k] * sigma[block * FACTORS + k];
+    }
+    memcpy(trunk, input, sizeof trunk);
+    for (int l = 0; l < agent->trunk; l++) {
+      double next[512];
+      oracle_dense(trunk, theta + network_kernel(&agent->actor.shape, l), theta + network_bias(&agent->actor.shape, l),
+                   next, agent->actor.shape.width[l], agent->actor.shape.width[l + 1],
+                   agent->actor.shape.activation[l]);
+      memcpy(trunk, next, sizeof trunk);
+    }
+    oracle_network(&agent->critic.shape, theta + agent->actor.n, trunk, output);
+    sum += (double)f->weight_critic[r] * output[0];
+  }
+  return sum;
+}
+
+static void compare_gradient(const char *sharing) {
+  Fixture *f = core_memory_zero_allocate(1, sizeof *f);
+  CoreConfig config = core_config_default();
+  const Env env = {.worlds = ROWS, .observation_length = SHOWN, .levels = 1, .action_values = FACTORS};
+  set(&config, "algo.name=sapg"), set(&config, "sapg.blocks=3"), set(&config, "sapg.embedding=4");
+  set(&config, "net.width=5"), set(&config, "net.depth=2"), set(&config, "net.trunk_width=6");
+  set(&config, "net.trunk_activation=tanh"), set(&config, sharing);
+  f->arena = core_arena_create("test");
+  agent_register(&f->agent, &config, &env, ROWS, f->arena);
+  agent_register_gradient(&f->agent, &f->gradient, ROWS, f->arena);
+  assert_int_equal(core_arena_commit(f->arena), CORE_OK);
+  agent_place(&f->agent);
+  assert_int_equal(ops_cpu_create(2, ROWS, agent_ops_width(&f->agent), &f->ops), CORE_OK);
+  const Agent *agent = &f->agent;
+  const size_t actor = agent->actor.n, n = actor + agent->critic.n;
+  assert_int_equal(agent->actor.embedding - agent->actor.log_sigma, BLOCKS * FACTORS);
+  assert_int_equal(actor - agent->actor.embedding, BLOCKS * WIDTH);
+  fill(1, agent->actor.theta, actor, 0.8f), fill(2, agent->critic.theta, agent->critic.n, 0.8f);
+  fill(3, f->x, ROWS * (SHOWN + 1), 1);
+  fill(4, f->weight_actor, ROWS * 2 * FACTORS, 1), fill(5, f->weight_critic, ROWS, 1);
+  for (int r = 0; r < ROWS; r++) f->x[r * (SHOWN + 1) + SHOWN] = (float)(r * 2 % BLOCKS);
+  float dactor[ROWS * 2 * FACTORS], dcritic[ROWS];
+  memcpy(dactor, f->weight_actor, sizeof dactor);
+  memcpy(dcritic, f->weight_critic, sizeof dcritic);
+  for (size_t i = 0; i < actor; i++) f->gradient.actor[i] = NAN; /* every element must be set */
+  agent_pass(agent, f->ops, &agent->actor, f->x, ROWS);
+  agent_backward(agent, f->ops, &agent->actor, f->x, ROWS, dactor, &f->gradient);
+  agent_pass(agent, f->ops, &agent->critic, f->x, ROWS);
+  agent_backward(agent, f->ops, &agent->critic, f->x, ROWS, dcritic, &f->gradient);
+  double *theta = core_memory_allocate(n * sizeof *theta), h = 1e-6;
+  for (size_t i = 0; i < n; i++)
+    theta[i] = (double)(i < actor ? agent->actor.theta[i] : agent->critic.theta[i - actor]);
+  for (size_t i = 0; i < n; i++) {
+    double at = theta[i], got = (double)(i < actor ? f->gradient.actor[i] : f->gradient.critic[i - actor]);
+    theta[i] = at + h;
+    double above = scalar_of(f, theta);
+    theta[i] = at - h;
+    double want = (above - scalar_of(f, theta)) / (2 * h);
+    theta[i] = at;
+    if (!(fabs(got - want) <= 5e-5 * (1 + fabs(want))))
+      fail_msg("%s, element %zu: got %.9g, want %.9g", sharing, i, got, want);
+  }
+  free(theta);
+  ops_destroy(&f->ops);
+  core_arena_destroy(&f->arena);
+  free(f);
+}
+
+static void test_gradients_by_differences(void **state) {
+  compare_gradient("net.sharing=separate");
+  compare_gradient("net.sharing=shared");
+}
+
+static void test_names_of_parameters(void **state) {
+  CoreConfig config = small_config();
+  Training *training = make(&config);
+  const AgentNetwork *actor = &training->agent.actor;
+  char name[64];
+  assert_string_equal(agent_parameter_name(actor, actor->log_sigma + 7, name), "actor.log_sigma[7]");
+  assert_string_equal(agent_parameter_name(actor, actor->embedding, name), "actor.embedding[0]");
+  assert_string_equal(agent_parameter_name(actor, 1, name), "actor.W0[0,1]");
+  actor->theta[actor->log_sigma + 7] = NAN;
+  StoreIteration row;
+  assert_int_equal(training_iterate(training, &row), CORE_FAIL);
+  training_destroy(&training);
+}
+
+/* ---- whole trainings ----------------------------------------------------------------------------------------------
+ * */
+
+/* Saved after two iterations, in another memory, the third and fourth are the same bits. */
+static void compare_resumed(const CoreConfig *config) {
+  Training *whole = make(config), *second = make(config);
+  Checkpoint from = {0}, to = {0};
+  iterate(whole, 2);
+  training_before_save(whole);
+  training_add_sections(whole, &from);
+  training_add_sections(second, &to);
+  assert_int_equal(from.sections, to.sections);
+  for (int i = 0; i < from.sections; i++) {
+    assert_string_equal(from.section[i].name, to.section[i].name);
+    assert_int_equal(from.section[i].bytes, to.section[i].bytes);
+    memcpy(to.section[i].data, from.section[i].data, from.section[i].bytes);
+  }
+  assert_int_equal(training_after_load(second), CORE_OK);
+  StoreIteration a = iterate(whole, 2), b = iterate(second, 2);
+  assert_memory_equal(whole->agent.actor.theta, second->agent.actor.theta, whole->agent.actor.n * sizeof(float));
+  assert_memory_equal(whole->agent.critic.theta, second->agent.critic.theta, whole->agent.critic.n * sizeof(float));
+  assert_true(a.kl == b.kl && a.kl > 0 && a.learning_rate == b.learning_rate && a.entropy == b.entropy);
+  training_destroy(&whole);
+  training_destroy(&second);
+}
+
+static void test_resumed_training_is_the_same(void **state) {
+  static const char *const learners[][3] = {
+    {"algo.name=sapg", "env.normalize_observations=rl_games", "env.normalize_rewards=ppo_ewma"},
+    {"algo.name=sapg", "sapg.clip=paper", "net.sharing=shared"},
+    {"algo.name=ppo", "env.normalize_observations=stoix", "net.action_head=tanh_affine"},
+    {"algo.name=ppo_ewma", "env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"},
+    {"algo.name=ppo_ewma", "env.normalize_rewards=ppo_ewma", "net.action_head=tanh_affine"}};
+  for (size_t i = 0; i < sizeof learners / sizeof *learners; i++) {
+    CoreConfig config = small_config();
+    for (int k = 0; k < 3; k++) set(&config, learners[i][k]);
+    compare_resumed(&config);
+  }
+}
+
+/* Its episodes are the leader's: a third of the worlds. */
+static void test_only_the_leader_is_reported(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "ppo.num_steps=20");
+  Training *training = make(&config);
+  set(&config, "algo.name=ppo");
+  Training *plain = make(&config);
+  StoreIteration row = iterate(training, 1);
+  assert_true(row.episodes >= 4 && row.episodes < iterate(plain, 1).episodes);
+  training_destroy(&training);
+  training_destroy(&plain);
+}
+
+static void test_rate_follows_the_kl(void **state) {
+  assert_true(sapg_rate(1e-3, 0.033, 0.016) == 1e-3 / 1.5 && sapg_rate(1e-3, 0.007, 0.016) == 1e-3 * 1.5);
+  assert_true(sapg_rate(1e-3, 0.016, 0.016) == 1e-3 && sapg_rate(1e-3, 9, 0) == 1e-3);
+  assert_true(sapg_rate(1e-6, 1, 0.016) == 1e-6 && sapg_rate(1e-2, 0, 0.016) == 1e-2);
+  assert_true(sapg_entropy_coef(0, 6, 0.005) == 0.0025 && sapg_entropy_coef(5, 6, 0.005) == 0);
+  CoreConfig config = small_config();
+  set(&config, "ppo.learning_rate=1e-4");
+  Training *training = make(&config);
+  iterate(training, 1);
+  assert_true(*((Sapg *)training->learner.state)->rate > 1e-4); /* so small a step is made larger */
+  training_destroy(&training);
+}
+
+/* Without followers' samples both clips are PPO's. */
+static void test_clips_differ_off_policy_only(void **state) {
+  for (int ratio = 0; ratio < 2; ratio++) {
+    CoreConfig config = small_config();
+    config.sapg.off_policy_ratio = ratio;
+    set(&config, "ppo.epsilon=0.01"); /* so that clips act from the start */
+    Training *code = make(&config);
+    set(&config, "sapg.clip=paper");
+    Training *paper = make(&config);
+    StoreIteration a = iterate(code, 2), b = iterate(paper, 2);
+    if (ratio == 0) assert_true(fabs(a.kl - b.kl) < 1e-3 * a.kl);
+    else assert_true(a.kl != b.kl);
+    training_destroy(&code);
+    training_destroy(&paper);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_order_holds_every_sample_once), cmocka_unit_test(test_leader_learns_from_followers),
+    cmocka_unit_test(test_minibatches_carry_the_learning_block), cmocka_unit_test(test_gradients_by_differences),
+    cmocka_unit_test(test_names_of_parameters), cmocka_unit_test(test_resumed_training_is_the_same),
+    cmocka_unit_test(test_only_the_leader_is_reported), cmocka_unit_test(test_rate_follows_the_kl),
+    cmocka_unit_test(test_clips_differ_off_policy_only),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
