@@ -110,7 +110,9 @@ static int check_count(const Training *training, const CoreConfig *theirs, const
 static bool same_levels(const CoreConfig *a, const CoreConfig *b) {
   return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.morphologies, b->env.morphologies) == 0 &&
          strcmp(a->env.difficulty, b->env.difficulty) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
-         a->env.level_count == b->env.level_count && strcmp(a->env.curriculum, b->env.curriculum) == 0;
+         a->env.level_count == b->env.level_count && strcmp(a->env.curriculum, b->env.curriculum) == 0 &&
+         strcmp(a->env.size, b->env.size) == 0 && strcmp(a->env.reset, b->env.reset) == 0 &&
+         strcmp(a->eval.levels, b->eval.levels) == 0;
 }
 
 static bool same_features(const Env *a, const Env *b) {
