@@ -19,17 +19,18 @@ BASELINE := $(if $(filter x86_64,$(ARCH)),-march=x86-64-v2)
 HAS_DNNL := $(shell printf '\#include <oneapi/dnnl/dnnl.h>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1 || echo 0)
 HAS_OPENBLAS := $(shell $(PKG) --exists openblas 2>/dev/null && echo 1 || echo 0)
 HAS_GD := $(shell $(PKG) --exists gdlib 2>/dev/null && echo 1 || echo 0)
+HAS_MPI := $(shell $(PKG) --exists ompi-c 2>/dev/null && echo 1 || echo 0)
 NVCC := $(shell command -v nvcc 2>/dev/null)
 OPTIMISE ?= -O3
 SANITIZE ?=
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
-  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) $(SANITIZE) \
+  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) $(SANITIZE) \
   $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null) $(CFLAGS)
 LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null) -lm -lpthread
 LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas)) \
-  $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib))
+  $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib)) $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --libs ompi-c))
 
 # ---- sources ---------------------------------------------------------------------------------------------------
 FOLDERS := core sim store trainer sweep analysis
@@ -43,7 +44,8 @@ SWEEP_O := $(call object,$(filter-out sweep/main.c,$(call sources,sweep)))
 ANALYSIS_O := $(call object,$(filter-out analysis/main.c,$(call sources,analysis)))
 PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
 # A test program is one file; it links all of ours (static archives give only what it uses).
-TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c))
+TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c \
+  tests/mpi/ranks_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo
 
 all: deps-present $(PROGRAMS) lib
@@ -71,6 +73,7 @@ $(BUILD)/obj/%.o: %.c | deps-present
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
+$(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
 ifeq ($(ARCH),x86_64)
@@ -181,6 +184,7 @@ info:            ## what was found on this machine
 	@echo "libsodium  $(shell $(PKG) --modversion libsodium 2>/dev/null || echo no)"
 	@echo "gnuplot    $$(gnuplot --version 2>/dev/null || echo no)"
 	@echo "libgd      $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --modversion gdlib),no: trainer show draws .svg only)"
+	@echo "MPI        $(if $(filter 1,$(HAS_MPI)),OpenMPI $(shell $(PKG) --modversion ompi-c),no: a run is one process)"
 	@echo "nvcc       $(or $(NVCC),no) (the CUDA backend is not part of this version)"
 	@if [ -x $(BUILD)/bin/trainer ]; then $(BUILD)/bin/trainer info; fi
 clean:           ## remove build/

@@ -25,8 +25,8 @@ static int check_options(const SimBatchOptions *o) {
     return core_error(CORE_USAGE, "dense_reward must be a finite number from 0 up, not %g", (double)o->dense_reward);
   if ((int)o->observation < SIM_OBSERVATION_FLAT || (int)o->observation > SIM_OBSERVATION_ENTITY)
     return core_error(CORE_USAGE, "there is no kind of observation with number %d", (int)o->observation);
-  if (o->compact_observations && o->observation != SIM_OBSERVATION_FLAT)
-    return core_error(CORE_USAGE, "only flat observations can be compact: the places of the others have a meaning");
+  if ((o->compact_observations || o->features) && o->observation != SIM_OBSERVATION_FLAT)
+    return core_error(CORE_USAGE, "only of flat observations can features be left out: places in the others mean much");
   return CORE_OK;
 }
 
@@ -60,12 +60,14 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
              "constant observations [levels][features]");
   CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
   int code = core_arena_commit(batch->arena);
+  if (code == CORE_OK) {
+    sim_batch_take_levels(batch, 0, levels);
+    code = sim_batch_choose_features(batch);
+  }
   if (code != CORE_OK) {
     sim_batch_destroy(&batch);
     return code;
   }
-  sim_batch_take_levels(batch, 0, levels);
-  sim_batch_choose_features(batch);
   sim_batch_reset(batch, NULL);
   *out = batch;
   return CORE_OK;
@@ -93,12 +95,12 @@ int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
 typedef struct StateHeader {
   char magic[4];
   uint32_t version;
-  int32_t worlds, level_count;
+  int32_t level_count;
   SimSize size;
 } StateHeader;
 
 static StateHeader header_of(const SimBatch *batch) {
-  return (StateHeader){{'S', 'I', 'M', 'B'}, 1, batch->options.worlds, batch->level_count, batch->size};
+  return (StateHeader){{'S', 'I', 'M', 'B'}, 2, batch->level_count, batch->size};
 }
 
 typedef struct Cursor { unsigned char *write; const unsigned char *read; } Cursor;
@@ -145,12 +147,15 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   walk_field(cursor, world->touching, touching_bytes(batch));
 }
 
-size_t sim_batch_state_bytes(const SimBatch *batch) {
+size_t sim_batch_world_bytes(const SimBatch *batch) {
   size_t body = 6 * sizeof(real), shapes = (size_t)(batch->size.polygons + batch->size.circles);
   size_t joint = sizeof(SimVec) + sizeof(real), contact = sizeof(SimVec);
-  size_t world = shapes * body + (size_t)batch->size.joints * joint +
-                 (size_t)sim_model_contacts(batch->size) * contact + sizeof(real) + 4 * sizeof(int32_t) + touching_bytes(batch);
-  return sizeof(StateHeader) + (size_t)batch->options.worlds * world;
+  return shapes * body + (size_t)batch->size.joints * joint + (size_t)sim_model_contacts(batch->size) * contact +
+         sizeof(real) + 4 * sizeof(int32_t) + touching_bytes(batch);
+}
+
+size_t sim_batch_state_bytes(const SimBatch *batch) {
+  return sizeof(StateHeader) + (size_t)batch->options.worlds * sim_batch_world_bytes(batch);
 }
 
 void sim_batch_save(const SimBatch *batch, void *state) {
@@ -159,12 +164,13 @@ void sim_batch_save(const SimBatch *batch, void *state) {
   Cursor cursor = {.write = (unsigned char *)state + sizeof header};
   for (int w = 0; w < batch->options.worlds; w++) {
     SimWorld world = batch->worlds[w];
+    if (world.level > batch->level_count) world.level = batch->level_count; /* a new one, whatever its place here */
     walk_world(batch, &cursor, &world);
   }
 }
 
 static int check_world(const SimBatch *batch, const SimWorld *world, int w) {
-  const bool own = sim_batch_has_new_levels(batch) && world->level == batch->level_count + w; /* a new level */
+  const bool own = sim_batch_has_new_levels(batch) && world->level == batch->level_count; /* a new level */
   if (!own && (world->level < 0 || world->level >= batch->level_count))
     return core_error(CORE_USAGE, "saved simulator state: world %d plays level %d of %d", w, world->level,
                       batch->level_count);
@@ -193,7 +199,10 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   for (int w = 0; w < batch->options.worlds; w++) walk_world(batch, &cursor, &batch->worlds[w]);
 #pragma omp parallel for schedule(dynamic, 16)
   for (int w = 0; w < batch->options.worlds; w++) /* new levels are not saved: they follow from the episode's number */
-    if (batch->worlds[w].level >= batch->level_count) sim_batch_prepare_new(batch, w);
+    if (batch->worlds[w].level == batch->level_count) {
+      batch->worlds[w].level += w;
+      sim_batch_prepare_new(batch, w);
+    }
   return CORE_OK;
 }
 

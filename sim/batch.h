@@ -29,8 +29,10 @@ typedef struct SimBatchOptions {
   bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
   SimObservationKind observation;
-  bool compact_observations; /* flat ones: leave out features that are 0 on every level of the set at all times; all are
+  bool compact_observations; /* flat: leave out features that are 0 on every level of the set at all times; all are
                                 given where levels are new, since nobody knows what comes */
+  const int32_t *features;   /* flat: [feature_count] ascending, exactly these of the whole observation are given, so */
+  int feature_count;         /* that batches of different levels show the same; NULL: as said above. Read at creation */
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
@@ -54,6 +56,8 @@ int sim_batch_worlds(const SimBatch *batch);
 int sim_batch_observation_length(const SimBatch *batch);
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
+/* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
+void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
 size_t sim_batch_bytes(const SimBatch *batch);
 int sim_batch_level_count(const SimBatch *batch);
 
@@ -79,8 +83,10 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
 /* The worlds as they are now: [worlds][length]. */
 void sim_batch_observe(const SimBatch *batch, float *observations);
 
-/* Everything that a step depends on, for checkpoints: bytes of fixed size for given options and levels. */
+/* Everything that a step depends on, for checkpoints: a head that does not depend on the worlds, then a record of equal
+ * size for each world in order, so that states of neighbouring batches can be joined and cut. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
+size_t sim_batch_world_bytes(const SimBatch *batch); /* of a record */
 void sim_batch_save(const SimBatch *batch, void *state);
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */
 

@@ -21,9 +21,10 @@ const void *action_for_env(const OpsHead *head, const void *actions, int worlds,
   return room;
 }
 
-void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t step, void *actions) {
+void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
+                   uint32_t step, void *actions) {
   for (int w = 0; w < worlds; w++) {
-    CoreRandomStream stream = core_random_stream(seed, purpose, (uint32_t)w, step);
+    CoreRandomStream stream = core_random_stream(seed, purpose, first_world + (uint32_t)w, step);
     for (int f = 0; f < head->factors; f++) {
       const size_t at = (size_t)w * (size_t)head->factors + (size_t)f;
       if (ops_head_is_continuous(head)) ((float *)actions)[at] = core_random_uniform(&stream, head->low, head->high);

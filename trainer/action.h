@@ -11,7 +11,8 @@ OpsHead action_head(const CoreConfig *config, const Env *env);
  * floats), while the learner keeps them as they were drawn (spec ppo.md 8.1); others go as they are. */
 const void *action_for_env(const OpsHead *head, const void *actions, int worlds, float *room);
 
-/* Uniformly random actions [worlds][factors], keyed by (seed; purpose, world, step). */
-void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t step, void *actions);
+/* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). */
+void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
+                   uint32_t step, void *actions);
 
 #endif

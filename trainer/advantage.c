@@ -19,18 +19,21 @@ static double spread(AdvantageNorm norm, const Moments *moments) {
   }
 }
 
+void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n) {
+  if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, moments->mean, 1 / spread(norm, moments));
+}
+
 void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
   Moments before;
   if (norm == ADVANTAGE_RAW && moments == NULL) return;
   ops->moments(ops, advantage, NULL, n, &before);
-  if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, before.mean, 1 / spread(norm, &before));
+  advantage_standardise_by(ops, norm, &before, advantage, n);
   if (moments) *moments = before;
 }
 
-void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, float *advantage, size_t n) {
-  Moments now;
-  ops->moments(ops, advantage, NULL, n, &now);
+void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
+                                size_t n) {
   moments_scale(moments, decay);
-  moments_merge(moments, &now);
+  moments_merge(moments, now);
   ops->standardise(ops, advantage, n, moments->mean, 1 / (sqrt(moments_variance(moments)) + 1e-8));
 }

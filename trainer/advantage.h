@@ -28,9 +28,13 @@ typedef enum AdvantageNorm {
 /* Standardises advantage[n] in place; *moments (or NULL) gets those of the values before. Moments are float64, so a
  * large mean costs no digits (the JAX reference computes E[A^2] - m^2 in float32). */
 void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments);
+/* The same for a part of the values that `moments` are of. */
+void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
 
 /* (A - m) / (sqrt(v) + 1e-8) with moments over all calls, each former one's count, and so its weight, times decay (openai/
- * ppo-ewma; spec ppo.md 2.3). *moments: n 0 before the first. decay 0: of this call alone. */
-void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, float *advantage, size_t n);
+ * ppo-ewma; spec ppo.md 2.3). now: of this call's values, of which advantage[n] may be a part. *moments: n 0 before the
+ * first. decay 0: of this call alone. */
+void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
+                                size_t n);
 
 #endif

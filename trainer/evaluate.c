@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "trainer/action.h"
+#include "trainer/ranks.h"
 
 int evaluate_attempts(int64_t episodes, int levels) {
   return (int)(episodes < levels ? episodes : episodes / levels * levels);
@@ -17,7 +18,9 @@ int32_t evaluate_level(int world, int attempts, int levels) {
 
 void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena) {
   const OpsHead head = action_head(config, levels);
-  *evaluator = (Evaluator){.worlds = evaluate_attempts(config->eval.episodes, levels->levels)};
+  const int64_t all = evaluate_attempts(config->eval.episodes, levels->levels), rank = ranks_rank(), ranks = ranks_size();
+  *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks), .levels = levels->levels};
+  evaluator->worlds = (int)(all * (rank + 1) / ranks) - evaluator->first_world;
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
   CORE_ARENA(arena, evaluator->raw, n * (size_t)levels->observation_length, "evaluation shown [worlds][features]");
@@ -39,8 +42,9 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
 
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed) {
   for (int w = 0; w < evaluator->worlds; w++)
-    evaluator->level[w] = evaluate_level(w, evaluator->worlds, levels->levels);
-  return levels->sibling(levels, evaluator->worlds, seed, &evaluator->env);
+    evaluator->level[w] = evaluate_level(evaluator->first_world + w, evaluator->all_worlds, levels->levels);
+  if (evaluator->worlds == 0) return CORE_OK;
+  return levels->sibling(levels, evaluator->worlds, (uint32_t)evaluator->first_world, seed, &evaluator->env);
 }
 
 void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
@@ -64,15 +68,16 @@ static int book_step(Evaluator *evaluator, StoreEvaluation *row) {
 /* Mean over levels of p = solved / attempts, and its standard error sqrt(sum p(1-p)/(m-1)) / levels, which needs two
  * attempts on each level. */
 static void average_levels(const Evaluator *evaluator, StoreEvaluation *row) {
-  int levels = 0, fewest = INT32_MAX;
+  int levels = 0;
+  int64_t fewest = INT64_MAX;
   double rates = 0, variances = 0;
-  for (int i = 0; i < evaluator->env->levels; i++) {
-    int32_t m = evaluator->attempts[i];
+  for (int i = 0; i < evaluator->levels; i++) {
+    int64_t m = evaluator->attempts[i];
     if (m == 0) continue;
-    double p = (double)evaluator->solutions[i] / m;
+    double p = (double)evaluator->solutions[i] / (double)m;
     levels++;
     rates += p;
-    if (m > 1) variances += p * (1 - p) / (m - 1);
+    if (m > 1) variances += p * (1 - p) / (double)(m - 1);
     if (m < fewest) fewest = m;
   }
   row->solve_rate = rates / levels;
@@ -80,7 +85,7 @@ static void average_levels(const Evaluator *evaluator, StoreEvaluation *row) {
 }
 
 static void clear_book(Evaluator *evaluator) {
-  const size_t n = (size_t)evaluator->worlds, levels = (size_t)evaluator->env->levels;
+  const size_t n = (size_t)evaluator->worlds, levels = (size_t)evaluator->levels;
   memset(evaluator->finished, 0, n);
   memset(evaluator->returns, 0, n * sizeof *evaluator->returns);
   memset(evaluator->attempts, 0, levels * sizeof *evaluator->attempts);
@@ -88,28 +93,38 @@ static void clear_book(Evaluator *evaluator) {
   for (int w = 0; w < evaluator->worlds; w++) evaluator->attempts[evaluator->level[w]]++;
 }
 
-void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
-                   int64_t number, StoreEvaluation *row) {
+/* This rank's attempts, into sums. */
+static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+                 int64_t number, StoreEvaluation *row) {
   Env *env = evaluator->env;
-  int worlds = evaluator->worlds, left = worlds;
-  clear_book(evaluator);
-  *row = (StoreEvaluation){.episodes = worlds};
-  core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");
-
+  const int worlds = evaluator->worlds;
   const EnvStep out = {.observations = evaluator->raw, .rewards = evaluator->rewards,
                        .dones = evaluator->dones, .solved = evaluator->solved,
                        .episode_steps = evaluator->episode_steps};
   env->reset_to(env, evaluator->level, evaluator->raw);
-  for (int t = 0; t < env->max_steps && left > 0; t++) {
+  for (int t = 0, left = worlds; t < env->max_steps && left > 0; t++) {
     uint32_t step = (uint32_t)(number * env->max_steps + t);
     observer_look(observer, evaluator->raw, worlds, evaluator->observations);
     agent_policy(agent, ops, agent->actor.theta, evaluator->observations, worlds, evaluator->logits);
-    ops->policy_sample(ops, &agent->head, evaluator->logits, worlds, seed, CORE_RANDOM_EVALUATE, 0, step,
-                       evaluator->actions, evaluator->logp);
+    ops->policy_sample(ops, &agent->head, evaluator->logits, worlds, seed, CORE_RANDOM_EVALUATE,
+                       (uint32_t)evaluator->first_world, step, evaluator->actions, evaluator->logp);
     env->step(env, action_for_env(&agent->head, evaluator->actions, worlds, evaluator->bounded), &out);
     left -= book_step(evaluator, row);
   }
-  row->episode_return /= worlds;
-  row->episode_length /= worlds;
+}
+
+void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+                   int64_t number, StoreEvaluation *row) {
+  clear_book(evaluator);
+  *row = (StoreEvaluation){.episodes = evaluator->all_worlds};
+  core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");
+  if (evaluator->env) play(evaluator, ops, agent, observer, seed, number, row);
+
+  double sums[] = {row->episode_return, row->episode_length};
+  ranks_sum(sums, 2);
+  ranks_sum_counts(evaluator->attempts, (size_t)evaluator->levels);
+  ranks_sum_counts(evaluator->solutions, (size_t)evaluator->levels);
+  row->episode_return = sums[0] / evaluator->all_worlds;
+  row->episode_length = sums[1] / evaluator->all_worlds;
   average_levels(evaluator, row);
 }

@@ -7,8 +7,10 @@
 #include "trainer/observer.h"
 
 typedef struct Evaluator {
-  Env *env;              /* owned */
-  int worlds;            /* attempts an evaluation */
+  Env *env;              /* owned; NULL where there are fewer attempts than ranks and none is left for this one */
+  int all_worlds;        /* attempts an evaluation */
+  int first_world, worlds; /* this rank's of them */
+  int levels;
   int32_t *level;        /* [worlds]; never changes */
   float *raw;            /* [worlds][features that the environment shows] */
   float *observations;   /* [worlds][features that the agent sees] */
@@ -18,7 +20,7 @@ typedef struct Evaluator {
   uint8_t *dones, *solved, *finished;
   int32_t *episode_steps;
   double *returns;
-  int32_t *attempts, *solutions; /* [levels] */
+  int64_t *attempts, *solutions; /* [levels] */
 } Evaluator;
 
 /* Attempts for `episodes` wished on `levels` levels: a multiple of the levels, or fewer than them. */
@@ -31,7 +33,7 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed);
 void evaluate_destroy(Evaluator *evaluator);
 
-/* Plays and fills all of *row but iteration and transitions. The agent sees through the training's observer, whose
+/* All ranks together. Plays and fills all of *row but iteration and transitions. The agent sees through the training's observer, whose
  * statistics stay as they are. `number`: which evaluation of the run this is (0, 1, ...); with the seed it fixes the
  * actions' randomness. */
 void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,

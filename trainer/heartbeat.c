@@ -79,6 +79,15 @@ void heartbeat_update(Heartbeat *heartbeat, const StoreState *state) {
   pthread_mutex_unlock(&heartbeat->mutex);
 }
 
+void heartbeat_abandon(Heartbeat *heartbeat, const char *message) {
+  if (heartbeat == NULL) return;
+  pthread_mutex_lock(&heartbeat->mutex); /* kept: nobody may write after this */
+  heartbeat->state.status = STORE_FAILED;
+  heartbeat->state.finished_unix_s = core_clock_unix_s();
+  snprintf(heartbeat->state.message, sizeof heartbeat->state.message, "%s", message);
+  if (write_state(heartbeat) != CORE_OK) core_warn("the state can not be written: %s", core_error_message());
+}
+
 int heartbeat_stop(Heartbeat **heartbeat, const StoreState *final) {
   Heartbeat *owned = *heartbeat;
   if (owned == NULL) return CORE_OK;

@@ -77,9 +77,10 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));
   }
-  TRY(training_after_load(training));
+  training->learner.kind->set_count(training->learner.state, &training->position.count);
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
 }
 
@@ -88,6 +89,7 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
     if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
 }
 
@@ -144,6 +146,9 @@ static int check_settings(const Training *training, const Parent *parent, bool a
   }
   if (core_config_has_no_worlds(&theirs))
     return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
+  if ((strcmp(theirs.algo.name, "pqn") == 0) != training->agent.is_q)
+    return core_error(CORE_USAGE, "its algo.name is %s, here it is %s, and pqn's network of Q values is neither actor nor "
+                      "critic", theirs.algo.name, ours->algo.name);
   TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));

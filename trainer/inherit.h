@@ -6,7 +6,8 @@
 
 enum { INHERIT_PARENT = 48 };
 
-/* Overwrites what training_start has made. `sections`: of the run that starts, by training_add_sections.
+/* Overwrites the sections of what training_start has made, after training_before_save; training_after_load makes it a
+ * state to go on from. First rank only. `sections`: of the run that starts, by training_add_sections.
  *   init.restore = all      everything: weights, Adam's moments, proximal weights (the weights, where the parent had
  *                           none), worlds, iteration; the run goes on counting where its parent was
  *   init.restore = weights  the networks and the statistics that normalise their inputs; all else starts afresh, from

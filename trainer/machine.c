@@ -1,14 +1,14 @@
 /* Reading the limits: sched_getaffinity through OpenMP, sysconf, and the control group's files (versions 1 and 2). */
 #include "trainer/machine.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/files.h"
+#include "trainer/ranks.h"
 
-int machine_threads(int wanted) { return wanted > 0 ? wanted : omp_get_max_threads(); }
+int machine_threads(int wanted) { return wanted > 0 ? wanted : ranks_threads(); }
 
 /* Lowers *bytes to the number in a limit file; one that is absent or says "max" limits nothing. */
 static void apply_limit(const char *path, double *bytes) {

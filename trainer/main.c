@@ -7,6 +7,7 @@
 #include "trainer/morphologies.h"
 #include "trainer/ops/ops.h"
 #include "trainer/play.h"
+#include "trainer/ranks.h"
 #include "trainer/run.h"
 #include "trainer/show.h"
 
@@ -93,6 +94,7 @@ static int command_info(int argc, char **argv) {
   char memory[32];
   printf("trainer    %s commit %s\n", core_version(), core_commit());
   printf("ops        cpu: %s\n", ops_cpu_description());
+  printf("MPI        %s\n", ranks_built() ? "yes" : "no: a run is one process");
   printf("threads    %d\n", machine_threads(0));
   printf("memory     %sB\n", core_text_count(machine_memory_bytes(), memory));
   return CORE_OK;

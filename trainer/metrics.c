@@ -6,6 +6,8 @@
 
 #include "core/random.h"
 #include "trainer/estimators.h"
+#include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
 enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, little memory */
 
@@ -13,11 +15,12 @@ enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, littl
 static bool has_critic(const Agent *agent) { return agent->critic.n > 0; }
 
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
-  int64_t total = (int64_t)rollout->steps * rollout->worlds;
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
   *metrics = (Metrics){.states = (int)(states < total ? states : total)};
   /* A piece is one forward pass, whose hidden layers then stand in the activations; the ops hold no more rows. */
-  int most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
-  metrics->piece = metrics->states < most ? metrics->states : most;
+  int64_t most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
+  if (most > own) most = own;
+  metrics->piece = metrics->states < most ? metrics->states : (int)most;
   size_t rows = (size_t)metrics->piece;
   CORE_ARENA(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
   CORE_ARENA(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
@@ -90,6 +93,21 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   }
 }
 
+/* Over the states of all ranks. */
+static void reduce_sums(Metrics *metrics, const OpsHead *head, bool critic, Sums *sums) {
+  double plain[] = {sums->kl, sums->kl_reverse, sums->k1, sums->k2, sums->k3};
+  ranks_sum(plain, 5);
+  sums->kl = plain[0], sums->kl_reverse = plain[1];
+  sums->k1 = plain[2], sums->k2 = plain[3], sums->k3 = plain[4];
+  if (metrics->depth < METRICS_POLICY) return;
+  reduce_log_sums(&sums->ratio, 1);
+  reduce_log_sums(&sums->ratio_squared, 1);
+  reduce_moments(metrics->per_logit, (size_t)head->logits);
+  if (metrics->depth < METRICS_REPRESENTATION) return;
+  representation_reduce(&metrics->actor);
+  if (critic) representation_reduce(&metrics->critic);
+}
+
 /* ||theta - before|| */
 static double moved(Ops *ops, const AgentNetwork *network, const float *before) {
   return sqrt(ops->distance_squared(ops, network->theta, before, network->n));
@@ -108,17 +126,19 @@ static MetricsNetwork describe(const Metrics *metrics, Ops *ops, const AgentNetw
 
 void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                            int64_t iteration, MetricsPolicyChange *change) {
-  int64_t total = (int64_t)rollout->steps * rollout->worlds;
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds;
   Sums sums = {.ratio = log_sum_empty(), .ratio_squared = log_sum_empty()};
   memset(metrics->per_logit, 0, (size_t)rollout->head.logits * sizeof *metrics->per_logit);
   representation_begin(&metrics->actor);
   if (has_critic(agent)) representation_begin(&metrics->critic);
-  for (int first = 0; first < metrics->states; first += metrics->piece) {
-    int rows = metrics->states - first < metrics->piece ? metrics->states - first : metrics->piece;
-    for (int i = 0; i < rows; i++)
-      metrics->index[i] = metrics_state(seed, iteration, first + i, metrics->states, total);
+  for (int j = 0, rows = 0; j < metrics->states; j++) {
+    int64_t row = shards_row(&rollout->shards, metrics_state(seed, iteration, j, metrics->states, total));
+    if (row >= 0) metrics->index[rows++] = (uint32_t)row;
+    if (rows < metrics->piece && (rows == 0 || j + 1 < metrics->states)) continue;
     add_piece(metrics, ops, agent, rollout, rows, &sums);
+    rows = 0;
   }
+  reduce_sums(metrics, &rollout->head, has_critic(agent), &sums);
   const double n = metrics->states;
   bool policy = metrics->depth >= METRICS_POLICY;
   *change = (MetricsPolicyChange){

@@ -31,7 +31,7 @@ typedef struct MetricsPolicyChange {
 
 typedef struct Metrics {
   MetricsDepth depth;        /* of this iteration; METRICS_KL until metrics_choose */
-  int states, piece;         /* states looked at; and how many at once */
+  int states, piece;         /* states looked at, by all ranks; and how many at once */
   float *actor_before, *critic_before; /* weights at the iteration's start */
   uint32_t *index;           /* [piece] rows of the rollout */
   float *observations;       /* [piece][features] */
@@ -50,11 +50,11 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
 void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteration);
 /* Keeps the weights, before the update. */
 void metrics_begin(Metrics *metrics, const Agent *agent);
-/* After the update. Which states: a stratified sample, a function of (seed, iteration). */
+/* After the update; all ranks together. Which states: a stratified sample, a function of (seed, iteration). */
 void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                            int64_t iteration, MetricsPolicyChange *change);
 
-/* The state looked at in stratum j of `states`: uniform in [j*total/states, (j+1)*total/states); j itself when
+/* The state, a row of the run's rollout, looked at in stratum j of `states`: uniform in [j*total/states, (j+1)*total/states); j itself when
  * states = total. */
 uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t states, int64_t total);
 

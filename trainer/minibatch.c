@@ -1,9 +1,12 @@
-/* Permuting and gathering. */
+/* Permuting, choosing a rank's rows, and gathering them. */
 #include "trainer/minibatch.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 
 #include "core/random.h"
+#include "trainer/reduce.h"
 
 /* That M divides is core_config_check's business; here only what 32-bit rows can hold. */
 static int check_sizes(const CoreConfig *config) {
@@ -16,16 +19,33 @@ static int check_sizes(const CoreConfig *config) {
   return CORE_OK;
 }
 
+static MinibatchBy by_of(const CoreConfig *config) {
+  return strcmp(config->ppo.minibatch_by, "environments") == 0 ? MINIBATCH_ENVIRONMENTS : MINIBATCH_TRANSITIONS;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+int minibatch_room(const CoreConfig *config, const Shards *shards) {
+  const int64_t all = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  const int64_t unit = by_of(config) == MINIBATCH_ENVIRONMENTS ? config->ppo.num_steps : 1; /* rows drawn together */
+  const double share = (double)all / (double)unit / shards->all_shards;
+  const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
+  if (shards->all_shards == 1) return (int)all;
+  return (int)smaller(smaller(all, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));
+}
+
 int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena) {
-  MinibatchBy by = strcmp(config->ppo.minibatch_by, "environments") == 0 ? MINIBATCH_ENVIRONMENTS
-                                                                         : MINIBATCH_TRANSITIONS;
   TRY(check_sizes(config));
-  size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  size_t rows = total / (size_t)config->ppo.num_minibatches;
-  *minibatch = (Minibatch){.rows = (int)rows, .by = by};
-  CORE_ARENA(arena, minibatch->order, by == MINIBATCH_TRANSITIONS ? total : (size_t)rollout->worlds,
+  const Shards *shards = &rollout->shards;
+  const MinibatchBy by = by_of(config);
+  const size_t total = (size_t)rollout->steps * (size_t)shards->all_worlds, all = total / (size_t)config->ppo.num_minibatches;
+  const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
+  *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
+  CORE_ARENA(arena, minibatch->order, by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds,
              "minibatch permutation");
+  CORE_ARENA(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
   CORE_ARENA(arena, minibatch->index, rows, "minibatch rows [rows]");
+  CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
   CORE_ARENA(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
   CORE_ARENA(arena, minibatch->actions, rows * rollout->action_bytes, "minibatch actions [rows][bytes]");
@@ -37,30 +57,94 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
 }
 
 void minibatch_shuffle(Minibatch *minibatch, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch) {
-  uint32_t worlds = (uint32_t)rollout->worlds;
+  uint32_t worlds = (uint32_t)rollout->shards.all_worlds;
   uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS ? worlds * (uint32_t)rollout->steps : worlds;
   core_random_permutation(seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n);
 }
 
-static void fill_index(Minibatch *minibatch, const Rollout *rollout, int m) {
-  uint32_t steps = (uint32_t)rollout->steps, worlds = (uint32_t)rollout->worlds, rows = (uint32_t)minibatch->rows;
-  if (minibatch->by == MINIBATCH_TRANSITIONS) {
-    memcpy(minibatch->index, minibatch->order + (size_t)m * rows, rows * sizeof *minibatch->index);
-    return;
-  }
+/* Row `row` of part m, as a row of the run's rollout [steps][all worlds]. */
+static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, int m, uint32_t row) {
+  const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->all_rows;
+  if (minibatch->by == MINIBATCH_TRANSITIONS) return minibatch->order[(size_t)m * rows + row];
   const uint32_t *world = minibatch->order + (size_t)m * (rows / steps);
-  for (uint32_t row = 0; row < rows; row++) minibatch->index[row] = row % steps * worlds + world[row / steps];
+  return row % steps * (uint32_t)rollout->shards.all_worlds + world[row / steps];
 }
 
-void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                      const float *targets, int m) {
+/* Rows in the part's order, sorted by shard: counted first, then put in their places. */
+void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m) {
+  const Shards *shards = &rollout->shards;
+  const int columns = shards_worlds(shards);
+  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
+  if (shards->all_shards == 1) {
+    minibatch->shard_rows[0] = minibatch->all_rows;
+    for (uint32_t i = 0; i < (uint32_t)minibatch->all_rows; i++)
+      minibatch->own[i] = row_of_part(minibatch, rollout, m, i);
+    return;
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become places */
+      int count = minibatch->shard_rows[s];
+      minibatch->shard_rows[s] = first;
+      first += count;
+    }
+    for (uint32_t i = 0; i < (uint32_t)minibatch->all_rows; i++) {
+      int64_t row = shards_row(shards, row_of_part(minibatch, rollout, m, i));
+      if (row < 0) continue;
+      int *place = &minibatch->shard_rows[row % rollout->worlds / columns];
+      if (pass == 1) minibatch->own[*place] = (uint32_t)row;
+      ++*place;
+    }
+  }
+  for (int s = shards->shards - 1; s > 0; s--) minibatch->shard_rows[s] -= minibatch->shard_rows[s - 1]; /* and back */
+}
+
+/* Moves to the next piece and returns its rows, or NULL. */
+static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) {
+  while (minibatch->taken_of_shard == minibatch->shard_rows[minibatch->shard]) {
+    if (minibatch->shard + 1 == rollout->shards.shards) return NULL;
+    minibatch->shard++;
+    minibatch->taken_of_shard = 0;
+  }
+  const uint32_t *rows = minibatch->own + minibatch->taken;
+  minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->taken_of_shard, minibatch->room);
+  minibatch->taken += minibatch->rows;
+  minibatch->taken_of_shard += minibatch->rows;
+  return rows;
+}
+
+bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                    const float *targets) {
+  const uint32_t *index = next_piece(minibatch, rollout);
   const int rows = minibatch->rows;
-  fill_index(minibatch, rollout, m);
-  const uint32_t *index = minibatch->index;
+  if (index == NULL) return false;
+  for (int i = 0; i < rows; i++) minibatch->index[i] = shards_row_of_run(&rollout->shards, index[i]);
   ops->gather_rows(ops, rollout->observations, index, minibatch->observations, rows, rollout->features);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
   ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);
   ops->gather_rows(ops, targets, index, minibatch->targets, rows, 1);
   rollout_gather_actions(rollout, index, rows, minibatch->actions);
+  return true;
+}
+
+void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                      const float *targets, int m) {
+  CORE_CHECK(rollout->shards.all_shards == 1);
+  minibatch_select(minibatch, rollout, m);
+  minibatch_next(minibatch, ops, rollout, advantages, targets);
+}
+
+void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                                 Moments *moments) {
+  Moments *records = core_memory_zero_allocate((size_t)rollout->shards.shards, sizeof *records);
+  for (const uint32_t *index; (index = next_piece(minibatch, rollout)) != NULL;) {
+    Moments piece;
+    ops->gather_rows(ops, advantages, index, minibatch->advantages, minibatch->rows, 1);
+    ops->moments(ops, minibatch->advantages, NULL, (size_t)minibatch->rows, &piece);
+    moments_merge(&records[minibatch->shard], &piece);
+  }
+  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  reduce_shard_moments(&rollout->shards, records, moments);
+  free(records);
 }

@@ -1,5 +1,7 @@
-/* Minibatches: every epoch, a fresh permutation of the rollout cut into M parts, each gathered into dense buffers.
- * Between rollout and learner; it copies and never computes. */
+/* Minibatches: every epoch, a fresh permutation of the run's whole rollout cut into M parts, each gathered into dense
+ * buffers. Which transitions a part holds does not depend on the ranks; each rank takes those of its own worlds, so their
+ * numbers differ. A rank takes its rows in pieces, none across shards: usually one a shard, a second one where chance
+ * gave it more rows than the buffers hold. Between rollout and learner; it copies and never computes. */
 #ifndef TRAINER_MINIBATCH_H
 #define TRAINER_MINIBATCH_H
 #include "trainer/rollout.h"
@@ -11,15 +13,21 @@ typedef enum MinibatchBy {
 } MinibatchBy;
 
 typedef struct Minibatch {
-  int rows;                /* B = N*K/M */
+  int all_rows;            /* B = N*K/M: of a minibatch, over all ranks */
+  int room;                /* rows that the buffers below hold */
+  int rows;                /* of the piece that was gathered last; `room` before any */
+  int shard;               /* of this rank's, the one that the piece belongs to */
   MinibatchBy by;
-  uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments */
-  uint32_t *index;         /* [rows] the rollout rows of the minibatch that was gathered last */
-  float *observations;     /* [rows][features] */
-  uint8_t *actions;        /* [rows][action_bytes] */
-  float *logp;             /* [rows] of the behaviour policy */
-  float *values;           /* [rows] at the rollout */
-  float *advantages, *targets; /* [rows] */
+  uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments; the same at all ranks */
+  uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard */
+  int *shard_rows;         /* [shards] how many of each */
+  int taken, taken_of_shard; /* of own: in the pieces so far; and of those, in pieces of the present shard */
+  uint32_t *index;         /* [room] the rows of the run's rollout [steps][all worlds] that were gathered last */
+  float *observations;     /* [room][features] */
+  uint8_t *actions;        /* [room][action_bytes] */
+  float *logp;             /* [room] of the behaviour policy */
+  float *values;           /* [room] at the rollout */
+  float *advantages, *targets; /* [room] */
 } Minibatch;
 
 /* `config` has passed core_config_check. CORE_USAGE when N*K passes 2^32 - 1 or a part 2^31 - 1. */
@@ -27,8 +35,21 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
 
 /* A new permutation: a function of (seed, iteration, epoch). */
 void minibatch_shuffle(Minibatch *minibatch, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch);
-/* Gathers part m of the permutation; advantages and targets are [N*K]. */
+/* Makes part m of the permutation the one that minibatch_next goes through. */
+void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m);
+/* Gathers the next piece (rows, shard, and the buffers); false: there is none left. advantages and targets are of this
+ * rank's rollout [steps][worlds]. */
+bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                    const float *targets);
+/* All of part m at once, where one rank has all worlds in one shard. */
 void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                       const float *targets, int m);
+/* Moments of the selected part's advantages, over all ranks: piece after piece, folded in shard order. */
+void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                                 Moments *moments);
+
+/* Rows that the buffers of a minibatch hold: all of them where there is one shard, else a shard's share and six standard
+ * deviations of it, which chance does not pass in the life of a cluster; what passes it costs a second piece. */
+int minibatch_room(const CoreConfig *config, const Shards *shards);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "trainer/ranks.h"
+
 enum { TILE = 16 }; /* features that one thread takes: whole cache lines of every row */
 
 NormaliseRule normalise_rule(const char *name) {
@@ -126,10 +128,11 @@ RewardRule reward_rule(const char *name) {
   return strcmp(name, "cleanrl") == 0 ? REWARD_CLEANRL : strcmp(name, "ppo_ewma") == 0 ? REWARD_PPO_EWMA : REWARD_NONE;
 }
 
-void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, CoreArena *arena) {
-  *scale = (RewardScale){.rule = rule, .gamma = gamma, .worlds = worlds};
+void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena) {
+  *scale = (RewardScale){.rule = rule, .gamma = gamma, .worlds = worlds, .all_worlds = all_worlds};
   if (rule == REWARD_NONE) return;
   CORE_ARENA(arena, scale->returns, (size_t)worlds, "discounted rewards [worlds]");
+  if (all_worlds > worlds) CORE_ARENA(arena, scale->all, (size_t)all_worlds, "discounted rewards of all ranks");
   CORE_ARENA(arena, scale->moments, 3, "moments of discounted rewards");
 }
 
@@ -151,22 +154,28 @@ static void scale_rewards(const RewardScale *scale, float *rewards, size_t n) {
   for (size_t i = 0; i < n; i++) rewards[i] = (float)fmin(fmax((double)rewards[i] * factor, -10), 10);
 }
 
-void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones) {
+/* Adds the running returns of all worlds. */
+static void count_returns(const RewardScale *scale) {
   double *moments = scale->moments, shift = 0, squares = 0;
-  if (scale->rule == REWARD_NONE) return;
-  for (int w = 0; w < scale->worlds; w++) {
-    scale->returns[w] = scale->returns[w] * scale->gamma + (double)rewards[w];
-    shift += scale->returns[w] - moments[1];
-  }
-  shift /= moments[0] + scale->worlds;
-  for (int w = 0; w < scale->worlds; w++) {
-    const double d = scale->returns[w] - moments[1];
+  const double *returns = scale->all ? scale->all : scale->returns;
+  if (scale->all) ranks_gather_all(scale->returns, (size_t)scale->worlds * sizeof *scale->returns, scale->all);
+  for (int w = 0; w < scale->all_worlds; w++) shift += returns[w] - moments[1];
+  shift /= moments[0] + scale->all_worlds;
+  for (int w = 0; w < scale->all_worlds; w++) {
+    const double d = returns[w] - moments[1];
     squares += d * (d - shift);
-    if (dones[w]) scale->returns[w] = 0;
   }
-  moments[0] += scale->worlds;
+  moments[0] += scale->all_worlds;
   moments[1] += shift;
   moments[2] += squares;
+}
+
+void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones) {
+  if (scale->rule == REWARD_NONE) return;
+  for (int w = 0; w < scale->worlds; w++) scale->returns[w] = scale->returns[w] * scale->gamma + (double)rewards[w];
+  count_returns(scale);
+  for (int w = 0; w < scale->worlds; w++)
+    if (dones[w]) scale->returns[w] = 0;
   if (scale->rule == REWARD_CLEANRL) scale_rewards(scale, rewards, (size_t)scale->worlds);
 }
 

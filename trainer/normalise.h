@@ -59,17 +59,18 @@ RewardRule reward_rule(const char *name);
 typedef struct RewardScale {
   RewardRule rule;
   double gamma;
-  int worlds;
+  int worlds, all_worlds;
+  double *all;         /* [all_worlds] returns of all ranks, which the statistics are of; NULL with one rank */
   double *returns;     /* [worlds] discounted sum of the episode that runs */
   double *moments;     /* count, mean, sum of squared differences */
 } RewardScale;
 
 /* All of these do nothing for REWARD_NONE. */
-void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, CoreArena *arena);
+void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena);
 void reward_start(RewardScale *scale);
 /* New episodes in all worlds; the statistics stay. */
 void reward_restart(RewardScale *scale);
-/* In place, for one step [worlds], after its rewards are booked. PPO_EWMA: only counts them. */
+/* In place, for one step [worlds], after its rewards are booked. PPO_EWMA: only counts them. All ranks. */
 void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones);
 /* After the rollout's last step, rewards [n]. CLEANRL: nothing is left to do. */
 void reward_finish(const RewardScale *scale, float *rewards, size_t n);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "trainer/ranks.h"
+
 int observer_blocks(const CoreConfig *config) {
   return strcmp(config->algo.name, "sapg") == 0 ? (int)config->sapg.blocks : 0;
 }
@@ -11,15 +13,19 @@ int observer_features(const CoreConfig *config, const Env *env) {
   return env->observation_length + (observer_blocks(config) > 0);
 }
 
-void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, CoreArena *arena) {
+void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, int all_worlds,
+                       CoreArena *arena) {
   const NormaliseRule rule = normalise_rule(config->env.normalize_observations);
   *observer = (Observer){.shown = env->observation_length, .seen = observer_features(config, env), .worlds = worlds,
+                         .all_worlds = all_worlds,
                          .blocks = observer_blocks(config),
                          .warm_up = rule == NORMALISE_STOIX ? (int)config->env.normalize_warmup : 0};
   if (observer->blocks > 0) observer->first_reported = worlds - worlds / observer->blocks;
   observer->active = rule != NORMALISE_NONE || observer->blocks > 0;
   if (!observer->active) return;
   CORE_ARENA(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");
+  if (all_worlds > worlds)
+    CORE_ARENA(arena, observer->all, (size_t)all_worlds * (size_t)observer->shown, "observations of all ranks");
   normalise_register(&observer->normaliser, rule, observer->shown, arena);
 }
 
@@ -30,7 +36,8 @@ void observer_start(Observer *observer) {
 static void count(Observer *observer, bool arrived) {
   const NormaliseRule rule = observer->normaliser.rule;
   if (!observer->active || rule == NORMALISE_NONE || (rule == NORMALISE_CLEANRL) != arrived) return;
-  normalise_add(&observer->normaliser, observer->raw, observer->worlds);
+  if (observer->all) ranks_gather_all(observer->raw, (size_t)observer->worlds * (size_t)observer->shown * sizeof(float), observer->all);
+  normalise_add(&observer->normaliser, observer->all ? observer->all : observer->raw, observer->all_worlds);
 }
 
 void observer_count_arrived(Observer *observer) { count(observer, true); }

@@ -14,6 +14,8 @@ typedef struct Observer {
   int first_reported;    /* world from which on episodes count: the leader's block */
   int warm_up;           /* steps of random actions that the statistics begin with */
   Normaliser normaliser;
+  int all_worlds;        /* of all ranks */
+  float *all;            /* [all_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank */
   float *raw;            /* [worlds][shown] of the training's worlds as they stand: part of a checkpoint */
 } Observer;
 
@@ -30,10 +32,11 @@ int observer_blocks(const CoreConfig *config);
 /* Where rows' blocks are read from: the last of `seen` columns. */
 static inline int observer_block(const float *row, int seen) { return (int)row[seen - 1]; }
 
-void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, CoreArena *arena);
+void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, int all_worlds,
+                       CoreArena *arena);
 void observer_start(Observer *observer);
-/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that
- * change with every step count them at the one moment, those that change once an iteration at the other. */
+/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that change
+ * with every step count them at the one moment, those that change once an iteration at the other. All ranks. */
 void observer_count_arrived(Observer *observer);
 void observer_count_acted_on(Observer *observer);
 /* The training worlds as the agent sees them, [worlds][seen]. */

@@ -87,7 +87,7 @@ static int load_policy(Player *player, const char *checkpoint) {
   AgentNetwork *actor = &player->agent.actor;
   player->arena = core_arena_create("player");
   agent_register(&player->agent, &player->config, player->env, 1, player->arena);
-  observer_register(&player->observer, &player->config, player->env, 1, player->arena);
+  observer_register(&player->observer, &player->config, player->env, 1, 1, player->arena);
   CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
   CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
@@ -120,7 +120,7 @@ static void destroy_player(Player *player) {
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
 /* `text`: the number of one of the run's own levels, or any level that fits into their size. */
-static int choose_level(const char *text, const SimLevelSet *own, SimLevel *level) {
+static int choose_level(const char *text, const char *kinetix, const SimLevelSet *own, SimLevel *level) {
   SimLevelSet named;
   int64_t number;
   if (core_text_to_int(text, &number)) {
@@ -129,7 +129,7 @@ static int choose_level(const char *text, const SimLevelSet *own, SimLevel *leve
     *level = own->level[number];
     return CORE_OK;
   }
-  TRY(levels_read(text, &named));
+  TRY(levels_read(text, kinetix, &named));
   int count = named.count;
   *level = named.level[0];
   sim_level_set_free(&named);
@@ -144,8 +144,8 @@ static int choose_level(const char *text, const SimLevelSet *own, SimLevel *leve
 static int make_stage(const PlayOptions *options, const Player *player, Stage *stage) {
   SimLevelSet own = {0};
   SimBatchOptions rules = env_sim_options(&player->config);
-  TRY(env_sim_levels(&player->config, &own));
-  int code = choose_level(options->level, &own, &stage->level);
+  TRY(env_sim_levels(&player->config, &own, NULL));
+  int code = choose_level(options->level, player->config.env.level_folder, &own, &stage->level);
   SimLevelSet one = {&stage->level, 1, own.size};
   sim_level_set_free(&own);
   TRY(code);

@@ -4,14 +4,16 @@
 #include <math.h>
 
 #include "trainer/metrics.h"
+#include "trainer/ranks.h"
 
 void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena) {
-  int64_t total = (int64_t)rollout->steps * rollout->worlds;
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
   int every = (int)((updates + PROFILE_INTERVALS - 1) / PROFILE_INTERVALS);
   *profile = (Profile){.states = (int)(total < PROFILE_STATES ? total : PROFILE_STATES), .updates = (int)updates,
                        .every = every, .most = 1 + (int)((updates + every - 1) / every), .head = rollout->head};
-  profile->piece = profile->states < agent->max_rows ? profile->states : agent->max_rows;
-  size_t states = (size_t)profile->states, most = (size_t)profile->most;
+  profile->room = profile->states < own ? profile->states : (int)own;
+  profile->piece = profile->room < agent->max_rows ? profile->room : agent->max_rows;
+  size_t states = (size_t)profile->room, most = (size_t)profile->most;
   CORE_ARENA(arena, profile->index, states, "profile rows [states]");
   CORE_ARENA(arena, profile->observations, states * (size_t)rollout->features,
              "profile observations [states][features]");
@@ -23,21 +25,24 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
 }
 
 static float *snapshot(const Profile *profile, int i) {
-  return profile->logits + (size_t)i * (size_t)profile->states * (size_t)profile->head.logits;
+  return profile->logits + (size_t)i * (size_t)profile->room * (size_t)profile->head.logits;
 }
 
 static void take(Profile *profile, Ops *ops, const Agent *agent) {
-  agent_policy(agent, ops, agent->actor.theta, profile->observations, profile->states,
+  agent_policy(agent, ops, agent->actor.theta, profile->observations, profile->own,
                snapshot(profile, profile->taken));
   profile->update[profile->taken++] = profile->seen;
 }
 
 void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                    int64_t iteration) {
-  int64_t total = (int64_t)rollout->steps * rollout->worlds;
-  for (int i = 0; i < profile->states; i++)
-    profile->index[i] = metrics_state(seed, iteration, i, profile->states, total);
-  ops->gather_rows(ops, rollout->observations, profile->index, profile->observations, profile->states,
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds;
+  profile->own = 0;
+  for (int i = 0; i < profile->states; i++) {
+    int64_t row = shards_row(&rollout->shards, metrics_state(seed, iteration, i, profile->states, total));
+    if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
+  }
+  ops->gather_rows(ops, rollout->observations, profile->index, profile->observations, profile->own,
                    rollout->features);
   profile->taken = profile->seen = 0;
   take(profile, ops, agent);
@@ -48,11 +53,11 @@ void profile_take(Profile *profile, Ops *ops, const Agent *agent) {
   if (profile->seen % profile->every == 0 || profile->seen == profile->updates) take(profile, ops, agent);
 }
 
-/* Mean KL(snapshot p || snapshot q), in passes that the ops can hold. */
-static double mean_kl(const Profile *profile, Ops *ops, int p, int q) {
+/* This rank's part of the mean of KL(snapshot p || snapshot q), in passes that the ops can hold. */
+static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
   double sum = 0, kl, reverse;
-  for (int row = 0; row < profile->states; row += profile->piece) {
-    int rows = profile->states - row < profile->piece ? profile->states - row : profile->piece;
+  for (int row = 0; row < profile->own; row += profile->piece) {
+    int rows = profile->own - row < profile->piece ? profile->own - row : profile->piece;
     size_t at = (size_t)row * (size_t)profile->head.logits;
     ops->policy_kl(ops, &profile->head, snapshot(profile, p) + at, snapshot(profile, q) + at, rows, &kl, &reverse);
     sum += kl;
@@ -62,8 +67,10 @@ static double mean_kl(const Profile *profile, Ops *ops, int p, int q) {
 
 ProfileSummary profile_finish(Profile *profile, Ops *ops) {
   const int last = profile->taken - 1;
-  for (int i = 0; i < last; i++) profile->sequential[i] = mean_kl(profile, ops, i + 1, i);
-  for (int i = 0; i < last; i++) profile->reference[i] = mean_kl(profile, ops, last, i);
+  for (int i = 0; i < last; i++) profile->sequential[i] = part_of_kl(profile, ops, i + 1, i);
+  for (int i = 0; i < last; i++) profile->reference[i] = part_of_kl(profile, ops, last, i);
+  ranks_sum(profile->sequential, (size_t)last);
+  ranks_sum(profile->reference, (size_t)last);
   profile->reference[last] = 0;
   return profile_summarise(profile->reference, profile->update, profile->taken);
 }

@@ -13,9 +13,10 @@ typedef struct Profile {
   int seen;                    /* minibatches of this iteration */
   int piece;                   /* states that the ops take at once */
   OpsHead head;
-  uint32_t *index;             /* [states] */
-  float *observations;         /* [states][features] */
-  float *logits;               /* [most][states][logits] */
+  int own, room;               /* of the states: this rank's, and how many those can be */
+  uint32_t *index;             /* [room] */
+  float *observations;         /* [room][features] */
+  float *logits;               /* [most][room][logits] */
   int *update;                 /* [most] minibatches before the snapshot: 0, q, 2q, ..., updates */
   double *sequential;          /* [most - 1] mean KL(snapshot i+1 || snapshot i) */
   double *reference;           /* [most] mean KL(last snapshot || snapshot i) */
@@ -34,7 +35,7 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
                    int64_t iteration);
 /* After each minibatch. Uses the activations up. */
 void profile_take(Profile *profile, Ops *ops, const Agent *agent);
-/* After the last: fills sequential and reference. */
+/* After the last; all ranks together: fills sequential and reference. */
 ProfileSummary profile_finish(Profile *profile, Ops *ops);
 
 /* From reference[n] and the minibatches before each point. NaN with fewer than three points. */

@@ -84,6 +84,7 @@ static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
   printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,
          plan->attempts);
+  if (config->eval.count > 0 && *config->eval.levels) printf("; as often on    %s\n", config->eval.levels);
 }
 
 void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
@@ -98,6 +99,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   printf("; iterations     %" PRId64 " of %" PRId64 " transitions, %s in all\n", plan->iterations,
          plan->transitions_per_iteration, core_text_count(transitions, a));
   if (!core_config_has_no_worlds(config)) print_learning(config, plan);
+  if (plan->ranks > 1) printf("; ranks          %d, each with\n", plan->ranks);
   printf("; threads        %d\n", plan->threads);
   printf("; memory         about %sB (buffers %sB, worlds %sB); this process may use %sB\n",
          core_text_count(plan->buffer_bytes + plan->environment_bytes, a), core_text_count(plan->buffer_bytes, b),

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "trainer/ops/fast_math_internal.h"
+#include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
 static const double SHARE = 0.99, LYLE_LEAST = 0.01, INACTIVE_BELOW = 1e-5, DEAD_SPREAD = 1e-3;
 
@@ -61,6 +63,14 @@ void representation_add(Representation *representation, const NetworkActivations
   if (representation->gram)
     representation_add_gram(activations->hidden[shape->layers - 2], rows, representation->width, representation->gram);
   representation->states += rows;
+}
+
+void representation_reduce(Representation *representation) {
+  const size_t units = (size_t)representation->units, width = (size_t)representation->width;
+  reduce_moments(representation->unit, units);
+  ranks_sum(representation->magnitude, units);
+  ranks_sum(&representation->states, 1);
+  if (representation->gram) ranks_sum(representation->gram, width * width);
 }
 
 /* target[0 .. n-1] += sum over four states of value[r] * row_r[0 .. n-1]; rows lie `stride` apart. */

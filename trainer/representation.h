@@ -41,6 +41,8 @@ void representation_register(Representation *representation, const NetworkShape 
 void representation_begin(Representation *representation);
 /* Adds the hidden layers of a forward pass over `rows` states. */
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows);
+/* All ranks: the sums over the states of all of them. */
+void representation_reduce(Representation *representation);
 /* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrix up. */
 RepresentationRank representation_rank(Representation *representation);
 /* NaN without a hidden layer. */

@@ -6,17 +6,19 @@
 #include "core/random.h"
 #include "core/terminal.h"
 #include "trainer/action.h"
+#include "trainer/ranks.h"
 
-void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, int worlds, int steps,
+void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
                       CoreArena *arena) {
   const OpsHead head = action_head(config, env);
-  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env),
+  const int worlds = shards->worlds;
+  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
                        .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head)};
   size_t k = (size_t)steps, n = (size_t)worlds;
-  observer_register(&rollout->observer, config, env, worlds, arena);
+  observer_register(&rollout->observer, config, env, worlds, shards->all_worlds, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
-                  config->env.normalize_rewards_gamma, worlds, arena);
+                  config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
   CORE_ARENA(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
              "rollout observations [steps + 1][worlds][features]");
   CORE_ARENA(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
@@ -64,7 +66,8 @@ static void step_env(Rollout *rollout, Env *env, int t) {
 static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
   env->reset(env, shown_at(rollout, 0));
   for (int step = 0; step < rollout->observer.warm_up; step++) {
-    action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)step, rollout->actions);
+    action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)rollout->shards.first_world,
+                  (uint32_t)step, rollout->actions);
     observer_count_acted_on(&rollout->observer);
     step_env(rollout, env, 0);
   }
@@ -87,21 +90,22 @@ void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
   memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
 
-void rollout_add_sections(Rollout *rollout, Checkpoint *checkpoint) {
+void rollout_add_sections(Rollout *rollout, Sections *sections) {
   const size_t n = (size_t)rollout->worlds;
   Observer *observer = &rollout->observer;
   RewardScale *rewards = &rollout->reward_scale;
   if (!rollout->begins_anew) {
-    checkpoint_add(checkpoint, "observations", shown_at(rollout, rollout->steps),
-                   n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
-    checkpoint_add(checkpoint, "returns", rollout->returns, n * sizeof *rollout->returns);
+    sections_add_worlds(sections, "observations", shown_at(rollout, rollout->steps),
+                        n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
+    sections_add_worlds(sections, "returns", rollout->returns, n * sizeof *rollout->returns);
   }
   if (observer->active)
-    checkpoint_add(checkpoint, OBSERVER_SECTION, observer->normaliser.moments, observer_section_bytes(observer));
+    checkpoint_add(sections->checkpoint, OBSERVER_SECTION, observer->normaliser.moments,
+                   observer_section_bytes(observer));
   if (rewards->rule == REWARD_NONE) return;
   if (!rollout->begins_anew)
-    checkpoint_add(checkpoint, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
-  checkpoint_add(checkpoint, "reward moments", rewards->moments, 3 * sizeof *rewards->moments);
+    sections_add_worlds(sections, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
+  checkpoint_add(sections->checkpoint, "reward moments", rewards->moments, 3 * sizeof *rewards->moments);
 }
 
 void rollout_restored(Rollout *rollout) {
@@ -134,10 +138,16 @@ static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
   }
 }
 
-/* Sums to means. */
+/* Sums over all ranks, then to means. */
 static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
+  double sums[] = {episodes->return_mean, episodes->length_mean}, rates = 0;
   int64_t levels = 0;
-  double rates = 0;
+  ranks_sum_counts(&episodes->count, 1);
+  ranks_sum_counts(rollout->attempts, (size_t)rollout->levels);
+  ranks_sum_counts(rollout->solutions, (size_t)rollout->levels);
+  ranks_sum(sums, 2);
+  episodes->return_mean = sums[0];
+  episodes->length_mean = sums[1];
   for (int i = 0; i < rollout->levels; i++) {
     if (rollout->attempts[i] == 0) continue;
     levels++;
@@ -148,10 +158,24 @@ static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
 }
 
+/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. */
+static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *logits,
+                float *values) {
+  const int worlds = shards_worlds(&rollout->shards);
+  for (int first = 0; first < rollout->worlds; first += worlds)
+    agent_act(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds,
+              logits + (size_t)first * (size_t)rollout->head.logits, values + first);
+}
+
+static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *values) {
+  const int worlds = shards_worlds(&rollout->shards);
+  for (int first = 0; first < rollout->worlds; first += worlds)
+    agent_values(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds, values + first);
+}
+
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes) {
   size_t n = (size_t)rollout->worlds;
-  int worlds = rollout->worlds;
   memset(rollout->attempts, 0, (size_t)rollout->levels * sizeof *rollout->attempts);
   memset(rollout->solutions, 0, (size_t)rollout->levels * sizeof *rollout->solutions);
   begin(rollout);
@@ -166,9 +190,9 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
     uint64_t key = seed ^ (step & 0xffffffff00000000u);
 
-    agent_act(agent, ops, observations, worlds, logits, rollout->values + row);
-    ops->policy_sample(ops, &rollout->head, logits, worlds, key, CORE_RANDOM_ACTION, 0, (uint32_t)step, actions,
-                       rollout->logp + row);
+    act(rollout, ops, agent, observations, logits, rollout->values + row);
+    ops->policy_sample(ops, &rollout->head, logits, rollout->worlds, key, CORE_RANDOM_ACTION,
+                       (uint32_t)rollout->shards.first_world, (uint32_t)step, actions, rollout->logp + row);
     observer_count_acted_on(&rollout->observer);
     double stepped = core_clock_s();
     step_env(rollout, env, t);
@@ -176,8 +200,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
     count_episodes(rollout, t, episodes);
     reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
   }
-  agent_values(agent, ops, rollout_last_observations(rollout), worlds,
-               rollout->values + (size_t)rollout->steps * n);
+  value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + (size_t)rollout->steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, (size_t)rollout->steps * n);
   close_book(rollout, episodes);
 }

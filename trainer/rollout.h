@@ -4,10 +4,11 @@
 #ifndef TRAINER_ROLLOUT_H
 #define TRAINER_ROLLOUT_H
 #include "trainer/agent.h"
-#include "trainer/checkpoint.h"
 #include "trainer/observer.h"
+#include "trainer/sections.h"
+#include "trainer/shards.h"
 
-/* Episodes that ended during a rollout. */
+/* Episodes that ended during a rollout, in the worlds of all ranks. */
 typedef struct RolloutEpisodes {
   int64_t count;
   double return_mean, length_mean;  /* NaN without episodes */
@@ -17,6 +18,7 @@ typedef struct RolloutEpisodes {
 
 typedef struct Rollout {
   int steps, worlds, features, levels;
+  Shards shards;         /* which of the run's worlds these are */
   bool begins_anew;      /* every rollout is preceded by rollout_start_on: no episode goes on into the next */
   OpsHead head;
   size_t action_bytes;   /* of one action */
@@ -39,13 +41,14 @@ typedef struct Rollout {
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
-  uint32_t *attempts, *solutions;     /* [levels] */
+  int64_t *attempts, *solutions;      /* [levels] */
 } Rollout;
 
-void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, int worlds, int steps,
+/* For the worlds of this rank. */
+void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
                       CoreArena *arena);
 /* What the next rollout depends on, beside agent and environment. rollout_restored: after it has been read. */
-void rollout_add_sections(Rollout *rollout, Checkpoint *checkpoint);
+void rollout_add_sections(Rollout *rollout, Sections *sections);
 void rollout_restored(Rollout *rollout);
 
 /* The state that the next rollout starts from: [worlds][features]. */
@@ -55,8 +58,8 @@ void rollout_start(Rollout *rollout, Env *env, uint64_t seed);
 /* New episodes in every world w, all of them on level[w]. */
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
 
-/* Collects one rollout. Actions are a function of (seed, world, step since the run's start); `iteration` counts
- * from 1. */
+/* Collects one rollout; all ranks together. Actions are a function of (seed, the world's number in the run, step since the
+ * run's start); `iteration` counts from 1. */
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);
 

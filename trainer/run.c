@@ -1,6 +1,9 @@
 /* The life of a run: check what its folder says, take the lease, start or resume, then iterate, log, evaluate and save
  * until the budget is used, a signal comes, or something fails. What training computes is training.c's business.
  *
+ * All ranks of a run go through this file together, so that they meet wherever training exchanges something; only the
+ * first one has a folder, logs and a state, and what one of them decides or suffers all of them agree on.
+ *
  * The order of writing makes restarts exact: run logs reach the disk before the checkpoint that counts their rows as
  * done, so an interrupted run repeats rows (which are the same) but never misses one. */
 #include "trainer/run.h"
@@ -17,8 +20,9 @@
 #include "trainer/heartbeat.h"
 #include "trainer/inherit.h"
 #include "trainer/progress.h"
+#include "trainer/ranks.h"
 
-static const double FLUSH_EVERY_S = 2;
+static const double FLUSH_EVERY_S = 2, RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* of a checkpoint that failed */
 
 /* Known to checkpoints but different in every attempt. */
 typedef struct RunClock {
@@ -39,8 +43,10 @@ typedef struct Run {
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
   StoreIteration row;          /* of the last iteration of this attempt */
-  bool diverged, checkpoint_failing, log_failing, worlds_warned;
+  bool diverged, log_failing, worlds_warned;
+  int stop;                    /* the signal that some rank was told to stop by, known to all of them; 0 = none */
   double started_s, flushed_s, saved_s; /* core_clock_s */
+  double retry_s, retry_at_s;  /* a checkpoint has failed: wait between tries, and when the next one is; 0: not so */
   int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it came from; -1 = none */
 } Run;
 
@@ -83,27 +89,47 @@ static int write_checkpoint(Run *run) {
   RunClock at_start = run->clock;
   run->clock.train_seconds = train_seconds(run);
   run->clock.attempt = run->state.attempt;
-  training_before_save(run->training);
   int code = checkpoint_write(&run->checkpoint, run->training->position.iteration);
   run->clock = at_start;
   return code;
 }
 
-/* Saves the present position, unless it is saved already. */
-static int save(Run *run) {
-  if (run->saved_iteration == run->training->position.iteration) return CORE_OK;
-  int code = flush_logs(run, true);
-  if (code == CORE_OK) code = write_checkpoint(run);
+/* Books a checkpoint that was written, or when to try again. */
+static void note_save(Run *run, int code) {
   if (code == CORE_OK) {
-    if (run->checkpoint_failing) progress_note(&run->progress, "checkpoints can be written again");
+    if (run->retry_s > 0) progress_note(&run->progress, "checkpoints can be written again");
     run->saved_s = core_clock_s();
     run->saved_iteration = run->training->position.iteration;
-  } else if (!run->checkpoint_failing) {
+    run->retry_s = 0;
+    return;
+  }
+  if (run->retry_s == 0)
     progress_note(&run->progress, "warning: no checkpoint at iteration %" PRId64 ", training goes on: %s",
                   run->training->position.iteration, core_error_message());
+  run->retry_s = run->retry_s == 0 ? RETRY_FIRST_S : fmin(2 * run->retry_s, RETRY_LAST_S);
+  run->retry_at_s = core_clock_s() + run->retry_s;
+}
+
+/* Saves the present position, unless it is saved already. */
+static int save(Run *run) {
+  int code = CORE_OK;
+  bool needed = run->saved_iteration != run->training->position.iteration;
+  ranks_broadcast(&needed, sizeof needed);
+  if (!needed) return CORE_OK;
+  training_before_save(run->training);
+  if (ranks_is_first()) {
+    code = flush_logs(run, true);
+    if (code == CORE_OK) code = write_checkpoint(run);
+    note_save(run, code);
   }
-  run->checkpoint_failing = code != CORE_OK;
-  return code;
+  return ranks_agree(code);
+}
+
+static bool save_due(const Run *run) {
+  const int64_t every = run->config->checkpoint.every_iterations;
+  if (run->retry_s > 0) return core_clock_s() >= run->retry_at_s;
+  if (every > 0 && run->training->position.iteration % every == 0) return true;
+  return core_clock_s() - run->saved_s >= run->config->checkpoint.every;
 }
 
 static void update_state(Run *run) {
@@ -117,22 +143,34 @@ static void update_state(Run *run) {
 
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
+static void log_evaluation(Run *run, const StoreEvaluation *row) {
+  if (!ranks_is_first()) return;
+  store_runlog_evaluation(run->evaluations, row);
+  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f (standard error %.4f), return %.3f",
+            row->iteration, row->level_set, row->solve_rate, row->solve_rate_se, row->episode_return);
+}
+
 static void evaluate_if_due(Run *run) {
   StoreEvaluation row;
   if (!training_evaluation_due(run->training)) return;
   training_evaluate(run->training, &row);
-  store_runlog_evaluation(run->evaluations, &row);
-  core_info("evaluation after iteration %" PRId64 ": solve rate %.4f (standard error %.4f), return %.3f", row.iteration,
-            row.solve_rate, row.solve_rate_se, row.episode_return);
+  log_evaluation(run, &row);
+  for (int set = 0; set < run->training->others.count; set++) {
+    training_evaluate_other(run->training, set, &row);
+    log_evaluation(run, &row);
+  }
 }
 
 /* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
 static void warn_of_nonfinite_worlds(Run *run) {
   const Env *env = run->training->env;
-  if (run->worlds_warned || env == NULL || env->nonfinite(env) == 0) return;
+  if (run->worlds_warned || env == NULL) return;
+  int64_t worlds = env->nonfinite(env);
+  ranks_sum_counts(&worlds, 1);
+  if (worlds == 0) return;
   run->worlds_warned = true;
   progress_note(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
-                PRId64 "; their episodes were ended", env->nonfinite(env), run->training->position.iteration);
+                PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
 }
 
 /* A curve of some hundred points is too long for the run log's line: a file of its own, the same whenever it is written
@@ -154,22 +192,42 @@ static void write_profile(Run *run) {
   core_text_free(&text);
 }
 
+/* What the first rank shows and keeps of an iteration, apart from checkpoints. */
+static void report(Run *run) {
+  run->row.wall_seconds = train_seconds(run);
+  store_runlog_iteration(run->stats, &run->row);
+  if (run->training->profiled) write_profile(run);
+  if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
+}
+
+static void show_state(Run *run) {
+  update_state(run);
+  heartbeat_update(run->heartbeat, &run->state);
+  progress_draw(&run->progress, run->training, &run->row, training_finished(run->training));
+}
+
+/* Any rank may have been told to stop; the first one knows the time. */
+static void agree_on_next(Run *run, bool *save_now) {
+  double told[] = {stop_signal, ranks_is_first() && save_due(run)};
+  ranks_max(told, 2);
+  run->stop = (int)told[0];
+  *save_now = told[1] > 0;
+}
+
 static int iterate(Run *run) {
-  const double save_every_s = run->config->checkpoint.every;
-  while (!training_finished(run->training) && stop_signal == 0) {
+  bool save_now;
+  agree_on_next(run, &save_now);
+  while (!training_finished(run->training) && run->stop == 0) {
     int code = training_iterate(run->training, &run->row);
     run->diverged = code != CORE_OK;
     if (code != CORE_OK) return code;
-    run->row.wall_seconds = train_seconds(run);
-    store_runlog_iteration(run->stats, &run->row);
-    if (run->training->profiled) write_profile(run);
+    TRY(training_check_weights(run->training));
+    if (ranks_is_first()) report(run);
     evaluate_if_due(run);
     warn_of_nonfinite_worlds(run);
-    if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
-    if (core_clock_s() - run->saved_s >= save_every_s) save(run);
-    update_state(run);
-    heartbeat_update(run->heartbeat, &run->state);
-    progress_draw(&run->progress, run->training, &run->row, training_finished(run->training));
+    agree_on_next(run, &save_now);
+    if (save_now) save(run); /* training goes on without */
+    if (ranks_is_first()) show_state(run);
   }
   return CORE_OK;
 }
@@ -181,16 +239,34 @@ static int train(Run *run) {
   TRY(save(run));
   if (training_finished(run->training)) return CORE_OK;
   progress_note(&run->progress, "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume goes on",
-                (int)stop_signal, run->training->position.iteration, run->training->plan.iterations);
+                run->stop, run->training->position.iteration, run->training->plan.iterations);
   return CORE_REQUEUE;
 }
 
 /* ---- one attempt ----------------------------------------------------------------------------------------------- */
 
 static int inherit(Run *run) {
-  TRY(inherit_restore(run->training, &run->checkpoint, run->root, run->state.parent));
+  Training *training = run->training;
+  int code = CORE_OK;
+  training_before_save(training);
+  if (ranks_is_first()) code = inherit_restore(training, &run->checkpoint, run->root, run->state.parent);
+  TRY(ranks_agree(code));
+  TRY(training_after_load(training));
   progress_note(&run->progress, "starting from %s (init.restore = %s), at iteration %" PRId64 " of %" PRId64,
-                run->state.parent, run->config->init.restore, run->training->position.iteration,
+                run->state.parent, run->config->init.restore, training->position.iteration, training->plan.iterations);
+  return CORE_OK;
+}
+
+/* The newest good checkpoint; saved_iteration stays -1 without one. */
+static int restore(Run *run) {
+  int code = CORE_OK;
+  if (!run->options->resume) return CORE_OK;
+  if (ranks_is_first()) code = checkpoint_read_newest(&run->checkpoint, &run->saved_iteration);
+  TRY(ranks_agree(code));
+  ranks_broadcast(&run->saved_iteration, sizeof run->saved_iteration);
+  if (run->saved_iteration < 0) return CORE_OK;
+  TRY(training_after_load(run->training));
+  progress_note(&run->progress, "going on after iteration %" PRId64 " of %" PRId64, run->saved_iteration,
                 run->training->plan.iterations);
   return CORE_OK;
 }
@@ -201,13 +277,8 @@ static int restore_or_start(Run *run) {
   run->row = store_iteration_unmeasured(0);
   training_add_sections(training, &run->checkpoint);
   checkpoint_add(&run->checkpoint, "clock", &run->clock, sizeof run->clock);
-  if (run->options->resume) TRY(checkpoint_read_newest(&run->checkpoint, &run->saved_iteration));
-  if (run->saved_iteration >= 0) {
-    TRY(training_after_load(training));
-    progress_note(&run->progress, "going on after iteration %" PRId64 " of %" PRId64, run->saved_iteration,
-                  training->plan.iterations);
-    return CORE_OK;
-  }
+  TRY(restore(run));
+  if (run->saved_iteration >= 0) return CORE_OK;
   run->clock = (RunClock){0};
   run->state.parent[0] = '\0';
   training_start(training);
@@ -215,6 +286,7 @@ static int restore_or_start(Run *run) {
 }
 
 static int open_logs(Run *run) {
+  if (!ranks_is_first()) return CORE_OK;
   TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_STATS, &run->stats));
   return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations);
 }
@@ -238,14 +310,14 @@ static int close_logs(Run *run, int code) {
 }
 
 static int attempt(Run *run) {
-  int code = training_allocate(run->training);
+  int code = ranks_agree(training_allocate(run->training));
   if (code == CORE_OK) code = restore_or_start(run);
-  if (code == CORE_OK) code = open_logs(run);
+  if (code == CORE_OK) code = ranks_agree(open_logs(run));
   if (code == CORE_OK) {
     run->started_s = run->flushed_s = run->saved_s = core_clock_s();
     run->progress = progress_start(run->options->quiet, run->training->position.iteration);
     update_state(run);
-    heartbeat_update(run->heartbeat, &run->state);
+    if (ranks_is_first()) heartbeat_update(run->heartbeat, &run->state);
     code = train(run);
     update_state(run);
   }
@@ -282,19 +354,40 @@ static void note_scaling(const CoreConfig *config) {
   core_text_free(&text);
 }
 
-/* The attempt between its first and its last state. */
-static int attempt_with_state(Run *run) {
-  begin_state(run);
-  TRY(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat));
+/* Called by the thread that watches the other ranks, while the main thread may wait for one that is gone. */
+static void on_loss(void *context, const char *message) {
+  Run *run = context;
+  core_log(CORE_LOG_ERROR, "%s", message);
+  heartbeat_abandon(run->heartbeat, message);
+  fprintf(stderr, "trainer: %s; the last checkpoint is good, --resume goes on from it\n", message);
+}
+
+static void note_start(const Run *run) {
+  const TrainingPlan *plan = &run->training->plan;
+  char who[160];
   core_info("attempt %d, version %s commit %s, %s, %d threads", run->state.attempt, core_version(), core_commit(),
-            run->state.device, run->training->plan.threads);
+            run->state.device, plan->threads);
+  for (int rank = 0; rank < plan->ranks && plan->ranks > 1; rank++) core_info("%s", ranks_describe(rank, who));
   note_scaling(run->config);
+}
+
+/* The attempt between its first and its last state; the other ranks have only the attempt. */
+static int attempt_with_state(Run *run) {
+  if (!ranks_is_first()) {
+    TRY(ranks_agree(CORE_OK));
+    return attempt(run);
+  }
+  begin_state(run);
+  TRY(ranks_agree(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat)));
+  ranks_on_loss(on_loss, run);
+  note_start(run);
   if (strcmp(run->config->train.device, "auto") == 0)
     progress_note(&run->progress, "train.device = auto: computing on the CPU (built without CUDA)");
   int code = attempt(run);
   end_state(run, code);
   if (code == CORE_FAIL || code == CORE_USAGE) core_log(CORE_LOG_ERROR, "%s", core_error_message());
   else core_info("%s", store_status_name(run->state.status));
+  ranks_on_loss(NULL, NULL);
   int stopped = heartbeat_stop(&run->heartbeat, &run->state);
   return code == CORE_OK || code == CORE_REQUEUE ? (stopped == CORE_OK ? code : stopped) : code;
 }
@@ -315,28 +408,29 @@ static int check_start(Run *run) {
   return CORE_OK;
 }
 
-static int run_with_log(Run *run) {
-  char path[CORE_PATH_MAX];
-  TRY(store_path_run(run->root, run->id, "log.txt", path));
-  FILE *log = fopen(path, "ae");
-  if (log == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
-  core_log_open(log, CORE_LOG_INFO);
-  int code = attempt_with_state(run);
-  core_log_open(NULL, CORE_LOG_INFO);
-  fclose(log);
-  return code;
-}
-
 /* Nobody else writes here now. The state is read again, since another trainer may have finished while we waited. */
-static int run_with_lease(Run *run, bool *finished_before) {
+static int check_folder(Run *run, bool *finished_before) {
   char folder[CORE_PATH_MAX];
   TRY(store_run_state_read(run->root, run->id, true, &run->state));
   *finished_before = run->state.status == STORE_FINISHED && !run->options->force;
   if (*finished_before) return CORE_OK;
   TRY(store_path_run(run->root, run->id, "ckpt", folder));
   TRY(checkpoint_open(folder, run->id, (int)run->config->checkpoint.keep, &run->checkpoint));
-  TRY(check_start(run));
-  return run_with_log(run);
+  return check_start(run);
+}
+
+static int open_folder(Run *run, bool *finished_before, FILE **log) {
+  char path[CORE_PATH_MAX];
+  TRY(store_root(run->options->root, run->root));
+  TRY(store_run_prepare(run->root, run->config, run->id));
+  TRY(store_run_acquire(run->root, run->id, &run->lease));
+  TRY(check_folder(run, finished_before));
+  if (*finished_before) return CORE_OK;
+  TRY(store_path_run(run->root, run->id, "log.txt", path));
+  *log = fopen(path, "ae");
+  if (*log == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  core_log_open(*log, CORE_LOG_INFO);
+  return CORE_OK;
 }
 
 static void print_summary(const Run *run, bool finished_before) {
@@ -355,26 +449,41 @@ static void print_summary(const Run *run, bool finished_before) {
 
 static int run_in_folder(Run *run) {
   bool finished_before = false;
-  TRY(store_root(run->options->root, run->root));
-  TRY(store_run_prepare(run->root, run->config, run->id));
-  TRY(store_run_acquire(run->root, run->id, &run->lease));
-  int code = run_with_lease(run, &finished_before);
+  FILE *log = NULL;
+  int code = ranks_agree(ranks_is_first() ? open_folder(run, &finished_before, &log) : CORE_OK);
+  ranks_broadcast(&finished_before, sizeof finished_before);
+  if (code == CORE_OK && !finished_before) code = attempt_with_state(run);
+  if (log) {
+    core_log_open(NULL, CORE_LOG_INFO);
+    fclose(log);
+  }
   store_run_release(&run->lease);
   if (code == CORE_OK || code == CORE_REQUEUE) print_summary(run, finished_before);
   return code;
 }
 
-int run_train(const CoreConfig *config, const RunOptions *options) {
+static int run_together(const CoreConfig *config, const RunOptions *options) {
   Run run = {.config = config, .options = options, .progress = progress_start(options->quiet, 0)};
   catch_signals();
-  TRY(training_plan(config, &run.training));
-  int code = CORE_OK;
-  if (options->dry_run) {
-    progress_print_plan(config, &run.training->plan);
-  } else {
-    code = training_check_memory(run.training);
+  int code = ranks_agree(training_plan(config, &run.training));
+  if (code == CORE_OK && options->dry_run) {
+    if (ranks_is_first()) progress_print_plan(config, &run.training->plan);
+  } else if (code == CORE_OK) {
+    code = ranks_agree(training_check_memory(run.training));
     if (code == CORE_OK) code = run_in_folder(&run);
   }
   training_destroy(&run.training);
   return code;
+}
+
+int run_train(const CoreConfig *config, const RunOptions *options) {
+  RunOptions own = *options;
+  TRY(ranks_start());
+  if (!ranks_is_first()) {
+    own.quiet = true;
+    core_log_open(NULL, CORE_LOG_WARN);
+  }
+  int code = run_together(config, &own);
+  ranks_stop();
+  return ranks_is_first() ? code : CORE_OK; /* which has said it for all */
 }

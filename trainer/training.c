@@ -8,6 +8,8 @@
 #include "core/terminal.h"
 #include "trainer/estimators.h"
 #include "trainer/machine.h"
+#include "trainer/minibatch.h"
+#include "trainer/ranks.h"
 
 /* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */
 enum { ACTING_ROWS = 4096, PLANNING_WORLDS = 1 };
@@ -20,7 +22,7 @@ static int check_device(const CoreConfig *config) {
                     "set train.device to cpu or auto");
 }
 
-static void register_buffers(Training *training, int max_rows) {
+static int register_buffers(Training *training, int max_rows) {
   const CoreConfig *config = &training->config;
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
@@ -30,43 +32,50 @@ static void register_buffers(Training *training, int max_rows) {
     curriculum_register(training->curriculum, config, levels, arena);
     trained_on.levels = curriculum_places(training->curriculum);
   }
-  rollout_register(&training->rollout, config, &trained_on, (int)config->env.num, (int)config->ppo.num_steps, arena);
+  rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
+                   arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
+  return evaluation_sets_register(&training->others, config, levels, arena);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Rows that the activations must hold: a minibatch, or as many acting worlds as are worth one pass. */
-static int activation_rows(const CoreConfig *config) {
-  int64_t minibatch = learner_size(config).rows;
-  int64_t acting = larger(config->env.num, config->eval.count > 0 ? config->eval.episodes : 0);
+/* Rows that the activations must hold: a piece of a minibatch, or as many acting worlds as are worth one pass. */
+static int activation_rows(const CoreConfig *config, const Shards *shards) {
+  int64_t acting = larger(shards->worlds, config->eval.count > 0 ? config->eval.episodes : 0);
+  int64_t minibatch = shards->all_shards > 1 ? minibatch_room(config, shards) : learner_size(config).rows;
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
-  double training_worlds, evaluation_worlds, search_worlds;
-  TRY(env_estimate_bytes(training->levels, plan->attempts, &evaluation_worlds));
+  double training_worlds, evaluation_worlds, other_worlds, search_worlds;
+  TRY(env_estimate_bytes(training->levels, training->evaluator.worlds, &evaluation_worlds));
+  TRY(evaluation_sets_estimate_bytes(&training->others, &other_worlds));
+  evaluation_worlds += other_worlds;
   if (training->curriculum) {
     TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
     plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
   } else {
-    TRY(env_estimate_bytes(training->levels, training->config.env.num, &training_worlds));
-    /* A checkpoint copies the training worlds' state, which is most of what they hold. */
-    plan->environment_bytes = 2 * training_worlds + evaluation_worlds;
+    TRY(env_estimate_bytes(training->levels, training->shards.worlds, &training_worlds));
+    /* A checkpoint copies the training worlds' state, which is most of what they hold; the first rank copies all. */
+    plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
   plan->buffer_bytes = (double)core_arena_bytes(training->arena);
-  plan->machine_bytes = machine_memory_bytes();
+  plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   return CORE_OK;
 }
 
 static int fill_plan_of_sgd(Training *training) {
   const CoreConfig *config = &training->config;
+  if (ranks_size() > 1)
+    return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one process",
+                      ranks_size());
   training->sgd = core_memory_zero_allocate(1, sizeof *training->sgd);
   TRY(noisy_sgd_register(training->sgd, config, training->arena));
   training->plan = (TrainingPlan){.iterations = core_config_iterations(config), .transitions_per_iteration = 1,
-                                  .updates_per_iteration = 1, .threads = 1,
+                                  .updates_per_iteration = 1, .ranks = 1, .threads = 1,
                                   .buffer_bytes = (double)core_arena_bytes(training->arena),
                                   .machine_bytes = machine_memory_bytes()};
   return CORE_OK;
@@ -78,10 +87,14 @@ static int fill_plan(Training *training) {
   TRY(check_device(config));
   TRY(agent_check(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
+  TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (core_config_has_curriculum(config) && ranks_size() > 1)
+    return core_error(CORE_USAGE, "env.curriculum = %s searches levels in one process, not in %d ranks; start one",
+                      config->env.curriculum, ranks_size());
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
-  register_buffers(training, activation_rows(config));
+  TRY(register_buffers(training, activation_rows(config, &training->shards)));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
@@ -93,9 +106,10 @@ static int fill_plan(Training *training) {
     .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->levels,
     .observation_length = training->levels->observation_length,
-    .attempts = training->evaluator.worlds,
+    .attempts = training->evaluator.all_worlds,
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
+    .ranks = ranks_size(),
     .threads = machine_threads((int)config->train.threads),
     .generated = training->curriculum ? training->curriculum->generated : 0,
   };
@@ -116,12 +130,14 @@ void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
   learner_destroy(&owned->learner);
+  evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
   if (owned->curriculum) curriculum_destroy(owned->curriculum);
   ops_destroy(&owned->ops);
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
+  sections_destroy(&owned->sections);
   free(owned->env_state);
   free(owned->curriculum);
   free(owned->sgd);
@@ -154,8 +170,11 @@ int training_allocate(Training *training) {
   TRY(ops_cpu_create(training->plan.threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent),
                      &training->ops));
   if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
-  else TRY(training->levels->sibling(training->levels, (int)config->env.num, seed, &training->env));
+  else
+    TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world, seed,
+                                  &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
+  TRY(evaluation_sets_create(&training->others, seed));
   if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
@@ -176,33 +195,40 @@ void training_start(Training *training) {
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
 
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
+  Sections *sections = &training->sections;
+  sections->checkpoint = checkpoint;
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
     return;
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
-  rollout_add_sections(&training->rollout, checkpoint);
+  rollout_add_sections(&training->rollout, sections);
   if (training->curriculum) {
     curriculum_add_sections(training->curriculum, checkpoint);
     return;
   }
-  checkpoint_add(checkpoint, "environment", training->env_state, training->env_state_bytes);
+  const size_t records = (size_t)training->shards.worlds * training->env->world_bytes;
+  const size_t head = training->env_state_bytes - records;
+  checkpoint_add(checkpoint, "environment head", training->env_state, head);
+  sections_add_worlds(sections, "environment", (char *)training->env_state + head, records);
 }
 
 void training_before_save(Training *training) {
   if (training->sgd) return;
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   if (!training->curriculum) training->env->save(training->env, training->env_state);
+  sections_gather(&training->sections);
 }
 
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
+  sections_share(&training->sections);
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);
   if (training->curriculum)
     return curriculum_after_load(training->curriculum, training->env, training->position.iteration);
-  return training->env->load(training->env, training->env_state, training->env_state_bytes);
+  return ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes));
 }
 
 /* ---- iterations ------------------------------------------------------------------------------------------------ */
@@ -330,13 +356,30 @@ int training_iterate(Training *training, StoreIteration *row) {
   if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
     training->position.solve_rate = row->solve_rate;
   double end = core_clock_s();
-  row->seconds_rollout = collected - start;
-  row->seconds_update = updated - collected;
-  row->seconds_other = end - updated;
-  row->seconds_environment = episodes.environment_s;
-  row->seconds_metrics = measured - updated;
-  row->steps_per_second = (double)training->plan.transitions_per_iteration / (end - start);
+  double seconds[] = {collected - start, updated - collected, end - updated, episodes.environment_s, measured - updated,
+                      end - start};
+  ranks_max(seconds, sizeof seconds / sizeof *seconds);
+  row->seconds_rollout = seconds[0];
+  row->seconds_update = seconds[1];
+  row->seconds_other = seconds[2];
+  row->seconds_environment = seconds[3];
+  row->seconds_metrics = seconds[4];
+  row->steps_per_second = (double)training->plan.transitions_per_iteration / seconds[5];
   return CORE_OK;
+}
+
+int training_check_weights(const Training *training) {
+  const Agent *agent = &training->agent;
+  if (ranks_size() == 1) return CORE_OK;
+  double norm = training->ops->norm_squared(training->ops, agent->actor.theta, agent->actor.n) +
+                training->ops->norm_squared(training->ops, agent->critic.theta, agent->critic.n);
+  double first = norm;
+  ranks_broadcast(&first, sizeof first);
+  int code = CORE_OK;
+  if (memcmp(&first, &norm, sizeof norm) != 0)
+    code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all ranks "
+                      "need the same program, libraries and kind of processor", training->position.iteration);
+  return ranks_agree(code);
 }
 
 /* ---- evaluations ----------------------------------------------------------------------------------------------- */
@@ -353,11 +396,21 @@ bool training_evaluation_due(const Training *training) {
   return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
 }
 
-void training_evaluate(Training *training, StoreEvaluation *row) {
-  int64_t iteration = training->position.iteration;
-  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
-                (uint64_t)training->config.train.seed, evaluations_until(training, iteration), row);
-  row->iteration = iteration;
+static void place_row(const Training *training, StoreEvaluation *row) {
+  row->iteration = training->position.iteration;
   row->transitions = (double)training_transitions(training);
+}
+
+void training_evaluate(Training *training, StoreEvaluation *row) {
+  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
+  place_row(training, row);
   training->position.solve_rate = row->solve_rate;
+}
+
+void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
+  evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
+                       (uint64_t)training->config.train.seed,
+                       evaluations_until(training, training->position.iteration), row);
+  place_row(training, row);
 }

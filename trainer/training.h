@@ -7,17 +7,18 @@
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
 #include "trainer/curriculum.h"
-#include "trainer/evaluate.h"
+#include "trainer/evaluation_sets.h"
 #include "trainer/learners/learner.h"
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/metrics.h"
+#include "trainer/sections.h"
 
 /* What a configuration comes to, before anything large is allocated. */
 typedef struct TrainingPlan {
   int64_t iterations, transitions_per_iteration, updates_per_iteration;
   int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
   size_t actor_parameters, critic_parameters;
-  int threads;
+  int ranks, threads;            /* threads: of this rank */
   int generated;               /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
 } TrainingPlan;
@@ -44,9 +45,12 @@ typedef struct Training {
   bool profiled;               /* `profile` is of the last iteration */
   Curriculum *curriculum;      /* NULL: env.curriculum = none */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
-  Evaluator evaluator;
+  Evaluator evaluator;         /* on the training levels */
+  EvaluationSets others;
   TrainingPosition position;
-  void *env_state;             /* the environment's bytes for a checkpoint */
+  Shards shards;               /* this rank's worlds */
+  Sections sections;
+  void *env_state;             /* of this rank's worlds, for a checkpoint */
   size_t env_state_bytes;
 } Training;
 
@@ -62,8 +66,9 @@ void training_destroy(Training **training);
 /* Initial weights and worlds. */
 void training_start(Training *training);
 
-/* Names everything that a checkpoint must hold. Call training_before_save before checkpoint_write and
- * training_after_load after checkpoint_read_newest: they exchange state that is not plain memory. */
+/* Names everything that a checkpoint must hold; `checkpoint` must outlive the training. All ranks call
+ * training_before_save before the first one's checkpoint_write, and training_after_load after that has restored some or
+ * all sections: they exchange state between ranks, and such that is not plain memory. */
 void training_add_sections(Training *training, Checkpoint *checkpoint);
 void training_before_save(Training *training);
 int training_after_load(Training *training);
@@ -71,12 +76,18 @@ int training_after_load(Training *training);
 bool training_finished(const Training *training);
 int64_t training_transitions(const Training *training); /* of all worlds since the start */
 
-/* The next iteration. CORE_FAIL when it diverged: the message names tensor, element and iteration; the last checkpoint
+/* The next iteration, of all ranks together, which all return the same. CORE_FAIL when it diverged: the message names tensor, element and iteration; the last checkpoint
  * is the last good state. wall_seconds of the row is left to the caller. */
 int training_iterate(Training *training, StoreIteration *row);
+
+/* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that
+ * differ between machines), what follows would be wrong without anybody noticing. All ranks; CORE_FAIL says so. */
+int training_check_weights(const Training *training);
 
 /* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
 bool training_evaluation_due(const Training *training);
 void training_evaluate(Training *training, StoreEvaluation *row);
+/* The same on set 0 .. others.count - 1 of eval.levels. */
+void training_evaluate_other(Training *training, int set, StoreEvaluation *row);
 
 #endif

@@ -137,7 +137,7 @@ int main(void) {
     char path[4096], name[8];
     snprintf(path, sizeof path, "%s/%c", folder, *size);
     snprintf(name, sizeof name, "%c", *size);
-    if (sim_level_set_read(path, &levels) == CORE_OK) bench_set(name, &levels);
+    if (sim_level_set_read(path, "", &levels) == CORE_OK) bench_set(name, &levels);
   }
   return 0;
 }

@@ -137,7 +137,9 @@ static void advantage_ewma(Check *check) {
   Moments moments = {0};
   if (n == 0 || all != rollouts * n) check_give_up(check, "ewma/in/advantage is not a matrix");
   for (size_t i = 0; i < rollouts; i++) {
-    advantage_standardise_ewma(check->ops, &moments, check_real(check, "ewma/hp/decay"), advantage + i * n, n);
+    Moments now;
+    check->ops->moments(check->ops, advantage + i * n, NULL, n, &now);
+    advantage_standardise_ewma(check->ops, &moments, check_real(check, "ewma/hp/decay"), &now, advantage + i * n, n);
     both[2 * i] = moments.mean;
     both[2 * i + 1] = moments_variance(&moments);
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Libraries this project builds with. "check" (fast, silent when all are there) or "install" (apt as root or sudo).
-# Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops.
+# Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "optional" is
+# installed where that is possible, and does without otherwise.
 set -u
 mode=${1:-check}
 # what proves it is there | Debian | Fedora | Spack
@@ -14,22 +15,27 @@ needs=(
   "header:oneapi/dnnl/dnnl.h|libdnnl-dev|onednn-devel|onednn"
   "header:gd.h|libgd-dev|gd-devel|libgd"
   "command:gnuplot|gnuplot-nox|gnuplot|gnuplot"
+  "optional:mpirun|libopenmpi-dev openmpi-bin|openmpi-devel|openmpi"
   "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )
 present() {
   case $1 in
-    command:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
+    command:*|optional:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
     header:cmocka.h) printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
     header:*) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
   esac
 }
-stamp=build/dependencies.ok
+stamp=build/dependencies.$mode
 if [ -e "$stamp" ] && [ "$stamp" -nt "$0" ]; then exit 0; fi
 collect() {
-  debian=() fedora=() spack=()
+  debian=() fedora=() spack=() required=0
   for row in "${needs[@]}"; do
     IFS='|' read -r proof d f s <<<"$row"
-    if ! present "$proof"; then debian+=($d); fedora+=("$f"); spack+=("$s"); fi
+    case $mode:$proof in check:optional:*) continue ;; esac
+    if ! present "$proof"; then
+      debian+=($d); fedora+=("$f"); spack+=("$s")
+      case $proof in optional:*) ;; *) required=$((required + 1)) ;; esac
+    fi
   done
 }
 collect
@@ -48,11 +54,13 @@ if [ ${#debian[@]} -gt 0 ] && [ "$mode" = install ] && command -v apt-get >/dev/
 fi
 if [ ${#debian[@]} -gt 0 ]; then
   {
-    echo "some libraries are missing; install them and call make again:"
+    if [ $required -gt 0 ]; then echo "some libraries are missing; install them and call make again:"
+    else echo "going on without some optional programs; to have them:"; fi
     echo "  Debian, Ubuntu:  apt-get install ${debian[*]}"
     echo "  Fedora, RHEL:    dnf install ${fedora[*]}"
     echo "  Spack:           spack install ${spack[*]}"
   } >&2
-  exit 1
+  [ $required -eq 0 ]
+  exit
 fi
 mkdir -p build && touch "$stamp"

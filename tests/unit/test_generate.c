@@ -164,7 +164,7 @@ static void test_constants(void **state) {
     SimLevelSet set;
     SimLevel ours = draw(*sizes[s].size, 0, 0);
     snprintf(folder, sizeof folder, "%s/%s", LEVELS, sizes[s].name);
-    if (sim_level_set_read(folder, &set) != CORE_OK) fail_msg("%s", core_error_message());
+    if (sim_level_set_read(folder, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
     assert_memory_equal(&set.size, sizes[s].size, sizeof set.size);
     for (int k = 0; k < set.size.polygons + set.size.circles; k++) {
       const SimShape *a = shape_at(&ours, k), *b = shape_at(&set.level[0], k);

@@ -40,7 +40,9 @@ static Training *make_parent(const CoreConfig *config, char id[CORE_RUN_ID]) {
 static int inherit(Training *training, char parent[INHERIT_PARENT]) {
   Checkpoint sections = {0};
   training_add_sections(training, &sections);
-  return inherit_restore(training, &sections, root, parent);
+  training_before_save(training);
+  int code = inherit_restore(training, &sections, root, parent);
+  return code == CORE_OK ? training_after_load(training) : code;
 }
 
 /* A child of `id` that has started from it. */

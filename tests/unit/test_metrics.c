@@ -29,7 +29,8 @@ static Fixture *make(int64_t states) {
   config.net.depth = 1;
   f->arena = core_arena_create("test");
   agent_register(&f->agent, &config, &env, 64, f->arena);
-  rollout_register(&f->rollout, &config, &env, WORLDS, STEPS, f->arena);
+  const Shards shards = shards_alone(WORLDS);
+  rollout_register(&f->rollout, &config, &env, &shards, STEPS, f->arena);
   metrics_register(&f->metrics, &f->agent, &f->rollout, states, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);

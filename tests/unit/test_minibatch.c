@@ -41,7 +41,8 @@ static Fixture *make(const char *by, int parts) {
   f->config.ppo.num_minibatches = parts;
   snprintf(f->config.ppo.minibatch_by, sizeof f->config.ppo.minibatch_by, "%s", by);
   f->arena = core_arena_create("test");
-  rollout_register(&f->rollout, &f->config, &env, WORLDS, STEPS, f->arena);
+  const Shards shards = shards_alone(WORLDS);
+  rollout_register(&f->rollout, &f->config, &env, &shards, STEPS, f->arena);
   assert_int_equal(minibatch_register(&f->minibatch, &f->config, &f->rollout, f->arena), CORE_OK);
   CORE_ARENA(f->arena, f->advantages, TOTAL, "advantages");
   CORE_ARENA(f->arena, f->targets, TOTAL, "targets");
@@ -143,7 +144,7 @@ static void test_transitions_spread_over_parts(void **state) {
 static void test_too_many_transitions(void **state) {
   CoreConfig config = core_config_default();
   Minibatch minibatch;
-  Rollout rollout = {.steps = 65536, .worlds = 4194304, .features = 1};
+  Rollout rollout = {.steps = 65536, .worlds = 4194304, .features = 1, .shards = shards_alone(4194304)};
   config.env.num = 4194304;
   config.ppo.num_steps = 65536;
   CoreArena *arena = core_arena_create("test");

@@ -128,7 +128,7 @@ static void test_rewards_by_replay(void **state) {
     uint8_t dones[STEPS * WORLDS];
     int n = 0;
     CoreRandomStream random = core_random_stream(4, CORE_RANDOM_TEST, 2, 0);
-    reward_register(&scale, (RewardRule)rule, 0.9, WORLDS, arena);
+    reward_register(&scale, (RewardRule)rule, 0.9, WORLDS, WORLDS, arena);
     assert_int_equal(core_arena_commit(arena), CORE_OK);
     reward_start(&scale);
     for (int i = 0; i < STEPS * WORLDS; i++) {
@@ -167,7 +167,7 @@ static void test_blocks_are_the_last_column(void **state) {
   float seen[6 * 3];
   snprintf(config.algo.name, sizeof config.algo.name, "sapg");
   config.sapg.blocks = 3;
-  observer_register(&observer, &config, &env, 6, arena);
+  observer_register(&observer, &config, &env, 6, 6, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   observer_start(&observer);
   assert_true(observer.active && observer.seen == 3 && observer.first_reported == 4);

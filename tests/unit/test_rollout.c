@@ -61,7 +61,8 @@ static Fixture *make(int max_rows) {
                  .reset = toy_reset, .step = toy_step, .state = &f->toy};
   f->arena = core_arena_create("test");
   agent_register(&f->agent, &config, &f->env, max_rows, f->arena);
-  rollout_register(&f->rollout, &config, &f->env, WORLDS, STEPS, f->arena);
+  const Shards shards = shards_alone(WORLDS);
+  rollout_register(&f->rollout, &config, &f->env, &shards, STEPS, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);
   assert_int_equal(ops_cpu_create(1, 16, 16, &f->ops), CORE_OK);

@@ -42,15 +42,17 @@ struct Env {
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
   void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
 
-  /* Everything that later steps depend on, for checkpoints. load: CORE_USAGE when the bytes are not this batch's. */
+  /* Everything that later steps depend on, for checkpoints: a head that is the same for any part of a run's worlds, then
+   * one record of world_bytes a world, in order. load: CORE_USAGE when the bytes are not this batch's. */
+  size_t world_bytes;
   size_t (*state_bytes)(const Env *env);
   void (*save)(const Env *env, void *state);
   int (*load)(Env *env, const void *state, size_t bytes);
 
   size_t (*bytes)(const Env *env);          /* memory held */
   int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
-  /* Another batch of `worlds` worlds on the same levels, with its own state. */
-  int (*sibling)(const Env *env, int worlds, uint64_t seed, Env **sibling);
+  /* Another batch of `worlds` worlds on the same levels, with its own state; the run's number of the first one. */
+  int (*sibling)(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);
   /* For curricula; NULL where the environment has no levels but its set. A level is known by a key, which names an
    * endless sequence of random levels, and its number there.
    *
@@ -66,12 +68,22 @@ struct Env {
   void *state;            /* the implementation's own */
 };
 
+enum { ENV_SET_NAME = 64 };
+
 /* The simulator with config.env's levels. CORE_USAGE: no such level or a level that can not be simulated. */
 int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+int env_sim_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed,
+                              Env **env, char name[ENV_SET_NAME]);
 
 /* The environment that config.env.task asks for. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
 void env_destroy(Env **env);
+/* Sets that eval.levels names, evaluated beside the training levels. CORE_USAGE: an impossible list. */
+int env_evaluation_sets(const CoreConfig *config, int *count);
+/* The environment `trained` with set 0, 1, ... of these for its levels, shown and acted on alike; name: for logs.
+ * CORE_USAGE: no such levels, or larger ones than those trained on. */
+int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed, Env **env,
+                          char name[ENV_SET_NAME]);
 
 /* Memory that a sibling of `worlds` worlds would hold, from the slope between two small ones. */
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes);

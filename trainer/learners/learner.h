@@ -47,6 +47,7 @@ typedef struct LearnerSize {
 
 typedef struct LearnerKind {
   const char *name;                /* algo.name */
+  bool divides;                    /* its update is that of all ranks and shards together (minibatch.h, gradient.h) */
   /* Makes the learner and registers its buffers in the arena, which is committed later. config, agent and rollout must
    * outlive it. CORE_USAGE: settings that can not be. *state is NULL or to be destroyed, also after an error. */
   int (*create)(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state);

@@ -8,6 +8,8 @@
 #include "core/random.h"
 #include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
+#include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
 /* Of a checkpoint. */
 static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
@@ -23,7 +25,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
                .actor_optimizer = optimizer_of(config), .critic_optimizer = optimizer_of(config)};
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  size_t rows = (size_t)ppo->minibatch.rows, logits = (size_t)agent->head.logits;
+  size_t rows = (size_t)ppo->minibatch.room, logits = (size_t)agent->head.logits;
   CORE_ARENA(arena, ppo->advantages, total, "advantages [steps][worlds]");
   CORE_ARENA(arena, ppo->targets, total, "value targets [steps][worlds]");
   CORE_ARENA(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
@@ -32,7 +34,10 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
   CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
-  agent_register_gradient(agent, &ppo->gradient, ppo->minibatch.rows, arena);
+  gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
+  if (rollout->shards.shards > 1)
+    CORE_ARENA(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
+               "columns of a shard [2][steps][worlds]");
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (config->ppo.ratio_cap > 0) CORE_ARENA(arena, ppo->capped, rows, "behaviour log-probabilities, capped [rows]");
@@ -162,11 +167,11 @@ static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
   sums.entropy += sample_entropy(ppo, step, logits);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy))
     return descent_explain_loss(ops, actor, (size_t)batch->rows, "policy", sums.loss);
-  update->policy_loss += sums.loss / batch->rows;
-  update->entropy += sums.entropy / batch->rows;
-  update->clip_fraction += sums.clipped / batch->rows;
-  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->rows;
-  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  update->policy_loss += sums.loss / batch->all_rows;
+  update->entropy += sums.entropy / batch->all_rows;
+  update->clip_fraction += sums.clipped / batch->all_rows;
+  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->all_rows;
+  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
   return CORE_OK;
 }
 
@@ -181,8 +186,8 @@ static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upd
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
                   config->ppo.value_coef, ppo->doutput, &sums);
   if (!isfinite(sums.loss)) return descent_explain_loss(ops, critic, (size_t)batch->rows, "value", sums.loss);
-  update->value_loss += sums.loss / batch->rows;
-  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient);
+  update->value_loss += sums.loss / batch->all_rows;
+  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
   return CORE_OK;
 }
 
@@ -194,16 +199,30 @@ static AdvantageNorm minibatch_norm(const CoreConfig *config) {
                                                  : ADVANTAGE_RAW;
 }
 
-static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+/* This rank's part of the gradients of minibatch m. */
+static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+  const AdvantageNorm norm = minibatch_norm(ppo->config);
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
-  minibatch_gather(batch, ops, step->rollout, ppo->advantages, ppo->targets, m);
-  advantage_standardise(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows, NULL);
-  TRY(actor_gradient(ppo, step, update));
-  TRY(critic_gradient(ppo, step, update));
-  TRY(descent_step_both(step, ppo->agent, &ppo->gradient, &ppo->actor_optimizer, &ppo->critic_optimizer,
+  Moments moments = {0};
+  minibatch_select(batch, step->rollout, m);
+  if (norm != ADVANTAGE_RAW) minibatch_advantage_moments(batch, ops, step->rollout, ppo->advantages, &moments);
+  gradient_begin(&ppo->gradient);
+  while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
+    advantage_standardise_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
+    TRY(actor_gradient(ppo, step, update));
+    TRY(critic_gradient(ppo, step, update));
+    gradient_add(&ppo->gradient, batch->shard, batch->rows);
+  }
+  return CORE_OK;
+}
+
+static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+  TRY(ranks_agree(add_gradients(ppo, step, m, update)));
+  gradient_finish(&ppo->gradient, ppo->minibatch.all_rows);
+  TRY(descent_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
                         update->learning_rate, update));
-  if (ppo->ewma) proximal_update(ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
+  if (ppo->ewma) proximal_update(step->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
 
@@ -219,13 +238,28 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   Moments advantage, target, residual;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
                      rollout->worlds, ppo->advantages, ppo->targets);
-  advantage_standardise(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, ppo->advantages, total, &advantage);
-  if (ppo->moments) advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, ppo->advantages, total);
-  ops->moments(ops, ppo->targets, NULL, total, &target);
-  ops->moments(ops, ppo->targets, rollout->values, total, &residual);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, ppo->moments_scratch, &advantage);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, ppo->moments_scratch, &target);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, rollout->values, rollout->steps, ppo->moments_scratch,
+                         &residual);
+  advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
+  if (ppo->moments)
+    advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
   update->advantage_mean = advantage.mean;
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);
+}
+
+/* What each rank summed over its rows, over all ranks; gradients are the same at all of them already. */
+static void reduce_sums(LearnerUpdate *update) {
+  double sums[] = {update->policy_loss, update->value_loss, update->entropy, update->clip_fraction,
+                   update->silent_fraction};
+  ranks_sum(sums, sizeof sums / sizeof *sums);
+  update->policy_loss = sums[0];
+  update->value_loss = sums[1];
+  update->entropy = sums[2];
+  update->clip_fraction = sums[3];
+  update->silent_fraction = sums[4];
 }
 
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
@@ -234,7 +268,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration)};
   estimate_advantages(ppo, ops, step->rollout, update);
-  TRY(check_rollout(ppo, ops, step->rollout));
+  TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   for (int epoch = 0; epoch < epochs; epoch++) {
     minibatch_shuffle(&ppo->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
     for (int m = 0; m < parts; m++) {
@@ -243,6 +277,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
       if (step->profile) profile_take(step->profile, ops, ppo->agent);
     }
   }
+  reduce_sums(update);
   descent_average(update, (double)epochs * parts, step->measure);
   TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
@@ -292,7 +327,7 @@ static bool derive(void *state, const char *section) {
 }
 
 #define ENTRY(learner) \
-  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
+  {.name = learner, .divides = true, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
    .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive}
 const LearnerKind ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
 #undef ENTRY

@@ -6,6 +6,7 @@
 #define TRAINER_LEARNERS_PPO_H
 #include "trainer/advantage.h"
 #include "trainer/learners/learner.h"
+#include "trainer/gradient.h"
 #include "trainer/minibatch.h"
 #include "trainer/optimizer.h"
 
@@ -16,8 +17,9 @@ typedef struct Ppo {
   Minibatch minibatch;
   Optimizer actor_optimizer, critic_optimizer;
   Proximal proximal;               /* of the actor; theta NULL for PPO */
-  float *advantages, *targets;     /* [N*K] */
-  AgentGradient gradient;
+  float *advantages, *targets;     /* [steps][worlds] of this rank */
+  Gradient gradient;
+  float *moments_scratch;          /* of reduce_rollout_moments; NULL where it needs none */
   float *doutput;                  /* [rows][logits]: gradient at a network's output */
   float *logp;                     /* [rows] of the present policy, when measured or needed below */
   float *capped;                   /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# Runs of several ranks on this machine: they learn what one process learns, to summation order or bit for bit; they end
+# together, whatever ends them; and a checkpoint does not know how many ranks wrote it. TAP.
+set -u
+. "$(dirname "$0")/../cli/tap.sh"
+if ! command -v mpirun >/dev/null 2>&1; then tap_skip "ranks" "mpirun is not installed"; tap_done; fi
+if trainer info | grep -q '^MPI  *no'; then tap_skip "ranks" "the trainer was built without MPI"; tap_done; fi
+export OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR=${TMPDIR:-/tmp}
+tests=$SWEEP_BUILD/tests/mpi
+cd "$tap_dir"
+cat >small.ini <<'INI'
+[env]
+morphologies = car
+difficulty = 0
+level_count = 4
+num = 12
+[train]
+total_steps = 960
+[algo]
+name = ppo_ewma
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 2
+[net]
+width = 16
+depth = 2
+[eval]
+episodes = 6
+count = 2
+[metrics]
+profile_every = 2
+representation_every = 2
+INI
+train() { # ranks root options...
+  local ranks=$1 root=$2; shift 2
+  mkdir -p "$root"
+  if [ "$ranks" = 1 ]; then timeout 120 trainer --config small.ini --root "$root" --quiet "$@"
+  else timeout 120 mpirun -n "$ranks" trainer --config small.ini --root "$root" --quiet "$@"; fi
+}
+folder() { echo "$1"/runs/*; }
+newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
+state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
+contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
+gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"; } # or only not yet buried
+below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 < b) }'; }
+# Columns of two logs that differ by more than a part in 10^k of each other, clocks and checksums left out.
+compare_logs() { # file file limit
+  paste -d '\n' "$1" "$2" | awk -F'\t' -v limit="$3" '
+    /^#/ { next }
+    NR <= 4 { for (i = 1; i <= NF; i++) { name[i] = $i; drop[i] = $i ~ /seconds|crc32|steps_per/ } next }
+    NR % 2 { split($0, a, "\t"); next }
+    { for (i = 1; i <= NF; i++) { d = a[i] - $i; if (d < 0) d = -d; m = $i < 0 ? -$i : $i
+        if (!drop[i] && (a[i] == "") + ($i == "") == 1) print "line " NR / 2 ": " name[i] " is empty in one"
+        if (!drop[i] && d > limit * (m + 1e-3)) print "line " NR / 2 ": " name[i] " " a[i] " and " $i } }' | head -5
+}
+
+for ranks in 2 4; do
+  out=$(timeout 120 mpirun -n $ranks "$tests/ranks_exchange" 2>&1); rc=$?
+  tap_result "what $ranks ranks tell each other ($(grep -c '^ok' <<<"$out") checks)" \
+    $(( rc != 0 || $(grep -c '^ok' <<<"$out") < 16 )) "$(grep -v '^ok' <<<"$out")"
+done
+
+train 1 one >/dev/null; rc=$?
+tap_result "one process, for comparison" $rc
+for ranks in 2 3 4; do
+  train $ranks "r$ranks" >out 2>&1; rc=$?
+  difference=$("$tests/ranks_difference" "$(newest one)" "$(newest "r$ranks")")
+  below "${difference:-1}" 1e-5
+  tap_result "$ranks ranks: the weights after 5 iterations are $difference from those of one process" $(( $? + rc )) "$(tail -5 out)"
+  problems=$(compare_logs "$(folder one)/stats.1.tsv" "$(folder "r$ranks")/stats.1.tsv" 1e-3
+    [ "$(wc -l <"$(folder "r$ranks")/stats.1.tsv")" -eq 7 ] || echo "not 5 rows"
+    compare_logs "$(folder one)/eval.1.tsv" "$(folder "r$ranks")/eval.1.tsv" 1e-3
+    compare_logs "$(folder one)/profile.3.tsv" "$(folder "r$ranks")/profile.3.tsv" 1e-2)
+  tap_result "$ranks ranks: and so are statistics, evaluations and the profile" "$([ -z "$problems" ]; echo $?)" "$problems"
+done
+tap_result "the log names ranks and hosts" "$(grep -q 'rank 3 of 4 on .* (process' "$(folder r4)/log.txt"; echo $?)"
+tap_result "only one of them wrote" "$([ "$(ls "$(folder r4)" | grep -c stats)" -eq 1 ] &&
+  [ "$(grep -c 'attempt 1' "$(folder r4)/log.txt")" -eq 1 ]; echo $?)" "$(ls "$(folder r4)"; cat "$(folder r4)/log.txt")"
+
+for by in transitions environments; do
+  for ranks in 1 2 3 4; do
+    if [ $ranks = 2 ] && [ $by = environments ]; then continue; fi
+    train $ranks "d$by$ranks" --set comm.deterministic=yes --set ppo.minibatch_by=$by --set ppo.normalize_advantage=minibatch \
+      >out 2>&1 || cat out
+    contents "d$by$ranks" >"$by.$ranks"
+  done
+  tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 4 ranks, minibatches by $by" \
+    "$(problem=0; for other in "$by".*; do cmp -s $by.1 "$other" || problem=1; done; echo $problem)" "$(diff $by.1 $by.4)"
+done
+# Running statistics, a common trunk, real-valued actions with sampled entropies.
+others=(--set comm.deterministic=yes --set env.normalize_observations=cleanrl --set env.normalize_rewards=ppo_ewma
+  --set net.sharing=shared --set env.actions=continuous --set net.action_head=tanh_affine)
+for ranks in 1 3; do train $ranks "other$ranks" "${others[@]}" >out 2>&1 || cat out; contents "other$ranks" >other.$ranks; done
+tap_result "the same with running statistics, a common trunk and real-valued actions" \
+  "$([ -s other.1 ] && cmp -s other.1 other.3; echo $?)" "$(diff other.1 other.3; cat out)"
+tap_run "a learner of one process says so" 2 "algo.name = pqn learns in one process" mpirun -n 2 trainer --config small.ini \
+  --root one --dry-run --set algo.name=pqn --set env.actions=discrete
+tap_run "and so does a curriculum" 2 "env.curriculum = sfl searches levels in one process" mpirun -n 2 trainer --root one --dry-run \
+  --set env.curriculum=sfl --set env.task=random_s
+tap_result "comm.shards chooses other bits" "$(train 1 shards --set comm.deterministic=yes --set comm.shards=3 \
+  --set ppo.minibatch_by=transitions --set ppo.normalize_advantage=minibatch; contents shards >shards.1; cmp -s shards.1 transitions.1
+  [ $? -eq 1 ]; echo $?)"
+
+# From a checkpoint of 2 ranks, stopped by a signal to the second of them, on with 3 and with 1, against no stop at all.
+long=(--set train.total_steps=9600 --set comm.deterministic=yes --set checkpoint.every=0)
+train 1 whole "${long[@]}"
+mkdir -p moved
+mpirun -n 2 trainer --config small.ini --root moved --quiet "${long[@]}" >out 2>&1 & pid=$!
+if tap_wait 60 sh -c 'ls moved/runs/*/ckpt/*.ckpt' >/dev/null 2>&1; then
+  kill -USR1 "$(sed -n 's/.*rank 1 of 2 on .*process \([0-9]*\).*/\1/p' "$(folder moved)/log.txt")"
+fi
+wait $pid; rc=$?
+tap_result "a signal to another rank stops all after the same iteration, with exit code 75" \
+  "$([ $rc -eq 75 ] && [ "$(state moved status)" = stopped ] && grep -q 'stopped by signal 10' "$(folder moved)/log.txt"; echo $?)" \
+  "exit $rc, $(state moved status): $(cat out)"
+cp -r moved moved1
+train 3 moved "${long[@]}" --resume >out 2>&1; rc=$?
+tap_result "3 ranks go on from the checkpoint of 2, to the bits of a run that never stopped" \
+  "$([ $rc -eq 0 ] && cmp -s <(contents whole) <(contents moved); echo $?)" "exit $rc: $(tail -5 out; diff <(contents whole) <(contents moved))"
+train 1 moved1 "${long[@]}" --resume; rc=$?
+tap_result "and so does one process" "$([ $rc -eq 0 ] && cmp -s <(contents whole) <(contents moved1); echo $?)" "exit $rc"
+parent=$(basename "$(folder r2)")
+train 3 r2 --set "init.from=run:$parent" --set train.total_steps=1920 --set ppo.com=3 >out 2>&1; rc=$?
+tap_result "init.from takes a checkpoint of 2 ranks over to 3" "$rc" "$(cat out)"
+
+# Deaths. The launcher takes the others down too; what counts is that the run's folder says who it was, and why.
+for victim in 1 2; do
+  mkdir -p "dead$victim"
+  mpirun -n 3 trainer --config small.ini --root "dead$victim" --quiet --set train.total_steps=1e9 --set checkpoint.every=0 \
+    >out 2>&1 & pid=$!
+  tap_wait 60 sh -c "ls dead$victim/runs/*/ckpt/*.ckpt" >/dev/null 2>&1
+  kill -9 "$(sed -n "s/.*rank $victim of 3 on .*process \([0-9]*\).*/\1/p" "$(folder dead$victim)/log.txt")"
+  start=$SECONDS; wait $pid; rc=$?
+  pattern="rank $victim of 3 on .* (process [0-9]*) ended without a word: killed"
+  tap_result "rank $victim killed: the run ends, its state and log say who and why" \
+    "$([ $rc -ne 0 ] && [ $((SECONDS - start)) -lt 30 ] && [ "$(state dead$victim status)" = failed ] &&
+      grep -q "$pattern" "$(folder dead$victim)/log.txt" && state dead$victim message | grep -q "$pattern"; echo $?)" \
+    "exit $rc after $((SECONDS - start)) s, $(state dead$victim status): $(state dead$victim message); $(cat out)"
+  trainer checkpoint "$(newest dead$victim)" >out 2>&1
+  tap_result "and its last checkpoint is good" $? "$(cat out)"
+done
+mkdir -p dead0
+mpirun -n 2 trainer --config small.ini --root dead0 --quiet --set train.total_steps=1e9 --set checkpoint.every=0 >out 2>&1 & pid=$!
+tap_wait 60 sh -c "ls dead0/runs/*/ckpt/*.ckpt" >/dev/null 2>&1
+other=$(sed -n "s/.*rank 1 of 2 on .*process \([0-9]*\).*/\1/p" "$(folder dead0)/log.txt")
+kill -9 "$(sed -n "s/.*rank 0 of 2 on .*process \([0-9]*\).*/\1/p" "$(folder dead0)/log.txt")"
+wait $pid; rc=$?
+tap_result "the first rank killed: the others end too" "$([ $rc -ne 0 ] && tap_wait 10 gone "$other"; echo $?)" "exit $rc: $(cat out)"
+out=$(timeout 60 mpirun -n 3 "$tests/ranks_exchange" die 2 11 2>&1); rc=$?
+tap_result "a rank that crashes says which signal it was" \
+  "$([ $rc -ne 0 ] && grep -q 'rank 2 of 3 on .* ended by signal 11 (Segmentation fault)' <<<"$out"; echo $?)" "exit $rc: $out"
+
+tap_run "ranks that do not divide env.num" 2 "env.num = 12 can not be divided over 5 ranks; set env.num to 15" \
+  mpirun -n 5 trainer --config small.ini --root one --dry-run
+tap_run "shards that the ranks do not divide" 2 "4 shards can not be divided over 3 ranks; set comm.shards" \
+  mpirun -n 3 trainer --config small.ini --root one --dry-run --set comm.deterministic=yes --set comm.shards=4
+tap_run "minibatches that do not divide, with several ranks" 2 "ppo.num_minibatches = 7" \
+  mpirun -n 2 trainer --config small.ini --root one --dry-run --set ppo.num_minibatches=7
+tap_run "noisy_sgd has nothing to divide" 2 "no environments to divide over 2 ranks" \
+  mpirun -n 2 trainer --set algo.name=noisy_sgd --root one --dry-run
+tap_run "a plan tells the ranks" 0 "ranks          3" mpirun -n 3 trainer --config small.ini --dry-run
+tap_run "a run that diverges does so at all ranks, and says where" 1 "diverged in iteration" mpirun -n 2 trainer --config small.ini \
+  --root r3 --quiet --set ppo.learning_rate=10 --set ppo.max_grad_norm=inf --set net.activation=relu --set net.depth=12 \
+  --set eval.count=0 --set algo.name=ppo
+tap_run "tasks that MPI does not see" 2 "2 tasks were started but MPI sees 1" env SLURM_STEP_NUM_TASKS=2 \
+  trainer --config small.ini --root one --dry-run
+tap_run "one task of a launcher is a plain process" 0 "threads" mpirun -n 1 trainer --config small.ini --dry-run
+tap_done

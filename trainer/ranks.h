@@ -1,0 +1,56 @@
+/* The processes that train one run together, its ranks: which of them this one is, and what they tell each other. Only
+ * ranks.c knows MPI. Like MPI itself this is a fact of the process, so there is no handle to pass around.
+ *
+ * A program that no launcher started is the only rank: MPI is then never initialised and everything here costs nothing.
+ * Functions marked "all" are called by all ranks in the same order, by the main thread, between start and stop. */
+#ifndef TRAINER_RANKS_H
+#define TRAINER_RANKS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+/* Joins the other ranks when mpirun or srun started several tasks. CORE_USAGE: it did, but this program was built
+ * without MPI, or its MPI does not see them. */
+int ranks_start(void);
+/* All: leaves together; nothing here may be called afterwards but ranks_size and its like. Safe without a start. */
+void ranks_stop(void);
+
+bool ranks_built(void);      /* with MPI */
+int ranks_rank(void);        /* 0 .. size - 1 */
+int ranks_size(void);        /* 1 without a launcher */
+bool ranks_is_first(void);   /* rank 0, the only one that writes files and talks to people */
+int ranks_on_machine(void);  /* how many of them share this machine */
+/* Threads for this rank: the processors that it may use, shared with the ranks of this machine that may use them too;
+ * $OMP_NUM_THREADS as it stands where that is given. */
+int ranks_threads(void);
+/* "rank 2 of 4 on node7 (process 4711)" */
+const char *ranks_describe(int rank, char text[160]);
+
+/* Tasks that a launcher's environment speaks of (mpirun, srun, hydra), 1 without any. */
+int ranks_launched(void);
+
+/* From another thread, when a rank has died, with "rank 2 of 4 on node7 (process 4711) ended: killed ...". After it has
+ * returned the process ends with CORE_FAIL. Without a handler the message goes to stderr. First rank only. */
+typedef void RanksOnLoss(void *context, const char *message);
+void ranks_on_loss(RanksOnLoss *handler, void *context);
+
+/* All: CORE_OK when every rank says so. Else the code and message of the first rank that does not, on every rank. */
+int ranks_agree(int code);
+
+/* All: from the first rank to all. */
+void ranks_broadcast(void *data, size_t bytes);
+/* All: `bytes` of each rank, side by side in rank order at the first rank (`all` is not used elsewhere); and back. */
+void ranks_gather(const void *own, size_t bytes, void *all);
+void ranks_scatter(const void *all, size_t bytes, void *own);
+/* All: the same at every rank. */
+void ranks_gather_all(const void *own, size_t bytes, void *all);
+
+/* All: element by element over the ranks, in place. Counts are exact in any order, the others to summation order. */
+void ranks_sum(double *x, size_t n);
+void ranks_sum_counts(int64_t *x, size_t n);
+void ranks_sum_floats(float *x, size_t n);
+void ranks_max(double *x, size_t n);
+
+#endif
