@@ -26,7 +26,7 @@ static int check_options(const SimBatchOptions *o) {
   if ((int)o->observation < SIM_OBSERVATION_FLAT || (int)o->observation > SIM_OBSERVATION_ENTITY)
     return core_error(CORE_USAGE, "there is no kind of observation with number %d", (int)o->observation);
   if ((o->compact_observations || o->features) && o->observation != SIM_OBSERVATION_FLAT)
-    return core_error(CORE_USAGE, "only flat observations can be compact: the places of the others have a meaning");
+    return core_error(CORE_USAGE, "only of flat observations can features be left out: places in the others mean much");
   return CORE_OK;
 }
 

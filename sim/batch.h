@@ -29,10 +29,10 @@ typedef struct SimBatchOptions {
   bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
   SimObservationKind observation;
-  bool compact_observations; /* flat ones: leave out features that are 0 on every level of the set at all times; all are given
-                                where levels are new, since nobody knows what comes */
-  const int32_t *features;   /* [feature_count] ascending: exactly these of the whole observation are given, so that */
-  int feature_count;         /* batches of different levels show the same; NULL: as said above. Read at creation only */
+  bool compact_observations; /* flat: leave out features that are 0 on every level of the set at all times; all are
+                                given where levels are new, since nobody knows what comes */
+  const int32_t *features;   /* flat: [feature_count] ascending, exactly these of the whole observation are given, so */
+  int feature_count;         /* that batches of different levels show the same; NULL: as said above. Read at creation */
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */

@@ -127,13 +127,13 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
-  if (options->observation == SIM_OBSERVATION_FLAT) {
-    sim->options.features = made->features;
-    sim->options.feature_count = made->observation_length;
-  }
   if (options->observation == SIM_OBSERVATION_ENTITY) {
     sim->entities = sim_entity_layout(levels->size);
     made->entities = &sim->entities;
+  }
+  if (options->observation == SIM_OBSERVATION_FLAT) {
+    sim->options.features = made->features;
+    sim->options.feature_count = made->observation_length;
   }
   describe_actions(options->actions, made);
   *env = made;
@@ -258,7 +258,6 @@ static int choose_features(const CoreConfig *config, const SimLevelSet *trained,
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   char name[ENV_SET_NAME];
   int sets;
-  if (options->observation != SIM_OBSERVATION_FLAT) return CORE_OK; /* the places of the others have a meaning */
   TRY(env_evaluation_sets(config, &sets));
   const bool any = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config); /* levels nobody knows yet */
   memset(used, any, (size_t)sim_observe_length(trained->size));
@@ -283,7 +282,8 @@ int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **en
   TRY(env_sim_levels(config, &levels, &options.new_size));
   options.worlds = worlds;
   options.seed = seed;
-  int code = choose_features(config, &levels, &options, features);
+  const bool flat = options.observation == SIM_OBSERVATION_FLAT; /* places in the others have a meaning */
+  int code = flat ? choose_features(config, &levels, &options, features) : CORE_OK;
   if (code != CORE_OK) {
     sim_level_set_free(&levels);
     return code;
