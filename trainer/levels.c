@@ -116,21 +116,25 @@ int levels_count_parts(const char *list, int *count) {
 }
 
 /* Of "levels/mine/" that is "mine"; what is no path is a name already. */
-static void name_part(const char *part, const SimLevelSet *set, char name[LEVELS_NAME]) {
-  size_t end = strlen(part);
-  while (end > 1 && part[end - 1] == '/') end--;
-  size_t begin = end;
-  while (begin > 0 && part[begin - 1] != '/') begin--;
+static int name_part(char *part, const SimLevelSet *set, char name[LEVELS_NAME]) {
   const bool path = core_files_exists(part), shuffled = strstr(part, ".permute") != NULL;
-  if (set->count == 1 && (path || shuffled)) snprintf(name, LEVELS_NAME, "%s", set->level[0].name);
-  else if (path) snprintf(name, LEVELS_NAME, "%.*s", (int)(end - begin), part + begin);
-  else snprintf(name, LEVELS_NAME, "%s", part);
+  const char *called = part;
+  if (set->count == 1 && (path || shuffled)) {
+    called = set->level[0].name;
+  } else if (path) {
+    size_t end = strlen(part);
+    while (end > 1 && part[end - 1] == '/') part[--end] = '\0';
+    const char *slash = strrchr(part, '/');
+    if (slash && slash[1]) called = slash + 1;
+  }
+  return core_text_copy(name, LEVELS_NAME, called, "level set");
 }
 
 int levels_read_part(const char *list, int number, const char *kinetix, SimLevelSet *set, char name[LEVELS_NAME]) {
   char part[CORE_PATH_MAX];
   CORE_CHECK(find_part(list, number, part));
   TRY(levels_read(part, kinetix, set));
-  name_part(part, set, name);
-  return CORE_OK;
+  int code = name_part(part, set, name);
+  if (code != CORE_OK) sim_level_set_free(set);
+  return code;
 }

@@ -247,6 +247,20 @@ static void test_names_of_levels(void **state) {
   assert_string_equal(name, "loco512");
   assert_int_equal(set.count, 512);
   sim_level_set_free(&set);
+  if (!core_files_exists(KINETIX)) skip();
+  assert_int_equal(levels_read_part(KINETIX "/s//+" KINETIX "/m/arm_up.json", 0, "", &set, name), CORE_OK);
+  assert_string_equal(name, "s"); /* a folder: its own name */
+  sim_level_set_free(&set);
+  assert_int_equal(levels_read_part(KINETIX "/s+" KINETIX "/m/arm_up.permute1", 1, "", &set, name), CORE_OK);
+  assert_string_equal(name, "m/arm_up.permute1");
+  sim_level_set_free(&set);
+  assert_int_equal(levels_read_part("car+" KINETIX "/../kinetix_levels/../kinetix_levels/../kinetix_levels/m", 1, "", &set,
+                                    name), CORE_OK);
+  assert_string_equal(name, "m");
+  sim_level_set_free(&set);
+  assert_int_equal(levels_read_part("random_s/00000000000000000000000000000000000000000000000000000000000000003", 0, "",
+                                    &set, name), CORE_USAGE);
+  assert_message("too long");
 }
 
 int main(void) {
