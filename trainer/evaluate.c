@@ -18,7 +18,8 @@ int32_t evaluate_level(int world, int attempts, int levels) {
 
 void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena) {
   const OpsHead head = action_head(config, levels);
-  const int64_t all = evaluate_attempts(config->eval.episodes, levels->levels), rank = ranks_rank(), ranks = ranks_size();
+  const int64_t all = evaluate_attempts(config->eval.episodes, levels->levels);
+  const int64_t rank = ranks_rank(), ranks = ranks_size();
   *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks), .levels = levels->levels};
   evaluator->worlds = (int)(all * (rank + 1) / ranks) - evaluator->first_world;
   size_t n = (size_t)evaluator->worlds;

@@ -33,9 +33,9 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed);
 void evaluate_destroy(Evaluator *evaluator);
 
-/* All ranks together. Plays and fills all of *row but iteration and transitions. The agent sees through the training's observer, whose
- * statistics stay as they are. `number`: which evaluation of the run this is (0, 1, ...); with the seed it fixes the
- * actions' randomness. */
+/* All ranks together. Plays and fills all of *row but iteration and transitions. The agent sees through the
+ * training's observer, whose statistics stay as they are. `number`: which evaluation of the run this is (0, 1,
+ * ...); with the seed it fixes the actions' randomness. */
 void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
                    int64_t number, StoreEvaluation *row);
 

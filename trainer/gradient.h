@@ -1,6 +1,6 @@
-/* The gradient of a minibatch from those of its pieces: the mean over the rows of all shards of all ranks. A learner runs
- * its backward passes into `mean`, piece by piece, each a mean over the piece's own rows. With one shard there is nothing
- * to add up and the passes' result is the gradient. */
+/* The gradient of a minibatch from those of its pieces: the mean over the rows of all shards of all ranks. A
+ * learner runs its backward passes into `mean`, piece by piece, each a mean over the piece's own rows. With one
+ * shard there is nothing to add up and the passes' result is the gradient. */
 #ifndef TRAINER_GRADIENT_H
 #define TRAINER_GRADIENT_H
 #include "trainer/agent.h"
@@ -20,8 +20,9 @@ void gradient_register(Gradient *gradient, const Agent *agent, const Shards *sha
 void gradient_begin(Gradient *gradient);
 /* Adds what the backward passes of a piece of one of this rank's shards left in `mean`. */
 void gradient_add(Gradient *gradient, int shard, int rows);
-/* All ranks. comm.deterministic: the gradients of all shards are gathered, slice by slice, and folded in double in shard
- * order; all numbers of a shard then go to every rank. Else each rank's sum is added by MPI. all_rows: of all ranks. */
+/* All ranks. comm.deterministic: the gradients of all shards are gathered, slice by slice, and folded in double in
+ * shard order; all numbers of a shard then go to every rank. Else each rank's sum is added by MPI. all_rows: of all
+ * ranks. */
 void gradient_finish(Gradient *gradient, int64_t all_rows);
 
 #endif

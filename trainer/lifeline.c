@@ -36,7 +36,8 @@ static struct Lifeline {
   int *word;            /* [count] the last byte heard, -1 before any */
 } lifeline;
 
-/* Who is told of a death. The lock is held while that goes on, so that nobody takes away what the handler works with. */
+/* Who is told of a death. The lock is held while that goes on, so that nobody takes away what the handler works
+ * with. */
 static struct { pthread_mutex_t lock; RanksOnLoss *call; void *context; } handler = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void ranks_on_loss(RanksOnLoss *call, void *context) {
@@ -46,7 +47,7 @@ void ranks_on_loss(RanksOnLoss *call, void *context) {
   pthread_mutex_unlock(&handler.lock);
 }
 
-/* ---- watching ------------------------------------------------------------------------------------------------------ */
+/* ---- watching -------------------------------------------------------------------------------------------------- */
 
 static void say(unsigned char word) {
   for (int i = 0; i < lifeline.count; i++) (void)!send(lifeline.line[i].fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -97,7 +98,7 @@ static void last_word(int signal_number) {
   raise(signal_number);
 }
 
-/* ---- connecting ---------------------------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------------------------ */
 
 static int listen_anywhere(Address *address) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -179,7 +180,7 @@ static bool connect_star(void) {
   return missing == 0;
 }
 
-/* ---- start and stop ------------------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------------------------- */
 
 static void start_thread(void) {
   static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};

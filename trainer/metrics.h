@@ -54,8 +54,8 @@ void metrics_begin(Metrics *metrics, const Agent *agent);
 void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                            int64_t iteration, MetricsPolicyChange *change);
 
-/* The state, a row of the run's rollout, looked at in stratum j of `states`: uniform in [j*total/states, (j+1)*total/states); j itself when
- * states = total. */
+/* The state, a row of the run's rollout, looked at in stratum j of `states`: uniform in [j*total/states,
+ * (j+1)*total/states); j itself when states = total. */
 uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t states, int64_t total);
 
 #endif

@@ -38,7 +38,8 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   TRY(check_sizes(config));
   const Shards *shards = &rollout->shards;
   const MinibatchBy by = by_of(config);
-  const size_t total = (size_t)rollout->steps * (size_t)shards->all_worlds, all = total / (size_t)config->ppo.num_minibatches;
+  const size_t total = (size_t)rollout->steps * (size_t)shards->all_worlds;
+  const size_t all = total / (size_t)config->ppo.num_minibatches;
   const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
   *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
   CORE_ARENA(arena, minibatch->order, by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds,

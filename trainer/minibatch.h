@@ -1,7 +1,8 @@
-/* Minibatches: every epoch, a fresh permutation of the run's whole rollout cut into M parts, each gathered into dense
- * buffers. Which transitions a part holds does not depend on the ranks; each rank takes those of its own worlds, so their
- * numbers differ. A rank takes its rows in pieces, none across shards: usually one a shard, a second one where chance
- * gave it more rows than the buffers hold. Between rollout and learner; it copies and never computes. */
+/* Minibatches: every epoch, a fresh permutation of the run's whole rollout cut into M parts, each gathered into
+ * dense buffers. Which transitions a part holds does not depend on the ranks; each rank takes those of its own
+ * worlds, so their numbers differ. A rank takes its rows in pieces, none across shards: usually one a shard, a
+ * second one where chance gave it more rows than the buffers hold. Between rollout and learner; it copies and never
+ * computes. */
 #ifndef TRAINER_MINIBATCH_H
 #define TRAINER_MINIBATCH_H
 #include "trainer/rollout.h"
@@ -48,8 +49,9 @@ void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, co
 void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                                  Moments *moments);
 
-/* Rows that the buffers of a minibatch hold: all of them where there is one shard, else a shard's share and six standard
- * deviations of it, which chance does not pass in the life of a cluster; what passes it costs a second piece. */
+/* Rows that the buffers of a minibatch hold: all of them where there is one shard, else a shard's share and six
+ * standard deviations of it, which chance does not pass in the life of a cluster; what passes it costs a second
+ * piece. */
 int minibatch_room(const CoreConfig *config, const Shards *shards);
 
 #endif

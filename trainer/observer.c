@@ -36,7 +36,8 @@ void observer_start(Observer *observer) {
 static void count(Observer *observer, bool arrived) {
   const NormaliseRule rule = observer->normaliser.rule;
   if (!observer->active || rule == NORMALISE_NONE || (rule == NORMALISE_CLEANRL) != arrived) return;
-  if (observer->all) ranks_gather_all(observer->raw, (size_t)observer->worlds * (size_t)observer->shown * sizeof(float), observer->all);
+  const size_t bytes = (size_t)observer->worlds * (size_t)observer->shown * sizeof *observer->raw;
+  if (observer->all) ranks_gather_all(observer->raw, bytes, observer->all);
   normalise_add(&observer->normaliser, observer->all ? observer->all : observer->raw, observer->all_worlds);
 }
 

@@ -1,5 +1,5 @@
-/* Ranks over MPI (ranks.h): start and stop, sums, and one message for all when one of them fails. How the death of a rank
- * is noticed is lifeline.c's business. Built without MPI there is one rank and every exchange is trivial. */
+/* Ranks over MPI (ranks.h): start and stop, sums, and one message for all when one of them fails. How the death of a
+ * rank is noticed is lifeline.c's business. Built without MPI there is one rank and every exchange is trivial. */
 #include "trainer/ranks.h"
 
 #include <omp.h>
@@ -58,7 +58,7 @@ int ranks_launched(void) {
 
 enum { MESSAGE = 1024, CHUNK = 1 << 26 }; /* elements of one call: MPI counts in int */
 
-/* ---- start and stop ------------------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------------------------- */
 
 /* Its processors, each counted as what is left of it when all ranks of this machine that may use it share. */
 static void share_threads(void) {
@@ -120,7 +120,7 @@ void ranks_stop(void) {
   self.size = 1; /* the rank stays, so that only the first one speaks */
 }
 
-/* ---- agreement ----------------------------------------------------------------------------------------------------- */
+/* ---- agreement ------------------------------------------------------------------------------------------------- */
 
 int ranks_agree(int code) {
   struct { int failed, rank; } own = {code != CORE_OK, self.rank}, first;
@@ -135,7 +135,7 @@ int ranks_agree(int code) {
   return core_error(message.code, "%s: %s", ranks_describe(first.rank, who), message.text);
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
 static int chunk_of(size_t left) { return left < CHUNK ? (int)left : CHUNK; }
 
@@ -185,7 +185,7 @@ void ranks_gather_all(const void *own, size_t bytes, void *all) {
       MPI_Bcast((char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, MPI_COMM_WORLD);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------ */
 
 static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op) {
   for (size_t done = 0; done < n && self.size > 1; done += CHUNK)
@@ -202,8 +202,8 @@ void ranks_max(double *x, size_t n) { reduce(x, n, sizeof *x, MPI_DOUBLE, MPI_MA
 int ranks_start(void) {
   int launched = ranks_launched();
   if (launched == 1) return CORE_OK;
-  return core_error(CORE_USAGE, "%d tasks were started, but this program was built without MPI, so each would train the "
-                    "whole run; start one task, or build it again with MPI (libopenmpi-dev, openmpi)", launched);
+  return core_error(CORE_USAGE, "%d tasks were started, but this program was built without MPI, so each would train "
+                    "the whole run; start one task, or build it again with MPI (libopenmpi-dev, openmpi)", launched);
 }
 
 void ranks_stop(void) {}

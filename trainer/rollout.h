@@ -58,8 +58,8 @@ void rollout_start(Rollout *rollout, Env *env, uint64_t seed);
 /* New episodes in every world w, all of them on level[w]. */
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
 
-/* Collects one rollout; all ranks together. Actions are a function of (seed, the world's number in the run, step since the
- * run's start); `iteration` counts from 1. */
+/* Collects one rollout; all ranks together. Actions are a function of (seed, the world's number in the run, step
+ * since the run's start); `iteration` counts from 1. */
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);
 

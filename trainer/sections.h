@@ -20,7 +20,8 @@ typedef struct Sections {
   SectionsWorlds worlds[SECTIONS_WORLDS_MAX];
 } Sections;
 
-/* Adds a section of `worlds` records to the checkpoint; one that is the same everywhere is added with checkpoint_add. */
+/* Adds a section of `worlds` records to the checkpoint; one that is the same everywhere is added with
+ * checkpoint_add. */
 void sections_add_worlds(Sections *sections, const char *name, void *own, size_t bytes);
 /* Bytes that the first rank needs beside its own parts for so many bytes of a rank's worlds. */
 double sections_estimate_bytes(double bytes);

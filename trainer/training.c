@@ -67,8 +67,8 @@ static int estimate_memory(Training *training) {
 static int fill_plan_of_sgd(Training *training) {
   const CoreConfig *config = &training->config;
   if (ranks_size() > 1)
-    return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one process",
-                      ranks_size());
+    return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one "
+                      "process", ranks_size());
   training->sgd = core_memory_zero_allocate(1, sizeof *training->sgd);
   TRY(noisy_sgd_register(training->sgd, config, training->arena));
   training->plan = (TrainingPlan){.iterations = core_config_iterations(config), .transitions_per_iteration = 1,
@@ -166,8 +166,8 @@ int training_allocate(Training *training) {
                      &training->ops));
   if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
   else
-    TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world, seed,
-                                  &training->env));
+    TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world,
+                                  seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
   if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
@@ -371,8 +371,8 @@ int training_check_weights(const Training *training) {
   ranks_broadcast(&first, sizeof first);
   int code = CORE_OK;
   if (memcmp(&first, &norm, sizeof norm) != 0)
-    code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all ranks "
-                      "need the same program, libraries and kind of processor", training->position.iteration);
+    code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all "
+                      "ranks need the same program, libraries and kind of processor", training->position.iteration);
   return ranks_agree(code);
 }
 

@@ -75,8 +75,9 @@ int training_after_load(Training *training);
 bool training_finished(const Training *training);
 int64_t training_transitions(const Training *training); /* of all worlds since the start */
 
-/* The next iteration, of all ranks together, which all return the same. CORE_FAIL when it diverged: the message names tensor, element and iteration; the last checkpoint
- * is the last good state. wall_seconds of the row is left to the caller. */
+/* The next iteration, of all ranks together, which all return the same. CORE_FAIL when it diverged: the message
+ * names tensor, element and iteration; the last checkpoint is the last good state. wall_seconds of the row is left
+ * to the caller. */
 int training_iterate(Training *training, StoreIteration *row);
 
 /* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that

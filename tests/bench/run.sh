@@ -23,6 +23,7 @@ for part in $parts; do
   for program in ${programs[$part]}; do
     if [ -x "$build/tests/bench/bench_$program" ]; then "$build/tests/bench/bench_$program" | tee -a "$rows"; fi
   done
+  if [ "$part" = trainer ]; then tests/bench/ranks.sh "$build" | tee -a "$rows"; fi
 done
 case "$only" in ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;; esac
 # Our best figure over the peer's, wherever both were measured just now with the same threads.

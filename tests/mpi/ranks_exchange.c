@@ -74,8 +74,9 @@ static void check_agreement(int rank, int size) {
   check("all agree when all are well", ranks_agree(CORE_OK) == CORE_OK);
   int code = ranks_agree(rank == size - 1 ? core_error(CORE_FAIL, "no room in %d", rank) : CORE_OK);
   snprintf(expected, sizeof expected, "rank %d of %d on ", size - 1, size);
-  check("one rank's fault is everybody's, and tells whose", code == CORE_FAIL &&
-        strstr(core_error_message(), expected) == core_error_message() && strstr(core_error_message(), ": no room in "));
+  const char *message = core_error_message();
+  check("one rank's fault is everybody's, and tells whose",
+        code == CORE_FAIL && strstr(message, expected) == message && strstr(message, ": no room in "));
   code = ranks_agree(core_error(CORE_USAGE, "fault of %d", rank));
   check("of several faults the first rank's", code == CORE_USAGE && strcmp(core_error_message(), "fault of 0") == 0);
 }

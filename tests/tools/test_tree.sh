@@ -22,6 +22,7 @@ result "folders include only what the design allows" "$problems"
 result "sqlite3.h is included in store/ only" "$(grep -rln 'include <sqlite3.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build)/')"
 result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
   "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build)/')"
+result "mpi.h is included in trainer/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks\.c$|build/)')"
 result "_internal.h headers stay in their folder" \
   "$(grep -rnE 'include "[a-z_/]+_internal\.h"' --include='*.[ch]' core sim store trainer sweep analysis |
      awk -F: '{ split($1, f, "/"); if (match($3, /"[a-z_]+\//)) { t = substr($3, RSTART + 1, RLENGTH - 2); if (t != f[1]) print } }')"

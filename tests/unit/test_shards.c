@@ -1,5 +1,5 @@
-/* Dividing a run: worlds over ranks and shards, minibatches into pieces, gradients from pieces. A rank is played here by
- * giving a rollout the Shards that it would have; what ranks send each other is tested in tests/mpi. */
+/* Dividing a run: worlds over ranks and shards, minibatches into pieces, gradients from pieces. A rank is played
+ * here by giving a rollout the Shards that it would have; what ranks send each other is tested in tests/mpi. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 enum { STEPS = 10, WORLDS = 12, TOTAL = STEPS * WORLDS, PARTS = 3 };
 
-/* ---- plans --------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------------------------- */
 
 static CoreConfig config_of(int64_t worlds, bool deterministic, int64_t shards) {
   CoreConfig config = core_config_default();
@@ -64,7 +64,7 @@ static void test_rows(void **state) {
   }
 }
 
-/* ---- minibatches --------------------------------------------------------------------------------------------------- */
+/* ---- minibatches ----------------------------------------------------------------------------------------------- */
 
 typedef struct Fixture {
   CoreArena *arena;
@@ -200,7 +200,7 @@ static void test_moments_of_shards(void **state) {
   destroy(f);
 }
 
-/* ---- gradients ----------------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------------------------- */
 
 /* Pieces of 3 shards, one of them in two pieces and one without rows: the mean over all rows, by hand. */
 static void test_gradient_of_pieces(void **state) {

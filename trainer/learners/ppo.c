@@ -235,13 +235,13 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
                               .reward_scale = config->ppo.reward_scale};
   bool batch = strcmp(config->ppo.normalize_advantage, "batch") == 0;
+  float *scratch = ppo->moments_scratch;
   Moments advantage, target, residual;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
                      rollout->worlds, ppo->advantages, ppo->targets);
-  reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, ppo->moments_scratch, &advantage);
-  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, ppo->moments_scratch, &target);
-  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, rollout->values, rollout->steps, ppo->moments_scratch,
-                         &residual);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, scratch, &advantage);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, scratch, &target);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, rollout->values, rollout->steps, scratch, &residual);
   advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
   if (ppo->moments)
     advantage_standardise_ewma_by(ops, ppo->moments, &advantage, config->ppo.adv_ewma_decay, ppo->advantages, total);
