@@ -78,6 +78,7 @@ $(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
 ifeq ($(ARCH),x86_64)
 $(BUILD)/obj/sim/lanes_avx2.o $(BUILD)/pic/sim/lanes_avx2.o: BASELINE := -march=x86-64-v3
+$(BUILD)/obj/sim/lanes_avx2x2.o $(BUILD)/pic/sim/lanes_avx2x2.o: BASELINE := -march=x86-64-v3 -Wno-psabi
 $(BUILD)/obj/sim/lanes_avx512.o $(BUILD)/pic/sim/lanes_avx512.o: BASELINE := -march=x86-64-v4
 endif
 
@@ -119,6 +120,9 @@ $(BUILD)/tests/%: tests/%.c $(call lib,sweep analysis trainer sim store core) | 
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< \
 	  $(call lib,sweep analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
+# The simulator's bits need none of the rest (tests/tools/test_compilers.sh).
+$(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
+	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 
@@ -149,10 +153,10 @@ check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory tests
 	@tests/run.sh $(BUILD) $(ONLY)
-check-long:      ## the tests of tests/long, minutes to hours
+check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory tests
-	@LONG=1 tests/run.sh $(BUILD) $(ONLY)
+	@tests/run.sh $(BUILD) --long $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory all

@@ -44,7 +44,10 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   return code;
 }
 
-/* The asked level set, or the one that most runs were evaluated on. */
+/* The levels that a run was trained on, as its evaluations call them. */
+static bool is_training_set(const char *name) { return strcmp(name, "train") == 0; }
+
+/* The asked level set, or the one that most runs were evaluated on, and of several the training levels. */
 static int choose_level_set(AnalysisContext *context) {
   LevelSets sets = {0};
   TRY(count_level_sets(context, &sets));
@@ -53,17 +56,20 @@ static int choose_level_set(AnalysisContext *context) {
     return core_error(CORE_FAIL, "none of the %zu runs has an evaluation yet; see `sweep status`",
                       context->selection.count);
   }
-  size_t best = 0;
+  size_t usual = 0, found = sets.count;
   const char *names[LEVEL_SETS], *asked = context->request->level_set;
   for (size_t i = 0; i < sets.count; i++) {
+    const bool as_many = sets.runs[i] == sets.runs[usual];
     names[i] = sets.names[i];
-    if (asked ? strcmp(asked, sets.names[i]) == 0 : sets.runs[i] > sets.runs[best]) best = i;
+    if (sets.runs[i] > sets.runs[usual] || (as_many && is_training_set(names[i]))) usual = i;
+    if (asked && strcmp(asked, names[i]) == 0) found = i;
   }
-  if (asked && strcmp(asked, sets.names[best]) != 0) {
+  if (asked && found == sets.count) {
     const char *near = core_text_nearest(asked, names, sets.count);
-    return core_error(CORE_USAGE, "--level-set %s: no run was evaluated on it; try %s", asked, near ? near : names[0]);
+    return core_error(CORE_USAGE, "--level-set %s: no run was evaluated on it; try %s", asked,
+                      near ? near : names[usual]);
   }
-  memcpy(context->level_set, sets.names[best], sizeof context->level_set);
+  memcpy(context->level_set, sets.names[asked ? found : usual], sizeof context->level_set);
   return CORE_OK;
 }
 

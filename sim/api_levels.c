@@ -24,7 +24,7 @@ int libsim_levels_read(const char *paths, LibsimLevels **levels) {
   if (!levels) return sim_api_null("levels");
   *levels = NULL;
   if (!paths || !paths[0]) return core_error(CORE_USAGE, "name a folder of level files, or files joined by '+'");
-  return hand_over(sim_level_set_read(paths, &set), &set, levels);
+  return hand_over(sim_level_set_read(paths, "", &set), &set, levels);
 }
 
 int libsim_levels_parse(const char *name, const char *json, size_t bytes, LibsimLevels **levels) {

@@ -5,6 +5,7 @@
 
 #include "sim/batch_internal.h"
 #include "sim/block.h"
+#include "sim/observe_entity.h"
 
 SimBatchOptions sim_batch_options_default(void) {
   return (SimBatchOptions){.worlds = 1, .frame_skip = 2, .max_steps = 256, .dense_reward = 0.2f, .auto_reset = true};
@@ -22,7 +23,19 @@ static int check_options(const SimBatchOptions *o) {
     return core_error(CORE_USAGE, "there is no kind of reset with number %d", (int)o->reset);
   if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))
     return core_error(CORE_USAGE, "dense_reward must be a finite number from 0 up, not %g", (double)o->dense_reward);
+  if ((int)o->observation < SIM_OBSERVATION_FLAT || (int)o->observation > SIM_OBSERVATION_ENTITY)
+    return core_error(CORE_USAGE, "there is no kind of observation with number %d", (int)o->observation);
+  if ((o->compact_observations || o->features) && o->observation != SIM_OBSERVATION_FLAT)
+    return core_error(CORE_USAGE, "only of flat observations can features be left out: places in the others mean much");
   return CORE_OK;
+}
+
+static int observation_length(SimObservationKind kind, SimSize size) {
+  switch (kind) {
+    case SIM_OBSERVATION_PADDED: return sim_padded_layout(size).length;
+    case SIM_OBSERVATION_ENTITY: return sim_entity_layout(size).length;
+    default: return sim_observe_length(size);
+  }
 }
 
 int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **out) {
@@ -38,7 +51,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->new_size = options->new_size.polygons > 0 ? options->new_size : levels->size;
   batch->level_count = levels->count;
   batch->kernels = sim_block_kernels();
-  batch->whole_length = sim_observe_length(levels->size);
+  batch->whole_length = observation_length(options->observation, levels->size);
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
   CORE_ARENA(batch->arena, batch->levels, count, "levels [levels]");
@@ -47,12 +60,14 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
              "constant observations [levels][features]");
   CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
   int code = core_arena_commit(batch->arena);
+  if (code == CORE_OK) {
+    sim_batch_take_levels(batch, 0, levels);
+    code = sim_batch_choose_features(batch);
+  }
   if (code != CORE_OK) {
     sim_batch_destroy(&batch);
     return code;
   }
-  sim_batch_take_levels(batch, 0, levels);
-  sim_batch_choose_features(batch);
   sim_batch_reset(batch, NULL);
   *out = batch;
   return CORE_OK;
@@ -101,6 +116,11 @@ static void walk_field(Cursor *cursor, void *field, size_t bytes) {
   }
 }
 
+/* Who touches whom is nothing that a step depends on: saved where observations show it. */
+static size_t touching_bytes(const SimBatch *batch) {
+  return batch->options.observation == SIM_OBSERVATION_ENTITY ? sizeof batch->worlds->touching : 0;
+}
+
 /* Sine and cosine follow from the rotation; slots that the size does not have are left out. */
 static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   for (int k = 0; k < batch->size.polygons + batch->size.circles; k++) {
@@ -124,13 +144,14 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   walk_field(cursor, &world->timestep, sizeof world->timestep);
   walk_field(cursor, &world->episode, sizeof world->episode);
   walk_field(cursor, &world->keeps_level, sizeof world->keeps_level);
+  walk_field(cursor, world->touching, touching_bytes(batch));
 }
 
 size_t sim_batch_world_bytes(const SimBatch *batch) {
   size_t body = 6 * sizeof(real), shapes = (size_t)(batch->size.polygons + batch->size.circles);
   size_t joint = sizeof(SimVec) + sizeof(real), contact = sizeof(SimVec);
   return shapes * body + (size_t)batch->size.joints * joint + (size_t)sim_model_contacts(batch->size) * contact +
-         sizeof(real) + 4 * sizeof(int32_t);
+         sizeof(real) + 4 * sizeof(int32_t) + touching_bytes(batch);
 }
 
 size_t sim_batch_state_bytes(const SimBatch *batch) {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/level.h"
+#include "sim/observe_layout.h"
 
 typedef struct SimBatch SimBatch;
 
@@ -28,13 +28,16 @@ typedef struct SimBatchOptions {
   float dense_reward;        /* reward a metre; 0 = sparse */
   bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
-  bool compact_observations; /* leave out features that are 0 on every level of the set at all times; all are given
-                                where levels are new, since nobody knows what comes */
+  SimObservationKind observation;
+  bool compact_observations; /* flat: leave out features that are 0 on every level of the set at all times; all are
+                                given where levels are new, since nobody knows what comes */
+  const int32_t *features;   /* flat: [feature_count] ascending, exactly these of the whole observation are given, so */
+  int feature_count;         /* that batches of different levels show the same; NULL: as said above. Read at creation */
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
 } SimBatchOptions;
-/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, multi-discrete. */
+/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, multi-discrete, flat. */
 SimBatchOptions sim_batch_options_default(void);
 
 /* The levels are copied. A batch of new levels keeps a level's constants for each world (about 9 KiB), and needs no
@@ -49,9 +52,12 @@ int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *levels);
 int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *levels);
 
 int sim_batch_worlds(const SimBatch *batch);
-int sim_batch_observation_length(const SimBatch *batch); /* flat symbolic: S 140, M 247, L 679; fewer when compact */
+/* Flat: S 140, M 247, L 679, fewer when compact. Others: the length in their layout (observe_layout.h). */
+int sim_batch_observation_length(const SimBatch *batch);
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
+/* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
+void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
 size_t sim_batch_bytes(const SimBatch *batch);
 int sim_batch_level_count(const SimBatch *batch);
 

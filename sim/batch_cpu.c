@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "sim/batch_internal.h"
 #include "sim/block.h"
+#include "sim/observe_entity.h"
 
 /* The level for world w's present episode. */
 static int draw_level(SimBatch *batch, int w) {
@@ -26,19 +27,30 @@ void sim_batch_start_world(SimBatch *batch, int w, int level) {
   world->keeps_level = keeps_level;
 }
 
-static void observe(const SimBatch *batch, int w, float *observations) {
-  const SimWorld *world = &batch->worlds[w];
-  if (!observations) return;
+/* A world's flat observation, or the features of it that are given. */
+static void observe_flat(const SimBatch *batch, const SimWorld *world, const float *template_row, float *given) {
+  const SimModel *model = &batch->models[world->level];
   const int all = batch->whole_length, length = batch->observation_length;
-  const float *template_row = batch->templates + (size_t)world->level * (size_t)all;
-  float *given = observations + (size_t)w * (size_t)length;
   if (length == all) {
-    sim_observe(&batch->models[world->level], world, template_row, all, given);
+    sim_observe(model, world, template_row, all, given);
     return;
   }
   float row[SIM_OBSERVE_MAX];
-  sim_observe(&batch->models[world->level], world, template_row, all, row);
+  sim_observe(model, world, template_row, all, row);
   for (int i = 0; i < length; i++) given[i] = row[batch->features[i]];
+}
+
+static void observe(const SimBatch *batch, int w, float *observations) {
+  const SimWorld *world = &batch->worlds[w];
+  const SimModel *model = &batch->models[world->level];
+  if (!observations) return;
+  const float *template_row = batch->templates + (size_t)world->level * (size_t)batch->whole_length;
+  float *row = observations + (size_t)w * (size_t)batch->observation_length;
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED: sim_observe_padded(model, world, template_row, row); break;
+    case SIM_OBSERVATION_ENTITY: sim_observe_entity(model, world, template_row, row); break;
+    default: observe_flat(batch, world, template_row, row);
+  }
 }
 
 void sim_batch_observe(const SimBatch *batch, float *observations) {

@@ -29,8 +29,8 @@ static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batc
 int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *levels);
 /* Copies checked levels into the batch's memory, from place `first` on, and makes them ready. */
 void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *levels);
-/* Which features are given, from the levels taken. */
-void sim_batch_choose_features(SimBatch *batch);
+/* Which features are given, from the options and the levels taken. CORE_USAGE: those of the options do not show all. */
+int sim_batch_choose_features(SimBatch *batch);
 /* The new level of world w's present episode: a function of (seed, global world number, episode). */
 void sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level);
 /* Draws and makes it ready; gives the number of its model. */

@@ -6,6 +6,7 @@
 #include "sim/batch_internal.h"
 #include "sim/filter.h"
 #include "sim/generate.h"
+#include "sim/observe_entity.h"
 
 static bool same_size(SimSize a, SimSize b) { return memcmp(&a, &b, sizeof a) == 0; }
 
@@ -33,8 +34,17 @@ int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *se
 }
 
 static void take_level(SimBatch *batch, const SimLevel *level, int place) {
-  sim_model_build(level, batch->options.pad_writes_zero, &batch->models[place]);
-  sim_observe_template(level, batch->templates + (size_t)place * (size_t)batch->whole_length);
+  SimModel *model = &batch->models[place];
+  float *row = batch->templates + (size_t)place * (size_t)batch->whole_length;
+  sim_model_build(level, batch->options.pad_writes_zero, model);
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED: sim_observe_padded_template(level, row); break;
+    case SIM_OBSERVATION_ENTITY:
+      sim_model_list_all_pairs(level, batch->options.pad_writes_zero, model);
+      sim_observe_entity_template(level, row);
+      break;
+    default: sim_observe_template(level, row);
+  }
 }
 
 void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
@@ -56,30 +66,58 @@ static void mark_features(SimSize size, const SimModel *model, const float *row,
   }
 }
 
-void sim_batch_choose_features(SimBatch *batch) {
-  uint8_t used[SIM_OBSERVE_MAX] = {0};
-  const int length = batch->whole_length;
-  memset(used, !batch->options.compact_observations || sim_batch_has_new_levels(batch), sizeof used);
-  for (int i = 0; i < batch->level_count; i++)
-    mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
-  batch->observation_length = 0;
-  for (int k = 0; k < length; k++)
-    if (used[k]) batch->features[batch->observation_length++] = k;
+static void mark_level(const SimLevel *level, int length, uint8_t *used) {
+  float row[SIM_OBSERVE_MAX];
+  SimModel model;
+  sim_model_build(level, false, &model); /* pads show nothing */
+  sim_observe_template(level, row);
+  mark_features(level->size, &model, row, length, used);
+}
+
+void sim_batch_mark_features(const SimLevelSet *set, uint8_t *used) {
+  for (int i = 0; i < set->count; i++) mark_level(&set->level[i], sim_observe_length(set->size), used);
 }
 
 /* Does the level show nothing but the features that are given? */
 static int check_features(const SimBatch *batch, const SimLevel *level) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
-  float row[SIM_OBSERVE_MAX];
-  SimModel model;
-  sim_model_build(level, batch->options.pad_writes_zero, &model);
-  sim_observe_template(level, row);
-  mark_features(batch->size, &model, row, batch->whole_length, used);
+  mark_level(level, batch->whole_length, used);
   for (int i = 0; i < batch->observation_length; i++) used[batch->features[i]] = 0;
   const uint8_t *left_out = memchr(used, 1, sizeof used);
   if (left_out == NULL) return CORE_OK;
-  return core_error(CORE_USAGE, "level '%.63s' shows feature %td, which the compact observations of the first levels "
-                    "leave out; create the batch without compact_observations", level->name, left_out - used);
+  return core_error(CORE_USAGE, "level '%.63s' shows feature %td, which this batch's observations leave out; create it "
+                    "without compact_observations and features", level->name, left_out - used);
+}
+
+/* No more levels are shown than those taken, unless new ones come. */
+static int take_features(SimBatch *batch) {
+  const SimBatchOptions *options = &batch->options;
+  for (int i = 0; i < options->feature_count; i++) {
+    const int feature = options->features[i];
+    if (feature < 0 || feature >= batch->whole_length || (i > 0 && feature <= options->features[i - 1]))
+      return core_error(CORE_USAGE, "feature %d at place %d: must ascend from 0 to %d", feature, i,
+                        batch->whole_length - 1);
+    batch->features[batch->observation_length++] = feature;
+  }
+  const bool all = batch->observation_length == batch->whole_length;
+  if (!all && sim_batch_has_new_levels(batch))
+    return core_error(CORE_USAGE, "new levels may show any feature; all %d must be given", batch->whole_length);
+  for (int i = 0; !all && i < batch->level_count; i++) TRY(check_features(batch, &batch->levels[i]));
+  batch->options.features = NULL;
+  return CORE_OK;
+}
+
+int sim_batch_choose_features(SimBatch *batch) {
+  uint8_t used[SIM_OBSERVE_MAX] = {0};
+  const int length = batch->whole_length;
+  batch->observation_length = 0;
+  if (batch->options.features) return take_features(batch);
+  const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
+  for (int i = 0; !all && i < batch->level_count; i++)
+    mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
+  for (int k = 0; k < length; k++)
+    if (all || used[k]) batch->features[batch->observation_length++] = k;
+  return CORE_OK;
 }
 
 int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *set) {

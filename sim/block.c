@@ -41,6 +41,7 @@ const SimLanesKernels *sim_block_kernels(void) {
   const char *wanted = getenv("SIM_KERNELS");
   if (wanted && strcmp(wanted, "scalar") == 0) return NULL;
 #if defined(__x86_64__)
+  if (wanted && strcmp(wanted, "avx2x2") == 0 && has_avx2()) return &SIM_LANES_AVX2X2;
   if (has_avx512() && !(wanted && strcmp(wanted, "avx2") == 0)) return &SIM_LANES_AVX512;
   if (has_avx2()) return &SIM_LANES_AVX2;
 #endif
@@ -159,6 +160,7 @@ static int order_contacts(SimBlock *block, int w, int first, const SimContact *c
       const SimPair *pair = &model->pair[block->pair[first]];
       SimTouching *touching = &s->touching[s->touching_count];
       const int points = block->points[first];
+      touching->pair = block->pair[first];
       touching->contact[0] = touching->contact[1] = SIM_NO_CONTACT;
       s->touching_count += points > 0;
       bits |= points > 0 ? pair->reward : 0;
@@ -246,6 +248,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
   block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
   for (int w = first; w < end; w++) {
     block->bits[w] = order_contacts(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
+    sim_step_keep_touching(block->world[w], &block->scratch);
     sim_step_apply_actuators(block->model[w], block->world[w], &block->control[w], block->spin[w]);
     add_to_solver(block, w, contact[w]);
   }

@@ -47,7 +47,7 @@ typedef struct SimBlock {
 } SimBlock;
 
 /* The kernels for this machine; NULL where it has none, and one world after the other is best. The environment variable
- * SIM_KERNELS (scalar, avx2, avx512) may choose lesser ones. */
+ * SIM_KERNELS (scalar, avx2, avx2x2, avx512) may choose lesser ones. */
 const SimLanesKernels *sim_block_kernels(void);
 
 /* An environment step of `count` worlds: model, world and control are set, and results are given. */

@@ -83,6 +83,6 @@ typedef struct SimLanesKernels {
   void (*solve)(SimLanesWorld *const *world, int count);
 } SimLanesKernels;
 
-extern const SimLanesKernels SIM_LANES_AVX2, SIM_LANES_AVX512;
+extern const SimLanesKernels SIM_LANES_AVX2, SIM_LANES_AVX2X2, SIM_LANES_AVX512;
 
 #endif

@@ -89,9 +89,13 @@ int sim_level_check(const SimLevel *level);
 /* A set of levels, all of one size. */
 typedef struct SimLevelSet { SimLevel *level; int count; SimSize size; } SimLevelSet;
 void sim_level_set_free(SimLevelSet *set);
-/* Level files of a folder (sorted by name; sub-folders s/, m/, l/ too) or of a list joined by '+'; expanded to the
- * largest size met. */
-int sim_level_set_read(const char *levels, SimLevelSet *set);
+/* Level files: of a folder (sorted by name; sub-folders s/, m/, l/ too), single ones, Kinetix' lists (level_list.h), or
+ * several of these joined by '+'; expanded to the largest size met. NAME.permute<k>, with or without .json, is the file
+ * with its slots shuffled in the k'th way (spec 4). `kinetix`: the folder where the lists' files are, with s/, m/ and l/;
+ * empty: only other levels can be read. CORE_USAGE names the file and what is wrong with it. */
+int sim_level_set_read(const char *levels, const char *kinetix, SimLevelSet *set);
+/* All levels get the slots of `size`. CORE_USAGE when it is smaller than the set's. */
+int sim_level_set_expand(SimLevelSet *set, SimSize size);
 
 /* loco512 (spec 9): morphologies "public" (9.0), "all" (9.1), or families of 9.1 joined by '+'; difficulty "all" or
  * classes joined by '+' (9.1 only); at most `count` levels. Deterministic: the same on every machine. */

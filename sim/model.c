@@ -92,9 +92,11 @@ static bool joined_or_fixated(const SimModel *model, const int *group, int a, in
   return group[a] == group[b] || (model->mass[a].inverse_mass == 0 && model->mass[b].inverse_mass == 0);
 }
 
+typedef struct PairRules { bool pad_writes_zero, all; } PairRules;
+
 /* Lists pair `number` of its kind where it can matter: it pushes, it means something to the task, or (with several
  * batches) its overlap moves others to another batch. */
-static void add_pair(const SimLevel *level, const int *group, bool pad_writes_zero, int kind, int number, int a, int b,
+static void add_pair(const SimLevel *level, const int *group, PairRules rules, int kind, int number, int a, int b,
                      SimModel *model) {
   const SimShape *p = shape_of(level, a), *q = shape_of(level, b);
   if (!p->active || !q->active) return;
@@ -108,34 +110,36 @@ static void add_pair(const SimLevel *level, const int *group, bool pad_writes_ze
     .a = (uint8_t)a, .b = (uint8_t)b, .number = (uint8_t)number,
     .reward = touch ? SIM_TOUCH : roles == SIM_ROLE_GREEN * SIM_ROLE_RED ? SIM_LAVA : 0,
     .resolved = !joined_or_fixated(model, group, a, b),
-    .forgets = pad_writes_zero && number == listed - 1 && listed % SIM_SOLVER_LANES != 0,
+    .forgets = rules.pad_writes_zero && number == listed - 1 && listed % SIM_SOLVER_LANES != 0,
     .friction = sim_contact_friction(p->friction, q->friction),
     .restitution = real_min(p->restitution, q->restitution),
   };
   int before = kind == SIM_RR ? 0 : 2 * model->listed[SIM_RR] + (kind == SIM_CC ? model->listed[SIM_CR] : 0);
   pair.slot = (uint16_t)(before + (kind == SIM_RR ? 2 * number : number));
-  bool counts = pair.resolved || pair.reward || listed > SIM_SOLVER_LANES;
+  bool counts = pair.resolved || pair.reward || listed > SIM_SOLVER_LANES || rules.all;
   if (modes_meet(p->collision_mode, q->collision_mode) && counts) model->pair[model->pair_end[kind]++] = pair;
 }
 
-static void build_pairs(const SimLevel *level, bool pad_writes_zero, SimModel *model) {
+static void build_pairs(const SimLevel *level, PairRules rules, SimModel *model) {
   int group[SIM_MAX_SHAPES], polygons = level->size.polygons, number = 0;
+  memset(model->pair_end, 0, sizeof model->pair_end);
+  model->goal_count = 0;
   sim_model_groups(level, group);
   for (int a = 0; a < polygons; a++) {
     for (int b = a + 1; b < polygons; b++) {
-      if (b >= SIM_STATIC_POLYGONS) add_pair(level, group, pad_writes_zero, SIM_RR, number++, a, b, model);
+      if (b >= SIM_STATIC_POLYGONS) add_pair(level, group, rules, SIM_RR, number++, a, b, model);
     }
   }
   model->pair_end[SIM_CR] = model->pair_end[SIM_RR];
   for (int c = 0; c < level->size.circles; c++) {
     for (int p = 0; p < polygons; p++)
-      add_pair(level, group, pad_writes_zero, SIM_CR, c * polygons + p, polygons + c, p, model);
+      add_pair(level, group, rules, SIM_CR, c * polygons + p, polygons + c, p, model);
   }
   model->pair_end[SIM_CC] = model->pair_end[SIM_CR];
   number = 0;
   for (int a = polygons; a < model->shapes; a++) {
     for (int b = a + 1; b < model->shapes; b++)
-      add_pair(level, group, pad_writes_zero, SIM_CC, number++, a, b, model);
+      add_pair(level, group, rules, SIM_CC, number++, a, b, model);
   }
   for (int i = 0; i < model->pair_end[SIM_CC]; i++) {
     model->pair_box[i][0] = (uint8_t)(model->pair[i].a * sizeof model->box[0]);
@@ -184,7 +188,11 @@ void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *mode
   model->contacts = sim_model_contacts(level->size);
   model->gravity_step = sim_vec(level->gravity_x * SIM_DT, level->gravity_y * SIM_DT);
   build_shapes(level, model);
-  build_pairs(level, pad_writes_zero, model);
+  build_pairs(level, (PairRules){.pad_writes_zero = pad_writes_zero}, model);
   build_joints(level, model);
   build_thrusters(level, model);
+}
+
+void sim_model_list_all_pairs(const SimLevel *level, bool pad_writes_zero, SimModel *model) {
+  build_pairs(level, (PairRules){.pad_writes_zero = pad_writes_zero, .all = true}, model);
 }

@@ -77,6 +77,9 @@ typedef struct SimModel {
 
 /* `level` must have passed sim_level_check. pad_writes_zero: spec 2.4. */
 void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model);
+/* Lists pairs that can overlap without an effect, too (joined shapes, say): for observations that show who touches whom.
+ * The motion keeps its bits. */
+void sim_model_list_all_pairs(const SimLevel *level, bool pad_writes_zero, SimModel *model);
 
 /* A shape's edges and outward normals. */
 SimOutline sim_model_outline(const SimShape *shape);

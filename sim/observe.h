@@ -15,6 +15,13 @@ int sim_observe_length(SimSize size);
 /* Fills `row` (sim_observe_length) with everything that is constant on the level, clipped. */
 void sim_observe_template(const SimLevel *level, float *row);
 
+/* An entity's features as all observations have them, not clipped, into a row of zeros. Joints are seen from b to a; a
+ * fixed one shows nothing of its motor and limits. */
+void sim_observe_polygon(const SimShape *shape, float *row);
+void sim_observe_circle(const SimShape *shape, float *row);
+void sim_observe_joint(const SimJoint *joint, float *row);
+void sim_observe_thruster(const SimThruster *thruster, float *row);
+
 SIM_FN real sim_observe_clip(real x) {
   return real_select(real_is_nan(x), 0.0f, real_clip(x, -SIM_OBSERVE_CLIP, SIM_OBSERVE_CLIP));
 }

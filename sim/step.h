@@ -103,7 +103,9 @@ SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
   unsigned over = batches == 1 ? 0 : ((unsigned)listed - active) % batches;
   unsigned lead = over ? batches - over : 0; /* of the active pairs, the first in batch 0 */
   for (int round = 0; round < rounds; round++) {
-    for (unsigned batch = 0; batch < batches; batch++) {
+    bool some = false; /* most overlaps of joined shapes push nothing */
+    for (int i = first; i < s->touching_count; i++) some |= s->touching[i].contact[round] != SIM_NO_CONTACT;
+    for (unsigned batch = 0; some && batch < batches; batch++) {
       int begin = s->order_count;
       unsigned r = lead + batch;
       for (r = r < batches ? r : r - batches; r < active; r += batches) {
@@ -287,6 +289,13 @@ SIM_FN void sim_step_keep_contacts(SimWorld *world, const SimContact *contact, i
   }
 }
 
+/* Keeps which pairs overlap, for observations. */
+SIM_FN void sim_step_keep_touching(SimWorld *world, const SimScratch *s) {
+  memset(world->touching, 0, sizeof world->touching);
+  for (int i = 0; i < s->touching_count; i++)
+    world->touching[s->touching[i].pair / 32] |= (uint32_t)1 << s->touching[i].pair % 32;
+}
+
 SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
   sim_step_keep_contacts(world, s->contact, s->contact_count);
   for (int i = 0; i < model->joint_count; i++) {
@@ -322,6 +331,7 @@ SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
 SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
   sim_step_begin(model, world, &s->places);
   int bits = sim_step_collide(model, world, s);
+  sim_step_keep_touching(world, s);
   sim_step_actuate(model, world, control);
   sim_step_warm_start(model, world, s);
   sim_step_solve(model, world, s);

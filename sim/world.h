@@ -82,6 +82,8 @@ typedef struct SimWorld {
   int32_t level, timestep;
   uint32_t episode;
   int32_t keeps_level;                      /* auto-reset starts the same level again */
+  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step. For
+                                                 * observations only; every step makes them anew */
 } SimWorld;
 
 #endif

@@ -146,14 +146,16 @@ static int put_version(StoreDatabase *database) {
   return code;
 }
 
-/* Forwards only. From 1 to 2 and to 3 columns came to iteration_row, which add_columns adds; a later version puts its other
- * steps here, each from the version before. */
+/* Forwards only. From 1 to 2 and to 3 columns came to iteration_row, which add_columns adds, and from 2 to 3 views
+ * changed. A later version puts its other steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));
   int code = identify(database, &version); /* again: another process may have done it meanwhile */
   if (code == CORE_OK && version == 0) code = create_schema(database);
   for (int table = 0; table < 2 && code == CORE_OK; table++) code = add_columns(database, table);
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)
+    code = store_database_execute(database, store_schema_views);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
   if (code != CORE_OK) store_database_rollback(database);

@@ -8,7 +8,7 @@
 #include "store/runlog.h"
 
 enum {
-  STORE_SCHEMA_VERSION = 3,               /* PRAGMA user_version; 2, 3: more columns of iteration */
+  STORE_SCHEMA_VERSION = 3,               /* PRAGMA user_version; 2: more columns; 3: more, and views by level set */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
   STORE_SCHEMA_PAGE_BYTES = 32768,        /* measured: imports gain a fifth over 16384 */
 };
@@ -84,7 +84,7 @@ static const char store_schema_tables[] =
   "  mark INTEGER NOT NULL        -- CRC-32 of the state\n"
   ");\n";
 
-/* Made anew with every version. DDR of a run: transitions of the iterations whose KL is known / the sum of their KL. */
+/* Made anew with every version of the schema. DDR of a run: transitions of the iterations whose KL is known / the sum of their KL. */
 static const char store_schema_views[] =
   "DROP VIEW IF EXISTS best_solve_rate; DROP VIEW IF EXISTS run_summary; DROP VIEW IF EXISTS run_ddr;\n"
   "DROP VIEW IF EXISTS iteration;\n"
@@ -107,8 +107,10 @@ static const char store_schema_views[] =
   "  (SELECT group_concat(sweep, ' ') FROM (SELECT DISTINCT sweep FROM sweep_run WHERE run_id = run.id)) AS sweeps,\n"
   "  json_extract(config, '$.env.task') AS task, json_extract(config, '$.algo.name') AS algorithm,\n"
   "  run.iteration, run.iterations, run.transitions,\n"
-  "  (SELECT max(solve_rate) FROM evaluation WHERE run_id = run.id) AS best_solve_rate,\n"
-  "  (SELECT solve_rate FROM evaluation WHERE run_id = run.id ORDER BY iteration DESC LIMIT 1) AS last_solve_rate,\n"
+  "  -- on the levels trained on; best_solve_rate has those of all level sets\n"
+  "  (SELECT max(solve_rate) FROM evaluation WHERE run_id = run.id AND level_set = 'train') AS best_solve_rate,\n"
+  "  (SELECT solve_rate FROM evaluation WHERE run_id = run.id AND level_set = 'train'\n"
+  "   ORDER BY iteration DESC LIMIT 1) AS last_solve_rate,\n"
   "  (SELECT ddr FROM run_ddr WHERE run_id = run.id) AS ddr,\n"
   "  run.steps_per_second, run.train_seconds, run.attempt, run.host, run.device, run.git_commit, run.message\n"
   "FROM run;\n";

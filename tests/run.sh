@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), prints failures whole,
-# and closes with "N passed, N failed, N skipped". Usage: tests/run.sh BUILD [NAME-PART]; with LONG=1 the scripts of
-# tests/long only, which take minutes each.
+# and closes with "N passed, N failed, N skipped". Those in tests/long run only, and alone, with --long.
+# Usage: tests/run.sh BUILD [--long] [NAME-PART]
 set -u
-build=$(cd "${1:-build}" && pwd); only=${2:-}
+build=$(cd "${1:-build}" && pwd) limit_s=600 long=
+shift
+if [ "${1:-}" = --long ]; then long=1 limit_s=14400; shift; fi
+only=${1:-}
 cd "$(dirname "$0")/.."
 export PATH="$build/bin:$PATH" SWEEP_BUILD=$build CMOCKA_MESSAGE_OUTPUT=TAP NO_COLOR=1
 unset SWEEP_ROOT
+export OMP_WAIT_POLICY=passive # the machine may be busy with other things
 passed=0 failed=0 skipped=0 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 count() { grep -cE "$1" "$log" || true; }
 run() { # name command...
   local name=$1 start=$SECONDS rc p f s; shift
   case "$name" in *"$only"*) ;; *) return ;; esac
-  timeout $((${LONG:-0} ? 14400 : 600)) "$@" >"$log" 2>&1; rc=$?
+  timeout "$limit_s" "$@" >"$log" 2>&1; rc=$?
   s=$(count '^ok [0-9]+ .*# (SKIP|skip)'); p=$(( $(count '^ok [0-9]+') - s )); f=$(count '^not ok')
   s=$(( s + $(count '^not ok [0-9]+ .*# SKIP') )); f=$(( f - $(count '^not ok [0-9]+ .*# SKIP') ))
   if [ $rc -ne 0 ] && [ $f -eq 0 ]; then f=1; fi
@@ -22,11 +26,9 @@ run() { # name command...
   printf '%-44s %4d passed %3d failed %3d skipped  %3d s\n' "$name" "$p" "$f" "$s" $((SECONDS - start))
   if [ "$f" -gt 0 ]; then sed 's/^/    /' "$log" | tail -60; elif [ "$s" -gt 0 ]; then grep -E '# (SKIP|skip)' "$log" | sed 's/^/    /' | head -5; fi
 }
-if [ "${LONG:-0}" = 0 ]; then
-  for t in tests/unit/test_*.c; do n=$(basename "$t" .c); run "unit/$n" "$build/tests/unit/$n"; done
-fi
+for t in tests/unit/test_*.c; do [ -z "$long" ] && n=$(basename "$t" .c) && run "unit/$n" "$build/tests/unit/$n"; done
 for t in tests/*/test_*.sh; do
-  case $t:${LONG:-0} in tests/long/*:0) continue ;; tests/long/*) ;; *:1) continue ;; esac
+  case "$long:$t" in :tests/long/*) continue ;; 1:tests/long/*) ;; 1:*) continue ;; esac
   [ -e "$t" ] && run "${t#tests/}" bash "$t"
 done
 echo

@@ -31,15 +31,9 @@ void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_
   if (moments) *moments = before;
 }
 
-void advantage_standardise_ewma_by(Ops *ops, Moments *moments, const Moments *now, double decay, float *advantage,
-                                   size_t n) {
+void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
+                                size_t n) {
   moments_scale(moments, decay);
   moments_merge(moments, now);
   ops->standardise(ops, advantage, n, moments->mean, 1 / (sqrt(moments_variance(moments)) + 1e-8));
-}
-
-void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, float *advantage, size_t n) {
-  Moments now;
-  ops->moments(ops, advantage, NULL, n, &now);
-  advantage_standardise_ewma_by(ops, moments, &now, decay, advantage, n);
 }

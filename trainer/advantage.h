@@ -32,10 +32,9 @@ void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_
 void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
 
 /* (A - m) / (sqrt(v) + 1e-8) with moments over all calls, each former one's count, and so its weight, times decay (openai/
- * ppo-ewma; spec ppo.md 2.3). *moments: n 0 before the first. decay 0: of this call alone. */
-void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, float *advantage, size_t n);
-/* The same where this call's advantages are a part of those that `now` is of. */
-void advantage_standardise_ewma_by(Ops *ops, Moments *moments, const Moments *now, double decay, float *advantage,
-                                   size_t n);
+ * ppo-ewma; spec ppo.md 2.3). now: of this call's values, of which advantage[n] may be a part. *moments: n 0 before the
+ * first. decay 0: of this call alone. */
+void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
+                                size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* Shapes, memory, forward and backward passes of the actor and the critic. A stage in front of the networks belongs where
- * the trunk is: run_trunk and finish_trunk are the only places that know what stands below a tower. */
+/* Shapes, memory, forward and backward passes of the actor and the critic. What stands below a tower
+ * (the observation, a trunk, an encoder) is known to run_below, below_tower and finish_common only. */
 #include "trainer/agent.h"
 
 #include <math.h>
@@ -12,7 +12,9 @@
 #include "trainer/observer.h"
 
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
-enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200 };
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
+       CRITIC_ENCODER_TENSOR = 400 };
+_Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "each tensor has its number");
 
 /* ---- shapes and memory ----------------------------------------------------------------------------------------- */
 
@@ -49,6 +51,8 @@ static void register_activations(Agent *agent, CoreArena *arena) {
   CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
 }
 
+static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
+static bool has_common_encoder(const Agent *agent) { return has_encoder(agent) && agent->sharing == AGENT_SHARED; }
 static bool is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAUSSIAN; }
 
 /* Sets of log standard deviations. */
@@ -56,19 +60,60 @@ static int sigma_sets(const Agent *agent) { return agent->blocks.count > 0 ? age
 
 void agent_count_parameters(Agent *agent) {
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
-  critic->n = critic->log_sigma = critic->embedding = network_parameters(&critic->shape);
+  const size_t encoder = agent->encoder.shape.parameters;
+  critic->log_sigma = critic->embedding = critic->encoder = network_parameters(&critic->shape);
+  critic->n = critic->encoder + (has_common_encoder(agent) || agent->is_q ? 0 : encoder);
   actor->log_sigma = network_parameters(&actor->shape);
   actor->embedding = actor->log_sigma + (is_gaussian(agent) ? (size_t)(sigma_sets(agent) * agent->head.factors) : 0);
-  actor->n = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
+  actor->encoder = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
+  actor->n = actor->encoder + encoder;
 }
 
 const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer) {
   enum { NAME = 64 };
+  if (k >= network->encoder)
+    return encoder_parameter_name(network->encoder_shape, network->name, k - network->encoder, buffer);
   if (k < network->log_sigma) return network_parameter_name(&network->shape, network->name, k, buffer);
   bool sigma = k < network->embedding;
   snprintf(buffer, NAME, "%s.%s[%zu]", network->name, sigma ? "log_sigma" : "embedding",
            k - (sigma ? network->log_sigma : network->embedding));
   return buffer;
+}
+
+int agent_check(const CoreConfig *config) {
+  const bool encodes = strcmp(config->net.encoder, "none") != 0;
+  const bool has_entities = strcmp(config->env.observations, "entity") == 0;
+  if (encodes && !has_entities)
+    return core_error(CORE_USAGE, "net.encoder = %s: it reads entities, but env.observations = %s; set "
+                      "env.observations to entity, or net.encoder to none", config->net.encoder, config->env.observations);
+  if (has_entities && !encodes)
+    return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
+                      "transformer, or env.observations to flat or padded");
+  if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
+    return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of "
+                      "shapes, which must stay as they are; set it to none", config->env.normalize_observations);
+  if (encodes && observer_blocks(config) > 0)
+    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
+                      "observation; set net.encoder to none and env.observations to flat", config->net.encoder,
+                      config->algo.name);
+  return CORE_OK;
+}
+
+/* What the towers stand on, with memory for it: gives its width. */
+static int register_below(Agent *agent, const CoreConfig *config, const Env *env, CoreArena *arena) {
+  const EncoderKind kind = encoder_kind(config->net.encoder);
+  if (kind != ENCODER_NONE) {
+    CORE_CHECK(env->entities != NULL && agent->inputs == env->entities->length);
+    const EncoderShape shape = encoder_shape(kind, *env->entities);
+    encoder_register(&agent->encoder, &shape, agent->max_rows, arena);
+    CORE_ARENA(arena, agent->encoded, (size_t)agent->max_rows * (size_t)shape.width, "encoded [rows][width]");
+    return shape.width;
+  }
+  if (agent->sharing == AGENT_SHARED) {
+    agent->trunk = (int)config->net.trunk_depth;
+    return (int)config->net.trunk_width;
+  }
+  return env->observation_length + agent->blocks.width;
 }
 
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
@@ -78,15 +123,14 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
                    .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
                    .epsilon = config->pqn.epsilon_end};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
-  int below = env->observation_length + agent->blocks.width;
-  agent->actor.shape = tower(config, below, is_gaussian(agent) ? agent->head.factors : agent->head.logits,
-                             agent->is_q ? sqrt(2) : 0.01);
-  if (agent->sharing == AGENT_SHARED) {
-    agent->trunk = (int)config->net.trunk_depth;
-    below = (int)config->net.trunk_width;
+  const int below = register_below(agent, config, env, arena);
+  const int outputs = is_gaussian(agent) ? agent->head.factors : agent->head.logits;
+  const int entrance = agent->trunk > 0 ? env->observation_length + agent->blocks.width : below;
+  agent->actor.shape = tower(config, entrance, outputs, agent->is_q ? sqrt(2) : 0.01);
+  if (agent->trunk > 0)
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
-  }
   if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
+  agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
   agent_count_parameters(agent);
   CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
@@ -106,15 +150,33 @@ void agent_place(Agent *agent) {
   network_place_activations(&critic->shape, agent->max_rows, above_trunk, &critic->activations);
 }
 
+static int widest(const NetworkShape *shape) {
+  int width = 0;
+  for (int i = 0; i <= shape->layers; i++) width = shape->width[i] > width ? shape->width[i] : width;
+  return width;
+}
+
+/* The widest layer of the networks, input included. */
+static int max_width(const Agent *agent) {
+  int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
+  return actor > critic ? actor : critic;
+}
+
+/* Numbers that a tower sees of what learns below it: trunk or encoder; 0 where there is neither. */
+static int below_width(const Agent *agent) {
+  if (has_encoder(agent)) return agent->encoder.shape.width;
+  return agent->trunk > 0 ? agent->actor.shape.width[agent->trunk] : 0;
+}
+
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
-  *gradient = (AgentGradient){.trunk = NULL};
+  *gradient = (AgentGradient){.below = NULL};
   CORE_ARENA(arena, gradient->actor, agent->actor.n, "actor gradient");
   CORE_ARENA(arena, gradient->critic, agent->critic.n, "critic gradient");
-  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)agent_max_width(agent),
+  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
              "backward scratch [2][rows][width]");
-  if (agent->trunk > 0)
-    CORE_ARENA(arena, gradient->trunk, 2 * (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk],
-               "gradients at the trunk's output [2][rows][width]");
+  if (below_width(agent) > 0)
+    CORE_ARENA(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
+               "gradients below the towers [2][rows][width]");
   if (is_gaussian(agent))
     CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
                "gradient at the means [rows][factors]");
@@ -125,15 +187,14 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
              "a network's embedding gradients [blocks][width]");
 }
 
-static int widest(const NetworkShape *shape) {
-  int width = 0;
-  for (int i = 0; i <= shape->layers; i++) width = shape->width[i] > width ? shape->width[i] : width;
-  return width;
+int agent_ops_rows(const Agent *agent) {
+  const int encoder = has_encoder(agent) ? encoder_ops_rows(&agent->encoder.shape, agent->max_rows) : 0;
+  return encoder > agent->max_rows ? encoder : agent->max_rows;
 }
 
-int agent_max_width(const Agent *agent) {
-  int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
-  return actor > critic ? actor : critic;
+int agent_ops_width(const Agent *agent) {
+  const int encoder = has_encoder(agent) ? encoder_ops_width(&agent->encoder.shape) : 0;
+  return encoder > max_width(agent) ? encoder : max_width(agent);
 }
 
 /* ---- initial weights ------------------------------------------------------------------------------------------- */
@@ -156,8 +217,9 @@ static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64
   free(theta);
 }
 
-static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_trunk) {
-  if (agent->features && !on_trunk) initialise_compact(agent, network, seed, tensor);
+/* on_input: its first layer sees observations. */
+static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
+  if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
   else network_initialise(&network->shape, seed, tensor, network->theta);
   size_t own = network_parameters(&network->shape);
   memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
@@ -166,7 +228,7 @@ static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed,
 /* N(0, 1), so that blocks differ from the start. */
 static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
   float *embedding = actor->theta + actor->embedding;
-  for (size_t i = 0; i < actor->n - actor->embedding; i++) {
+  for (size_t i = 0; i < actor->encoder - actor->embedding; i++) {
     const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, EMBEDDING_TENSOR, (uint32_t)i, 0);
     double normal, unused;
     core_random_normal_pair(words.v[0], words.v[1], &normal, &unused);
@@ -174,10 +236,18 @@ static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
   }
 }
 
+static void initialise_encoder(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  if (network->encoder < network->n)
+    encoder_initialise(&agent->encoder.shape, seed, tensor, network->theta + network->encoder);
+}
+
 void agent_initialise(Agent *agent, uint64_t seed) {
-  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, false);
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, !has_encoder(agent));
   initialise_embedding(&agent->actor, seed);
-  if (!agent->is_q) initialise(agent, &agent->critic, seed, CRITIC_TENSOR, agent->trunk > 0);
+  initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
+  if (agent->is_q) return;
+  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, below_width(agent) == 0);
+  initialise_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
 }
 
 /* ---- forward --------------------------------------------------------------------------------------------------- */
@@ -192,25 +262,34 @@ static const float *entrance(const Agent *agent, const float *x) {
   return agent->blocks.count > 0 ? agent->blocks.joined : x;
 }
 
-/* Runs what both towers stand on, embeddings and trunk, with the weights of an actor's vector. */
-static void run_trunk(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
+static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
+                   int rows) {
+  encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
+}
+
+/* Runs what both towers stand on, embeddings and trunk or encoder, with the weights of an actor's vector. */
+static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
   const AgentNetwork *actor = &agent->actor;
   const AgentBlocks *blocks = &agent->blocks;
   if (blocks->count > 0)
     ops->embed_forward(ops, x, theta + actor->embedding, rows, agent->inputs - 1, blocks->width, blocks->joined,
                        blocks->of_row);
+  if (has_common_encoder(agent)) encode(agent, ops, actor, theta, x, rows);
   network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
 }
 
-/* What the towers stand on: the trunk's output, or the networks' input where there is none. */
+/* What the towers stand on: the trunk's or encoder's output, or the networks' input where there is neither. */
 static const float *below_tower(const Agent *agent, const float *x) {
+  if (has_encoder(agent)) return agent->encoded;
   return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : entrance(agent, x);
 }
 
+/* A tower, after the encoder that it has for itself. */
 static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                       int rows, const NetworkActivations *activations) {
-  network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations, trunk_of(agent, network),
-                         network->shape.layers);
+  if (has_encoder(agent) && !has_common_encoder(agent)) encode(agent, ops, network, theta, x, rows);
+  network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations,
+                         trunk_of(agent, network), network->shape.layers);
 }
 
 /* One piece of a tower whose last layer writes to `output`. */
@@ -224,17 +303,17 @@ static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *netwo
 void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                    int rows, float *output) {
   size_t inputs = (size_t)agent->inputs, outputs = (size_t)network->shape.width[network->shape.layers];
-  const float *trunk_theta = network == &agent->actor ? theta : agent->actor.theta;
+  const float *below_theta = network == &agent->actor ? theta : agent->actor.theta;
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
-    run_trunk(agent, ops, trunk_theta, rows_of_x, piece);
+    run_below(agent, ops, below_theta, rows_of_x, piece);
     run_tower_to(agent, ops, network, theta, rows_of_x, piece, output + (size_t)row * outputs);
   }
 }
 
-/* The policy in a piece of rows whose trunk has run, and unless values is NULL their values. Q values become
- * probabilities, means get their deviations. */
+/* The policy in a piece of rows where what is common has run, and unless values is NULL their values. Q values
+ * become probabilities, means get their deviations. */
 static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                        float *values) {
   const AgentNetwork *actor = &agent->actor;
@@ -257,7 +336,7 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
-    run_trunk(agent, ops, theta, rows_of_x, piece);
+    run_below(agent, ops, theta, rows_of_x, piece);
     run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits,
                values ? values + row : NULL);
   }
@@ -291,7 +370,7 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
   CORE_CHECK(rows <= agent->max_rows);
   if (network == &agent->actor) {
-    run_trunk(agent, ops, network->theta, x, rows);
+    run_below(agent, ops, network->theta, x, rows);
     if (is_gaussian(agent)) {
       run_policy(agent, ops, network->theta, x, rows, agent->joined, NULL);
       return agent->joined;
@@ -301,9 +380,10 @@ const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *networ
   return network->activations.hidden[network->shape.layers - 1];
 }
 
-/* Where a tower puts the gradient at the trunk's output: actor's, then critic's. */
-static float *trunk_gradient(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
-  return gradient->trunk + (is_actor ? 0 : (size_t)rows * (size_t)agent->actor.shape.width[agent->trunk]);
+/* Where a tower puts the gradient at its input: actor's, then critic's. */
+static float *gradient_below(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
+  if (below_width(agent) == 0) return gradient->entrance;
+  return gradient->below + (is_actor ? 0 : (size_t)rows * (size_t)below_width(agent));
 }
 
 /* The gradient at the networks' inputs, as far as it goes to embeddings: one pass's, or what is added to it. */
@@ -316,12 +396,16 @@ static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_fir
   if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
 }
 
-/* From what both towers send down to the trunk's gradient. */
-static void finish_trunk(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
+/* From what both towers send down to the gradient of what is common to them. */
+static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
   const AgentNetwork *actor = &agent->actor;
-  float *from_both = trunk_gradient(agent, gradient, true, rows);
-  ops->add(ops, from_both, trunk_gradient(agent, gradient, false, rows),
-           (size_t)rows * (size_t)actor->shape.width[agent->trunk]);
+  float *from_both = gradient_below(agent, gradient, true, rows);
+  ops->add(ops, from_both, gradient_below(agent, gradient, false, rows), (size_t)rows * (size_t)below_width(agent));
+  if (has_encoder(agent)) {
+    encoder_backward(&agent->encoder, ops, actor->theta + actor->encoder, x, rows, from_both,
+                     gradient->actor + actor->encoder);
+    return;
+  }
   network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
                           agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor);
   finish_embedding(agent, ops, rows, true, gradient);
@@ -338,11 +422,12 @@ static float *split_policy(const Agent *agent, Ops *ops, int rows, float *doutpu
 void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
                     const AgentGradient *gradient) {
   const bool is_actor = network == &agent->actor;
-  float *below = agent->trunk > 0 ? trunk_gradient(agent, gradient, is_actor, rows) : gradient->entrance;
+  float *below = gradient_below(agent, gradient, is_actor, rows), *own = is_actor ? gradient->actor : gradient->critic;
   if (is_actor) doutput = split_policy(agent, ops, rows, doutput, gradient);
   network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
-                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch,
-                          is_actor ? gradient->actor : gradient->critic);
-  if (agent->trunk == 0) finish_embedding(agent, ops, rows, is_actor, gradient);
-  else if (!is_actor) finish_trunk(agent, ops, x, rows, gradient);
+                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch, own);
+  if (has_encoder(agent) && !has_common_encoder(agent))
+    encoder_backward(&agent->encoder, ops, network->theta + network->encoder, x, rows, below, own + network->encoder);
+  else if (below_width(agent) == 0) finish_embedding(agent, ops, rows, is_actor, gradient);
+  else if (!is_actor) finish_common(agent, ops, x, rows, gradient);
 }

@@ -1,17 +1,21 @@
-/* The agent: what acts and what values states, with room for activations. An actor and a critic network over the same
- * observations, apart or on a common trunk. Learners (learners/) change their weights. Vectors belong to the run's
- * arena, on the ops' device.
+/* The agent: what acts and what values states, with room for activations. An actor and a critic network over the
+ * same observations, apart or on a common trunk, or over encoders of entities (encoder.h). Learners (learners/)
+ * change their weights. Vectors belong to the run's arena, on the ops' device.
  *
  * With a trunk the actor's network is trunk and tower in one, and its vector holds the trunk's weights first; the
  * critic's network is its tower, over the trunk's output. So actor's vector ++ critic's vector is always the whole
  * agent, and a copy of the actor's vector (the proximal policy) is a whole policy. After its network's parameters it
  * holds a Gaussian's log standard deviations, one set or one a block of worlds, and the blocks' embeddings
  * (learners/sapg.h): then the last of an observation's numbers is its block, and both networks see the block's
- * embedding in its place. */
+ * embedding in its place.
+ *
+ * With net.encoder each network sees the output of an encoder in place of the observation. The encoder's weights are
+ * the last of its network's vector; with net.sharing = shared it takes the trunk's place, and is the actor's. */
 #ifndef TRAINER_AGENT_H
 #define TRAINER_AGENT_H
 #include "core/config.h"
 #include "core/memory.h"
+#include "trainer/encoder.h"
 #include "trainer/envs/env.h"
 #include "trainer/network.h"
 
@@ -25,8 +29,9 @@ typedef enum AgentSharing {
 typedef struct AgentNetwork {
   const char *name;                 /* "actor": the name in messages */
   NetworkShape shape;
-  size_t n;                         /* parameters: the shape's, then those that the head has for itself */
-  size_t log_sigma, embedding;      /* where those begin in the vector; n where there are none */
+  size_t n;                         /* parameters: the shape's, then those that the head has for itself, then others */
+  size_t log_sigma, embedding, encoder; /* where those begin in the vector; where the next do where there are none */
+  const EncoderShape *encoder_shape; /* of what is there */
   float *theta;                     /* [n] */
   NetworkActivations activations;   /* for max_rows rows */
 } AgentNetwork;
@@ -47,6 +52,8 @@ typedef struct Agent {
   AgentNetwork actor, critic;       /* outputs: head.logits logits, or a Gaussian's means; 1 value */
   float *joined;                    /* [max_rows][head.logits] GAUSSIAN: means and log standard deviations */
   AgentBlocks blocks;
+  Encoder encoder;                  /* of kind ENCODER_NONE: the networks see the observations themselves */
+  float *encoded;                   /* [max_rows][encoder's width]: of the pass that ran last */
   bool is_q;                        /* the actor's outputs are Q values: the policy takes the greatest but with probability
                                      * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
   double epsilon;
@@ -55,9 +62,11 @@ typedef struct Agent {
   int whole_inputs;
 } Agent;
 
+/* CORE_USAGE where net.encoder, env.observations and what else the agent is made of do not go together. */
+int agent_check(const CoreConfig *config);
 /* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
-/* Its step for the vectors' sizes and parts, from head, shapes and blocks. */
+/* Its step for the vectors' sizes and parts, from head, shapes, blocks and encoder. */
 void agent_count_parameters(Agent *agent);
 /* Places the activations, after the arena's commit. */
 void agent_place(Agent *agent);
@@ -78,32 +87,32 @@ void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float 
 /* Both, with the agent's own weights; a common trunk runs once. */
 void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values);
 
-/* ---- learning: one minibatch of at most max_rows rows, the actor first, the critic after it ------------------------
- * */
+/* ---- learning: one minibatch of at most max_rows rows, the actor first, the critic after it ---------------------- */
 
 /* What backward passes fill and need; belongs to a learner. */
 typedef struct AgentGradient {
   float *actor, *critic;            /* [n] each: d loss / d theta */
   float *scratch;                   /* between layers */
-  float *trunk;                     /* [2][rows][trunk's width]: what the towers send down; NULL without a trunk */
+  float *below;                     /* [2][rows][width]: what the towers send down to trunk or encoder; NULL without */
   float *mean;                      /* [rows][factors] GAUSSIAN: at the actor's output */
   float *entrance, *embedding;      /* [rows][features + width], [blocks][width]: with blocks, of one network's pass */
 } AgentGradient;
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);
 
 /* Forward with the network's own weights: returns the policy's parameters [rows][head.logits] or the values [rows],
- * which stay until the next pass, as do the activations that agent_backward needs. The critic's pass goes on from the
- * trunk as the actor's left it, so it must see the same rows. */
+ * which stay until the next pass, as do the activations that agent_backward needs. The critic's pass goes on from
+ * what is common as the actor's left it, so it must see the same rows. */
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows);
-/* The gradient at what agent_pass returned (overwritten) -> gradient->actor or ->critic. Those of a trunk and of
- * embeddings, in gradient->actor, are complete after the critic's call: call for the actor before. */
+/* The gradient at what agent_pass returned (overwritten) -> gradient->actor or ->critic. Those of a trunk, of a common
+ * encoder and of embeddings, in gradient->actor, are complete after the critic's call: call for the actor before. */
 void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
                     const AgentGradient *gradient);
 
 /* "actor.W1[3,17]", "actor.log_sigma[2]": the k-th parameter in a message. buffer >= 64. */
 const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer);
 
-/* The widest layer, input included: what ops must be able to hold. */
-int agent_max_width(const Agent *agent);
+/* What ops must be able to hold (ops_cpu_create). */
+int agent_ops_rows(const Agent *agent);
+int agent_ops_width(const Agent *agent);
 
 #endif

@@ -110,7 +110,9 @@ static int check_count(const Training *training, const CoreConfig *theirs, const
 static bool same_levels(const CoreConfig *a, const CoreConfig *b) {
   return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.morphologies, b->env.morphologies) == 0 &&
          strcmp(a->env.difficulty, b->env.difficulty) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
-         a->env.level_count == b->env.level_count && strcmp(a->env.curriculum, b->env.curriculum) == 0;
+         a->env.level_count == b->env.level_count && strcmp(a->env.curriculum, b->env.curriculum) == 0 &&
+         strcmp(a->env.size, b->env.size) == 0 && strcmp(a->env.reset, b->env.reset) == 0 &&
+         strcmp(a->eval.levels, b->eval.levels) == 0;
 }
 
 static bool same_features(const Env *a, const Env *b) {
@@ -146,6 +148,9 @@ static int check_settings(const Training *training, const Parent *parent, bool a
   }
   if (core_config_has_no_worlds(&theirs))
     return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
+  if ((strcmp(theirs.algo.name, "pqn") == 0) != training->agent.is_q)
+    return core_error(CORE_USAGE, "its algo.name is %s, here it is %s, and pqn's network of Q values is neither actor nor "
+                      "critic", theirs.algo.name, ours->algo.name);
   TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));

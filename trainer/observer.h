@@ -35,8 +35,8 @@ static inline int observer_block(const float *row, int seen) { return (int)row[s
 void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, int all_worlds,
                        CoreArena *arena);
 void observer_start(Observer *observer);
-/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that
- * change with every step count them at the one moment, those that change once an iteration at the other. All ranks. */
+/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that change
+ * with every step count them at the one moment, those that change once an iteration at the other. All ranks. */
 void observer_count_arrived(Observer *observer);
 void observer_count_acted_on(Observer *observer);
 /* The training worlds as the agent sees them, [worlds][seen]. */

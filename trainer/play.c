@@ -93,7 +93,7 @@ static int load_policy(Player *player, const char *checkpoint) {
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
   agent_place(&player->agent);
-  TRY(ops_cpu_create(1, 1, agent_max_width(&player->agent), &player->ops));
+  TRY(ops_cpu_create(1, agent_ops_rows(&player->agent), agent_ops_width(&player->agent), &player->ops));
   TRY(load_observer(player, checkpoint));
   return checkpoint_read_section(checkpoint, player->run_id, "actor", actor->theta, actor->n * sizeof *actor->theta,
                                  &player->iteration);
@@ -105,6 +105,7 @@ static int make_player(const PlayOptions *options, Player *player) {
   player->config = core_config_default();
   TRY(core_config_read(config, &player->config));
   TRY(core_config_check(&player->config));
+  TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
   TRY(env_create(&player->config, 1, 0, &player->env));
   return load_policy(player, checkpoint);
@@ -119,7 +120,7 @@ static void destroy_player(Player *player) {
 /* ---- the world ------------------------------------------------------------------------------------------------- */
 
 /* `text`: the number of one of the run's own levels, or any level that fits into their size. */
-static int choose_level(const char *text, const SimLevelSet *own, SimLevel *level) {
+static int choose_level(const char *text, const char *kinetix, const SimLevelSet *own, SimLevel *level) {
   SimLevelSet named;
   int64_t number;
   if (core_text_to_int(text, &number)) {
@@ -128,7 +129,7 @@ static int choose_level(const char *text, const SimLevelSet *own, SimLevel *leve
     *level = own->level[number];
     return CORE_OK;
   }
-  TRY(levels_read(text, &named));
+  TRY(levels_read(text, kinetix, &named));
   int count = named.count;
   *level = named.level[0];
   sim_level_set_free(&named);
@@ -143,8 +144,8 @@ static int choose_level(const char *text, const SimLevelSet *own, SimLevel *leve
 static int make_stage(const PlayOptions *options, const Player *player, Stage *stage) {
   SimLevelSet own = {0};
   SimBatchOptions rules = env_sim_options(&player->config);
-  TRY(env_sim_levels(&player->config, &own));
-  int code = choose_level(options->level, &own, &stage->level);
+  TRY(env_sim_levels(&player->config, &own, NULL));
+  int code = choose_level(options->level, player->config.env.level_folder, &own, &stage->level);
   SimLevelSet one = {&stage->level, 1, own.size};
   sim_level_set_free(&own);
   TRY(code);

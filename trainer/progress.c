@@ -84,6 +84,7 @@ static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
   printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,
          plan->attempts);
+  if (config->eval.count > 0 && *config->eval.levels) printf("; as often on    %s\n", config->eval.levels);
 }
 
 void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {

@@ -143,14 +143,22 @@ static void update_state(Run *run) {
 
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
+static void log_evaluation(Run *run, const StoreEvaluation *row) {
+  if (!ranks_is_first()) return;
+  store_runlog_evaluation(run->evaluations, row);
+  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f (standard error %.4f), return %.3f",
+            row->iteration, row->level_set, row->solve_rate, row->solve_rate_se, row->episode_return);
+}
+
 static void evaluate_if_due(Run *run) {
   StoreEvaluation row;
   if (!training_evaluation_due(run->training)) return;
   training_evaluate(run->training, &row);
-  if (!ranks_is_first()) return;
-  store_runlog_evaluation(run->evaluations, &row);
-  core_info("evaluation after iteration %" PRId64 ": solve rate %.4f (standard error %.4f), return %.3f", row.iteration,
-            row.solve_rate, row.solve_rate_se, row.episode_return);
+  log_evaluation(run, &row);
+  for (int set = 0; set < run->training->others.count; set++) {
+    training_evaluate_other(run->training, set, &row);
+    log_evaluation(run, &row);
+  }
 }
 
 /* The physics ended such episodes by itself; a person should still know that a level makes it explode. */

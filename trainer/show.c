@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct ShowOptions {
-  const char *levels, *output, *sheet;
+  const char *levels, *output, *sheet, *kinetix; /* kinetix: folder of its level files */
   int64_t steps, size, from, seed;  /* steps, size: -1 when not given */
   bool random;
 } ShowOptions;
@@ -149,7 +149,7 @@ static int make_picture(Show *show) {
   TRY(check_options(options));
   TRY(picture_create(options->output, &show->picture));
   show->steps = (int)(options->steps >= 0 ? options->steps : picture_moves(show->picture) ? MOVING_STEPS : 0);
-  TRY(levels_read(options->levels, &show->set));
+  TRY(levels_read(options->levels, options->kinetix, &show->set));
   TRY(choose_sheet(show));
   TRY(make_worlds(show));
   TRY(make_frames(show));
@@ -178,7 +178,7 @@ static int show_levels(const ShowOptions *options) {
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
 int trainer_show(int argc, char **argv) {
-  ShowOptions options = {.output = picture_default_name(), .steps = -1, .size = -1};
+  ShowOptions options = {.output = picture_default_name(), .kinetix = "", .steps = -1, .size = -1};
   const char **operands = NULL;
   size_t count = 0;
   bool help = false;
@@ -187,6 +187,7 @@ int trainer_show(int argc, char **argv) {
      "where to draw: .png, .gif (moving) or .svg; default level.png"},
     {"sheet", 0, CORE_OPTION_TEXT, &options.sheet, "CxR",
      "columns and rows of a sheet; default as many as needed, to 8x8"},
+    {"levels", 0, CORE_OPTION_TEXT, &options.kinetix, "DIR", "where the files of kinetix_s, kinetix_m, kinetix_l are"},
     {"from", 0, CORE_OPTION_INT, &options.from, "N", "the first level on a sheet (default 0)"},
     {"steps", 'n', CORE_OPTION_INT, &options.steps, "N",
      "environment steps of 1/30 s before the picture (default 0), or of the .gif (default 90)"},

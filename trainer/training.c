@@ -22,7 +22,7 @@ static int check_device(const CoreConfig *config) {
                     "set train.device to cpu or auto");
 }
 
-static void register_buffers(Training *training, int max_rows) {
+static int register_buffers(Training *training, int max_rows) {
   const CoreConfig *config = &training->config;
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
@@ -36,6 +36,7 @@ static void register_buffers(Training *training, int max_rows) {
                    arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
+  return evaluation_sets_register(&training->others, config, levels, arena);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -49,8 +50,10 @@ static int activation_rows(const CoreConfig *config, const Shards *shards) {
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
-  double training_worlds, evaluation_worlds, search_worlds;
+  double training_worlds, evaluation_worlds, other_worlds, search_worlds;
   TRY(env_estimate_bytes(training->levels, training->evaluator.worlds, &evaluation_worlds));
+  TRY(evaluation_sets_estimate_bytes(&training->others, &other_worlds));
+  evaluation_worlds += other_worlds;
   if (training->curriculum) {
     TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
     plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
@@ -82,6 +85,7 @@ static int fill_plan(Training *training) {
   const CoreConfig *config = &training->config;
   TRY(core_config_check(config));
   TRY(check_device(config));
+  TRY(agent_check(config));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
@@ -90,7 +94,7 @@ static int fill_plan(Training *training) {
                       config->env.curriculum, ranks_size());
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
-  register_buffers(training, activation_rows(config, &training->shards));
+  TRY(register_buffers(training, activation_rows(config, &training->shards)));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
@@ -126,6 +130,7 @@ void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
   learner_destroy(&owned->learner);
+  evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
   if (owned->curriculum) curriculum_destroy(owned->curriculum);
   ops_destroy(&owned->ops);
@@ -162,13 +167,14 @@ int training_allocate(Training *training) {
   if (training->sgd) return CORE_OK;
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);
-  TRY(ops_cpu_create(training->plan.threads, training->agent.max_rows, agent_max_width(&training->agent),
+  TRY(ops_cpu_create(training->plan.threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent),
                      &training->ops));
   if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
   else
     TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world,
                                   seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
+  TRY(evaluation_sets_create(&training->others, seed));
   if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
@@ -390,11 +396,21 @@ bool training_evaluation_due(const Training *training) {
   return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
 }
 
-void training_evaluate(Training *training, StoreEvaluation *row) {
-  int64_t iteration = training->position.iteration;
-  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
-                (uint64_t)training->config.train.seed, evaluations_until(training, iteration), row);
-  row->iteration = iteration;
+static void place_row(const Training *training, StoreEvaluation *row) {
+  row->iteration = training->position.iteration;
   row->transitions = (double)training_transitions(training);
+}
+
+void training_evaluate(Training *training, StoreEvaluation *row) {
+  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
+  place_row(training, row);
   training->position.solve_rate = row->solve_rate;
+}
+
+void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
+  evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
+                       (uint64_t)training->config.train.seed,
+                       evaluations_until(training, training->position.iteration), row);
+  place_row(training, row);
 }

@@ -7,7 +7,7 @@
 #include "store/runlog.h"
 #include "trainer/checkpoint.h"
 #include "trainer/curriculum.h"
-#include "trainer/evaluate.h"
+#include "trainer/evaluation_sets.h"
 #include "trainer/learners/learner.h"
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/metrics.h"
@@ -45,7 +45,8 @@ typedef struct Training {
   bool profiled;               /* `profile` is of the last iteration */
   Curriculum *curriculum;      /* NULL: env.curriculum = none */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
-  Evaluator evaluator;
+  Evaluator evaluator;         /* on the training levels */
+  EvaluationSets others;
   TrainingPosition position;
   Shards shards;               /* this rank's worlds */
   Sections sections;
@@ -87,5 +88,7 @@ int training_check_weights(const Training *training);
 /* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
 bool training_evaluation_due(const Training *training);
 void training_evaluate(Training *training, StoreEvaluation *row);
+/* The same on set 0 .. others.count - 1 of eval.levels. */
+void training_evaluate_other(Training *training, int set, StoreEvaluation *row);
 
 #endif

@@ -1,7 +1,8 @@
 /* How fast worlds step, under random actions: environment steps (two physics steps, reward, observation, auto-reset) and
  * bare physics steps ("engine"), on the loco512 sets and, where KINETIX_LEVELS names a folder of Kinetix levels, on its
- * S, M and L levels; one and all threads. And the limit: how many floating-point operations a physics step needs, counted
- * from the pairs, contacts and joints that it meets, and how many a second are done. */
+ * S, M and L levels; one and all threads; and world after world instead of side by side. And the limit: how many
+ * floating-point operations a step needs, counted from the pairs, contacts and joints that it meets, and how many bytes,
+ * and which share that is of what this machine can do (bench_peak.h). */
 #include <omp.h>
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "core/random.h"
 #include "core/terminal.h"
 #include "sim/batch_internal.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_peak.h"
 
 enum { WORLDS = 1024, ACTION_SETS = 64, EPISODE = 256 };
 
@@ -77,8 +78,11 @@ enum {
   OPERATIONS_APPLY_CONTACT = 129,
   OPERATIONS_JOINT = 14 + 24,     /* arms, limits, warm start */
   OPERATIONS_APPLY_JOINT = 95,
+  OPERATIONS_OBSERVE = 28 + 14,   /* tanh, clips; once an environment step */
+  OPERATIONS_DISTANCE = 6,        /* of a green and a blue shape */
 };
 
+/* What a physics step costs. */
 static double operations_of(const SimModel *model, const SimScratch *s) {
   double sum = OPERATIONS_BODY * model->moving_count;
   for (int i = 0; i < model->moving_count; i++)
@@ -93,51 +97,98 @@ static double operations_of(const SimModel *model, const SimScratch *s) {
   return sum + model->joint_count * (OPERATIONS_JOINT + SIM_SOLVER_ITERATIONS * OPERATIONS_APPLY_JOINT);
 }
 
-/* Floating-point operations that a physics step needs, mean over EPISODE steps of some worlds. */
-static double operations_per_step(const SimLevelSet *levels) {
+/* Floating-point operations that a step needs, mean over EPISODE steps of some worlds: of physics alone, and of the
+ * environment, whose two physics steps count twice what the last of them needs. */
+typedef struct Needs { double engine, environment; } Needs;
+
+static Needs count_needs(const SimLevelSet *levels) {
   Bench b;
   SimScratch scratch;
-  double sum = 0;
+  Needs sum = {0, 0};
   int64_t steps = 0;
-  if (bench_create(levels, true, &b) != CORE_OK) return 0;
+  if (bench_create(levels, false, &b) != CORE_OK) return sum;
   for (int w = 0; w < WORLDS; w += 4) {
     for (int t = 0; t < EPISODE; t++, steps++) {
       const SimCommand command = sim_task_command(SIM_MULTI_DISCRETE, actions_of(&b, t), (size_t)w);
       SimTaskResult result = sim_batch_step_world(b.batch, w, &command, &scratch);
-      sum += operations_of(&b.batch->models[b.batch->worlds[w].level], &scratch);
+      const SimModel *model = &b.batch->models[b.batch->worlds[w].level];
+      const double physics = operations_of(model, &scratch);
+      sum.engine += physics;
+      sum.environment += b.batch->rules.frame_skip * (physics + OPERATIONS_DISTANCE * model->goal_count) +
+                         OPERATIONS_OBSERVE * model->moving_count;
       if (result.done) sim_batch_start_world(b.batch, w, b.batch->worlds[w].level);
     }
   }
   bench_destroy(&b);
-  return sum / (double)steps;
+  return (Needs){sum.engine / (double)steps, sum.environment / (double)steps};
 }
 
-static void bench_set(const char *name, SimLevelSet *levels) {
-  const int procs = omp_get_num_procs();
-  char env[64], engine[64];
+/* Bytes that an environment step must move when worlds do not stay in a cache: a world's state in and out, where it is in
+ * use, and the observation out. */
+static double bytes_per_step(const SimLevelSet *levels) {
+  Bench b;
+  if (bench_create(levels, false, &b) != CORE_OK) return 0;
+  const double state = (double)sim_batch_state_bytes(b.batch) / WORLDS;
+  const double row = (double)sizeof(float) * sim_batch_observation_length(b.batch);
+  bench_destroy(&b);
+  return 2 * state + row;
+}
+
+/* What the machine can do, with 1 and with all threads. */
+typedef struct Peak { double operations, bytes; } Peak;
+
+static void bench_threads(const char *name, const SimLevelSet *levels, Needs needs, Peak peak, int threads) {
+  char env[64], engine[64], text[64];
   snprintf(env, sizeof env, "env_%s", name);
   snprintf(engine, sizeof engine, "engine_%s", name);
-  const double operations = operations_per_step(levels);
-  bench_row("sim", engine, "operations_per_step", operations, "floating-point operations", 1);
-  for (int threads = 1; threads <= procs; threads += procs > 1 ? procs - 1 : 1) {
-    const double physics = steps_per_second(levels, true, threads);
-    bench_row("sim", engine, "steps_per_second", physics, "physics steps/s", threads);
-    bench_row("sim", engine, "operations_per_second", 1e-9 * physics * operations, "GFLOP/s", threads);
-    bench_row("sim", env, "steps_per_second", steps_per_second(levels, false, threads), "environment steps/s", threads);
-  }
+  const double physics = steps_per_second(levels, true, threads), steps = steps_per_second(levels, false, threads);
+  bench_row("sim", engine, "steps_per_second", physics, "physics steps/s", threads);
+  bench_row("sim", engine, "operations_per_second", 1e-9 * physics * needs.engine, "GFLOP/s", threads);
+  bench_row("sim", env, "steps_per_second", steps, "environment steps/s", threads);
+  snprintf(text, sizeof text, "peak_share_%s", name);
+  if (peak.operations > 0) bench_row("sim", text, "operations", steps * needs.environment / peak.operations, "of peak", threads);
+  bench_row("sim", text, "bytes", steps * bytes_per_step(levels) / peak.bytes, "of memory's peak", threads);
+  if (threads > 1) return;
+  setenv("SIM_KERNELS", "scalar", 1);
+  const double alone = steps_per_second(levels, false, threads);
+  unsetenv("SIM_KERNELS");
+  bench_row("sim", env, "scalar_steps_per_second", alone, "environment steps/s", threads);
+  bench_row("sim", env, "times_scalar", steps / alone, "times", threads);
+}
+
+static void bench_set(const char *name, SimLevelSet *levels, const Peak peak[2]) {
+  const int procs = omp_get_num_procs();
+  const Needs needs = count_needs(levels);
+  char text[64];
+  snprintf(text, sizeof text, "engine_%s", name);
+  bench_row("sim", text, "operations_per_step", needs.engine, "floating-point operations", 1);
+  snprintf(text, sizeof text, "flops_per_step_%s", name);
+  bench_row("sim", text, "operations", needs.environment, "floating-point operations", 1);
+  bench_row("sim", text, "bytes", bytes_per_step(levels), "bytes", 1);
+  bench_threads(name, levels, needs, peak[0], 1);
+  if (procs > 1) bench_threads(name, levels, needs, peak[1], procs);
   sim_level_set_free(levels);
+}
+
+static Peak measure_peak(int threads) {
+  const Peak peak = {bench_peak_operations(threads), bench_peak_bytes(threads)};
+  if (peak.operations > 0) bench_row("sim", "peak", "operations_per_second", 1e-9 * peak.operations, "GFLOP/s", threads);
+  bench_row("sim", "peak", "bytes_per_second", 1e-9 * peak.bytes, "GB/s", threads);
+  return peak;
 }
 
 int main(void) {
   SimLevelSet levels;
-  if (sim_morphology_set("public", "all", 512, &levels) == CORE_OK) bench_set("loco_public", &levels);
-  if (sim_morphology_set("all", "all", 512, &levels) == CORE_OK) bench_set("loco_families", &levels);
+  const int procs = omp_get_num_procs();
+  const Peak one = measure_peak(1), peak[2] = {one, procs > 1 ? measure_peak(procs) : one};
+  if (sim_morphology_set("public", "all", 512, &levels) == CORE_OK) bench_set("loco_public", &levels, peak);
+  if (sim_morphology_set("all", "all", 512, &levels) == CORE_OK) bench_set("loco_families", &levels, peak);
   const char *folder = getenv("KINETIX_LEVELS");
   for (const char *size = "sml"; folder && *size; size++) {
     char path[4096], name[8];
     snprintf(path, sizeof path, "%s/%c", folder, *size);
     snprintf(name, sizeof name, "%c", *size);
-    if (sim_level_set_read(path, &levels) == CORE_OK) bench_set(name, &levels);
+    if (sim_level_set_read(path, "", &levels) == CORE_OK) bench_set(name, &levels, peak);
   }
   return 0;
 }

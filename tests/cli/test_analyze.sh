@@ -49,7 +49,7 @@ check "the CSV's comments carry filter, commit, date and interval" [ "$(grep -cE
 # The numbers, computed here from the database with nothing of the program's but its SQL.
 run sql "$db" --csv "SELECT run_id, sum(transitions / iteration) / sum(kl) FROM iteration WHERE transitions <= 327680 GROUP BY 1 ORDER BY 1"
 mine=$(tail -n +2 "$out" | awk -F, '{ printf "%s %.6g\n", $1, $2 }')
-run sql "$db" --csv "SELECT run_id, max(solve_rate) FROM evaluation WHERE transitions <= 327680 GROUP BY 1 ORDER BY 1"
+run sql "$db" --csv "SELECT run_id, max(solve_rate) FROM evaluation WHERE level_set = 'train' AND transitions <= 327680 GROUP BY 1 ORDER BY 1"
 best=$(tail -n +2 "$out" | awk -F, '{ printf "%s %.6g\n", $1, $2 }')
 run ddr-vs-solve "$db" --budget 327600 -o "$folder/one"
 header=$(grep -v '^#' "$folder/one/ddr-vs-solve.csv" | head -1)
@@ -80,6 +80,10 @@ for y in kl ddr entropy iteration.solve_rate episode_return; do
   run curves "$db" --y $y --x wall_seconds --group algo.name -o "$folder/curves"
   check "curves --y $y" grep -qE '^PPO-EWMA +18 ' "$out"
 done
+run curves "$db" --level-set easy -o "$folder/easy"
+check "curves --level-set" [ "$(awk -F, '/^(com|eps)/ && $7 != 1' "$folder/easy/curves.csv" | wc -l)" = 0 ]
+run curves "$db" -o "$folder/easy"
+check "the training levels are what is drawn otherwise" [ "$(awk -F, '/^(com|eps)/ && $7 != 1' "$folder/easy/curves.csv" | wc -l)" -gt 0 ]
 run curves "$db" --y explained_variance
 check "a column that nobody measured" refuses 1 "no run has a value of iteration.explained_variance"
 
@@ -92,7 +96,7 @@ for command in ddr-vs-solve curves figures sql; do run $command --help; check "$
 run sql "$db" "SELECT count(*) AS runs FROM run"; check "sql prints a table" bash -c "grep -qx ' *runs *' '$out' && grep -qx ' *36 *' '$out'"
 run sql "$db" "SELECT 1 AS a, 'x' AS b, NULL AS c" --json; check "sql --json" bash -c "tr -d ' \n' <'$out' | grep -qF '[{\"a\":1,\"b\":\"x\",\"c\":null}]'"
 run sql "$db" "SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate ORDER BY 3 DESC" --csv
-check "sql reads the views, as its help shows" [ "$(wc -l <"$out")" = 37 ]
+check "sql reads the views, as its help shows" [ "$(wc -l <"$out")" = 73 ]
 run sql "$db" "DELETE FROM run"; check "sql can not change anything" [ $rc != 0 ]
 run sql "$db" "SELECT count(*) AS n FROM run" --csv; check "and nothing was changed" [ "$(tail -1 "$out")" = 36 ]
 run sql "$db" "SELEC 1"; check "sql reports SQL's own error" [ $rc != 0 -a -s "$err" ]

@@ -73,6 +73,19 @@ check "every evaluation is of the fixed set" "$(grep -v '^#' "$(folder reference
 check "a checkpoint holds the buffer and no worlds" "$(contents reference | grep -q 'level buffer' || echo "no buffer"
   contents reference | grep -E 'section +(environment|observations)')"
 
+mkdir sets
+expect "more sets are evaluated, new levels getting their slots" 0 'finished, 40 of 40' trainer --config small.ini --root sets \
+  --set env.size=m --set eval.levels=random_m
+check "each evaluation under its set's name" "$(grep -v '^#' "$(folder sets)/eval.1.tsv" | awk -F'\t' 'NR > 1 { n[$2]++ }
+  END { if (n["train"] != 5 || n["random_m"] != 5) for (s in n) print s, n[s] }')"
+kinetix=$OLDPWD/../shared/data/kinetix_levels
+if [ -d "$kinetix/s" ]; then
+  expect "hand-designed levels are such a set" 0 'finished, 40 of 40' trainer --config small.ini --root sets \
+    --set eval.levels=kinetix_s --set "env.level_folder=$kinetix"
+else
+  n=$((n + 1)); echo "ok $n - hand-designed levels are such a set # skip no ../shared/data/kinetix_levels here"
+fi
+
 RANDOM=7
 for i in 1 2 3 4 5 6; do
   before=$(newest killed)

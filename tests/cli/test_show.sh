@@ -57,6 +57,18 @@ fi
 
 # ---- show: SVG always works ----
 tap_run "show draws an .svg" 0 "a.svg: 500 x 500" trainer show loco512/17 -o a.svg
+tap_run "show draws a random level" 0 "random.svg: 500 x 500" trainer show random_l/200 -o random.svg
+tap_run "show draws a sheet of them" 0 "64 of 128 levels" trainer show random_m --sheet 8x8 --size 40 -o random.svg
+tap_run "show draws 8x8 of loco512" 0 "64 of 512 levels" trainer show --sheet 8x8 loco512 --size 40 -o loco.svg
+expect_equal "each in its own cell" "$(grep -c 'public-0' loco.svg)" 64
+tap_run "show draws shuffled slots" 0 "permuted.svg: 500" trainer show good.permute4.json -o permuted.svg
+tap_run "show: a random level too far" 2 "0 to 65535" trainer show random_s/65536 -o far.svg
+tap_run "show: Kinetix' lists need their files" 2 "env.level_folder" trainer show kinetix_m -o list.svg
+if [ -n "$data" ]; then
+  tap_run "show draws a list of them" 0 "24 of 24 levels" trainer show kinetix_m --levels "$data" -o list.svg
+else
+  tap_skip "show draws a list of them" "no ../shared/data"
+fi
 tap_run "show draws a level file" 0 "file.svg: 300 x 300" trainer show good.json -o file.svg --size 300
 tap_run "show draws a sheet of a set" 0 "8 of 512 levels" trainer show loco512 --sheet 4x2 -o sheet.svg
 tap_run "show chooses a sheet by itself" 0 "64 of 512 levels" trainer show all -o auto.svg

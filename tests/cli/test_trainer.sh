@@ -92,6 +92,8 @@ expect "by path, only the weights" 0 'starting from .*init.restore = weights., a
 expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
 expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
 expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
+expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
+  --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
 expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:1234 --dry-run
 rm -r runs
 
@@ -109,5 +111,16 @@ check "--quiet prints nothing" "$(trainer "${small[@]}" --set train.seed=5 --qui
 mkdir -p other
 check "\$SWEEP_ROOT names the workspace" "$(SWEEP_ROOT=$work/other trainer "${small[@]}" --quiet; [ -d other/runs ] || ls other)"
 check "settings that are only manner do not change the run" "$(trainer "${small[@]}" --set checkpoint.every=1 --quiet; ls runs | sed 1,2d)"
+rm -r runs other
+
+expect "--dry-run tells on what else is evaluated" 0 'as often on +random_s/3' trainer "${small[@]}" --set eval.levels=random_s/3 --dry-run
+expect "evaluations on other levels" 0 'finished, 2 of 2' trainer "${small[@]}" --set eval.levels=random_s/3+chain
+check "have rows of their own" "$(awk -F'\t' '$1 ~ /^[0-9]+$/ { n[$2]++ } END { for (k in n) print k, n[k] }' runs/*/eval.1.tsv |
+  sort | tr '\n' ' ' | grep -vx 'chain 2 random_s/3 2 train 2 ')"
+expect "discrete actions" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.actions=discrete
+expect "a new level each episode" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.task=random_s --set env.reset=new
+expect "without a generator there are none" 2 'use random_s' trainer "${small[@]}" --set env.reset=new
+run=$(basename "$(grep -l 'actions = discrete' runs/*/config.ini | xargs dirname)")
+expect "a discrete policy plays" 0 'car|step|solved' trainer play --checkpoint "$run" --level 2 -o play.svg
 echo "1..$n"
 exit $bad

@@ -137,7 +137,9 @@ static void advantage_ewma(Check *check) {
   Moments moments = {0};
   if (n == 0 || all != rollouts * n) check_give_up(check, "ewma/in/advantage is not a matrix");
   for (size_t i = 0; i < rollouts; i++) {
-    advantage_standardise_ewma(check->ops, &moments, check_real(check, "ewma/hp/decay"), advantage + i * n, n);
+    Moments now;
+    check->ops->moments(check->ops, advantage + i * n, NULL, n, &now);
+    advantage_standardise_ewma(check->ops, &moments, check_real(check, "ewma/hp/decay"), &now, advantage + i * n, n);
     both[2 * i] = moments.mean;
     both[2 * i + 1] = moments_variance(&moments);
   }
@@ -258,10 +260,15 @@ static void layout_minibatches(Check *check, const char *permutations, const cha
   uint8_t *actions = check_memory(check, total);
   float *zeros = check_floats(check, total);
   Rollout rollout = {.steps = steps, .worlds = worlds, .features = 1, .head = {.factors = 1, .logits = 2, .size = {2}},
-                     .observations = zeros, .values = zeros, .logp = zeros, .actions = actions};
-  Minibatch minibatch = {.rows = (int)rows,
+                     .observations = zeros, .values = zeros, .logp = zeros, .actions = actions,
+                     .action_bytes = 1, .shards = shards_alone(worlds)};
+  Minibatch minibatch = {.all_rows = (int)rows,
+                         .room = (int)rows,
+                         .rows = (int)rows,
                          .by = by,
                          .order = check_memory(check, total * 4),
+                         .own = check_memory(check, total * 4),
+                         .shard_rows = check_memory(check, sizeof(int)),
                          .index = check_memory(check, most * 4),
                          .observations = check_floats(check, rows),
                          .actions = check_memory(check, rows),

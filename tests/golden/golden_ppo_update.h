@@ -106,9 +106,9 @@ static void agent_from_file(Check *check, Update *u) {
   agent->activation_block = check_floats(check, network_activation_floats(&actor->shape, u->rows) +
                                                     network_activation_floats(&critic->shape, u->rows));
   agent_place(agent);
-  size_t width = (size_t)agent_max_width(agent), rows = (size_t)u->rows;
+  size_t width = (size_t)agent_ops_width(agent), rows = (size_t)u->rows;
   u->gradient.scratch = check_floats(check, 2 * rows * width);
-  u->gradient.trunk = check_floats(check, 2 * rows * width);
+  u->gradient.below = check_floats(check, 2 * rows * width);
   u->gradient.mean = check_floats(check, rows * (size_t)head->factors);
   agent->joined = check_floats(check, rows * (size_t)head->logits);
 }

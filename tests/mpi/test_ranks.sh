@@ -95,8 +95,11 @@ others=(--set comm.deterministic=yes --set env.normalize_observations=cleanrl --
 for ranks in 1 3; do train $ranks "other$ranks" "${others[@]}" >out 2>&1 || cat out; contents "other$ranks" >other.$ranks; done
 tap_result "the same with running statistics, a common trunk and real-valued actions" \
   "$([ -s other.1 ] && cmp -s other.1 other.3; echo $?)" "$(diff other.1 other.3; cat out)"
-tap_run "a learner of one process says so" 2 "algo.name = pqn learns in one process" mpirun -n 2 trainer --config small.ini \
-  --root one --dry-run --set algo.name=pqn --set env.actions=discrete
+q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete --set ppo.minibatch_by=transitions)
+for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >q.$ranks; done
+tap_result "and with Q values" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3; cat out)"
+tap_run "a learner of one process says so" 2 "algo.name = sapg learns in one process" mpirun -n 2 trainer --config small.ini \
+  --root one --dry-run --set algo.name=sapg --set env.actions=continuous
 tap_run "and so does a curriculum" 2 "env.curriculum = sfl searches levels in one process" mpirun -n 2 trainer --root one --dry-run \
   --set env.curriculum=sfl --set env.task=random_s
 tap_result "comm.shards chooses other bits" "$(train 1 shards --set comm.deterministic=yes --set comm.shards=3 \

@@ -40,7 +40,7 @@ static Fixture *make_agent(const char *const *settings, size_t count, int max_ro
   agent_register_gradient(&f->agent, &f->gradient, ROWS, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);
-  assert_int_equal(ops_cpu_create(2, ROWS, agent_max_width(&f->agent), &f->ops), CORE_OK);
+  assert_int_equal(ops_cpu_create(2, ROWS, agent_ops_width(&f->agent), &f->ops), CORE_OK);
   fill(1, f->agent.actor.theta, f->agent.actor.n, 0.8f);
   fill(2, f->agent.critic.theta, f->agent.critic.n, 0.8f);
   fill(3, f->x, ROWS * INPUTS, 1);

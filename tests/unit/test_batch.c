@@ -1,5 +1,4 @@
-/* The batch as its users see it: independence of threads and division, saved states, auto-reset, bad input, and solve
- * rates of known levels against those of the reference environment. */
+/* The batch as its users see it: independence of threads and division, saved states, auto-reset, bad input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,12 +7,9 @@
 #include <math.h>
 #include <omp.h>
 
-#include "core/files.h"
 #include "core/random.h"
 #include "sim/batch_internal.h"
 
-#define LEVELS "../shared/data/kinetix_levels"
-#define STATISTICS "../shared/data/golden/level_stats.tsv"
 enum { SCENES = 5 };
 
 /* ---- scenes ---------------------------------------------------------------------------------------------------- */
@@ -413,109 +409,6 @@ static void a_world_can_be_looked_at(void **state) {
   sim_batch_destroy(&batch);
 }
 
-/* ---- solve rates ----------------------------------------------------------------------------------------------- */
-
-typedef struct Rate { double solved, red, result, result_sd, length, length_sd; int attempts; } Rate;
-
-/* First episodes of `attempts` worlds; random actions or none. */
-static Rate measure(const SimLevel *level, int attempts, bool random) {
-  SimLevelSet set = {(SimLevel *)level, 1, level->size};
-  SimBatchOptions options = sim_batch_options_default();
-  SimBatch *batch;
-  Rate rate = {.attempts = attempts};
-  double sum = 0, squares = 0, steps = 0;
-  options.worlds = attempts;
-  options.pad_writes_zero = true;
-  assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
-  uint8_t *actions = calloc((size_t)attempts, SIM_ACTIONS), *done = calloc((size_t)attempts, 1);
-  uint8_t *solved = calloc((size_t)attempts, 1), *over = calloc((size_t)attempts, 1);
-  float *reward = calloc((size_t)attempts, sizeof *reward);
-  double *result = calloc((size_t)attempts, sizeof *result), *length = calloc((size_t)attempts, sizeof *length);
-  SimStepOut out = {.reward = reward, .done = done, .solved = solved};
-  for (uint32_t t = 0; t < 256; t++) {
-    if (random) draw_actions(9, 0, attempts, t, actions);
-    sim_batch_step(batch, actions, &out);
-    for (int w = 0; w < attempts; w++) {
-      if (over[w]) continue;
-      result[w] += reward[w];
-      length[w] = t + 1;
-      if (!done[w]) continue;
-      over[w] = 1;
-      rate.solved += solved[w];
-      rate.red += !solved[w] && reward[w] < -0.5f;
-    }
-  }
-  for (int w = 0; w < attempts; w++) sum += result[w], squares += result[w] * result[w], steps += length[w];
-  rate.result = sum / attempts;
-  rate.result_sd = sqrt(fmax(0, squares / attempts - rate.result * rate.result));
-  rate.length = steps / attempts;
-  for (int w = 0; w < attempts; w++) rate.length_sd += (length[w] - rate.length) * (length[w] - rate.length) / attempts;
-  rate.length_sd = sqrt(rate.length_sd);
-  rate.solved /= attempts;
-  rate.red /= attempts;
-  free(actions), free(done), free(solved), free(over), free(reward), free(result), free(length);
-  sim_batch_destroy(&batch);
-  return rate;
-}
-
-/* Two shares; +1/2 a success keeps the error finite where nothing or everything succeeded. */
-static double z_of_shares(double p, int n, double q, int m) {
-  double pooled = (p * n + q * m + 0.5) / (n + m + 1);
-  return fabs(p - q) / sqrt(pooled * (1 - pooled) * (1.0 / n + 1.0 / m));
-}
-
-static double z_of_means(double a, double a_sd, int n, double b, double b_sd, int m) {
-  return fabs(a - b) / sqrt(a_sd * a_sd / n + b_sd * b_sd / m + 1e-8);
-}
-
-static void random_policies_do_as_well_as_in_the_reference(void **state) {
-  (void)state;
-  static const char *const levels[] = {
-    "s/h0_weak_thrust", "s/h4_thrust_aim", "s/h6_unicycle_right", "s/h8_unicycle_balance", "m/h2_car_right",
-    "m/h4_thrust_the_needle", "m/h6_thrust_over", "m/h15_thrustshoot", "l/h1_car_left", "l/gears", "l/chain_lander",
-    "l/h14_simple_thruster"};
-  char *text = NULL;
-  size_t size;
-  int checked = 0;
-  if (!core_files_exists(LEVELS) || core_files_read(STATISTICS, 0, &text, &size) != CORE_OK) {
-    print_message("# %s or %s is not there\n", LEVELS, STATISTICS);
-    skip();
-  }
-  for (char *line = text, *next; line && *line; line = next) {
-    char name[64], policy[16], path[CORE_PATH_MAX];
-    Rate theirs;
-    double timeout;
-    SimLevel level;
-    next = strchr(line, '\n');
-    if (next) *next++ = 0;
-    if (sscanf(line, "%63s %15s %d %lf %lf %lf %lf %lf %lf %lf", name, policy, &theirs.attempts, &theirs.solved,
-               &theirs.red, &timeout, &theirs.result, &theirs.result_sd, &theirs.length, &theirs.length_sd) != 10)
-      continue;
-    bool chosen = false, random = strcmp(policy, "random") == 0;
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) chosen |= strcmp(name, levels[i]) == 0;
-    if (!chosen) continue;
-    assert_int_equal(core_files_path(path, LEVELS "/%s.json", name), CORE_OK);
-    assert_int_equal(sim_level_read(path, &level), CORE_OK);
-    Rate ours = measure(&level, random ? 128 : 1, random);
-    double z[4] = {z_of_shares(ours.solved, ours.attempts, theirs.solved, theirs.attempts),
-                   z_of_shares(ours.red, ours.attempts, theirs.red, theirs.attempts),
-                   z_of_means(ours.result, ours.result_sd, ours.attempts, theirs.result, theirs.result_sd,
-                              theirs.attempts),
-                   z_of_means(ours.length, ours.length_sd, ours.attempts, theirs.length, theirs.length_sd,
-                              theirs.attempts)};
-    checked++;
-    if (!random) { /* one deterministic episode */
-      assert_true(ours.solved == theirs.solved && ours.red == theirs.red);
-      continue;
-    }
-    print_message("# %s: solved %.3f (reference %.3f), return %.3f (%.3f), z %.1f %.1f %.1f %.1f\n", name, ours.solved,
-                  theirs.solved, ours.result, theirs.result, z[0], z[1], z[2], z[3]);
-    for (int i = 0; i < 4; i++) assert_true(z[i] < 4.5);
-  }
-  free(text);
-  assert_int_equal(checked, 24);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(threads_and_division_do_not_matter),
@@ -530,7 +423,6 @@ int main(void) {
     cmocka_unit_test(impossible_options_and_levels_are_refused),
     cmocka_unit_test(unknown_action_classes_do_nothing),
     cmocka_unit_test(a_world_can_be_looked_at),
-    cmocka_unit_test(random_policies_do_as_well_as_in_the_reference),
   };
   omp_set_num_threads(1); /* small batches: waiting for each other would cost more than they gain */
   return cmocka_run_group_tests(tests, NULL, NULL);

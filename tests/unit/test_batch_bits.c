@@ -1,6 +1,10 @@
 /* The same bits from every way to step a batch: world after world or side by side in any kernel that this machine can
- * run, any number of threads, any division into batches. The hash of all worlds is pinned, so other compilers, flags and
- * machines must come to it as well; a change of the physics has to change it on purpose. */
+ * run, any number of threads, any division into batches and so into blocks. Two hashes are pinned, so other compilers,
+ * flags and machines must come to them as well; a change of the physics has to change them on purpose.
+ *
+ * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000 steps,
+ * final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one and all but one division
+ * (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large one in every way (tests/long/test_bits.sh). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +16,19 @@
 #include "core/random.h"
 #include "sim/batch_internal.h"
 #include "sim/block.h"
+#include "sim/generate.h"
 
-enum { PILES = 40, WORLDS = 140, STEPS = 75 };
-static const uint64_t EXPECTED = 0x0ca5196de492b71eu;
+enum { PILES = 40, RANDOM = 48, SETS = 3 };
+
+typedef struct Extent {
+  int worlds[SETS]; /* on levels of size S, M, L */
+  uint32_t steps;
+  int max_steps;
+  bool observed;
+  uint64_t expected;
+} Extent;
+static const Extent SMALL = {{48, 48, 140}, 75, 40, true, 0x0fc188da7742b8d0u};
+static const Extent LARGE = {{1366, 1365, 1365}, 1000, 256, false, 0xf68b68049f348fc3u};
 
 /* ---- levels: every loco512 family, and piles of what those lack -------------------------------------------------- */
 
@@ -62,18 +76,32 @@ static SimLevel pile(uint32_t number, SimSize size) {
   return level;
 }
 
-static SimLevelSet mixed_levels(void) {
-  SimLevelSet walkers, families, set;
+/* Random levels of a size. */
+static void add_random(SimLevelSet *set) {
+  for (uint32_t i = 0; i < RANDOM; i++)
+    assert_int_equal(sim_generate_level(set->size, 11, i, &set->level[set->count++]), CORE_OK);
+}
+
+static void add_all(SimLevelSet *set, SimLevelSet *from) {
+  for (int i = 0; i < from->count; i++) {
+    set->level[set->count] = from->level[i];
+    assert_int_equal(sim_level_expand(&set->level[set->count++], set->size), CORE_OK);
+  }
+  sim_level_set_free(from);
+}
+
+/* The random levels of size S, M or L; with L also walkers, every loco512 family, and piles. */
+static SimLevelSet mixed_levels(int number) {
+  const SimSize sizes[SETS] = {SIM_SIZE_S, SIM_SIZE_M, SIM_SIZE_L};
+  SimLevelSet walkers, families, set = {.size = sizes[number]};
+  set.level = calloc(RANDOM + 24 + 64 + PILES, sizeof *set.level);
+  add_random(&set);
+  if (number < SETS - 1) return set;
   assert_int_equal(sim_morphology_set("public", "all", 24, &walkers), CORE_OK);
   assert_int_equal(sim_morphology_set("all", "all", 64, &families), CORE_OK);
-  for (int i = 0; i < families.count; i++) assert_int_equal(sim_level_expand(&families.level[i], walkers.size), CORE_OK);
-  set = (SimLevelSet){.size = walkers.size, .count = walkers.count + families.count + PILES};
-  set.level = calloc((size_t)set.count, sizeof *set.level);
-  memcpy(set.level, walkers.level, (size_t)walkers.count * sizeof *set.level);
-  memcpy(set.level + walkers.count, families.level, (size_t)families.count * sizeof *set.level);
-  for (int i = 0; i < PILES; i++) set.level[walkers.count + families.count + i] = pile((uint32_t)i, set.size);
-  sim_level_set_free(&walkers);
-  sim_level_set_free(&families);
+  add_all(&set, &walkers);
+  add_all(&set, &families);
+  for (uint32_t i = 0; i < PILES; i++) set.level[set.count++] = pile(i, set.size);
   return set;
 }
 
@@ -113,27 +141,27 @@ static void draw_actions(uint32_t first, int worlds, uint32_t t, uint8_t *action
   }
 }
 
-/* Steps worlds first..first+worlds-1 and adds up a hash of each one's every observation and reward, and of its state at
- * the end, so that the sum is the same however the worlds are divided. */
-static uint64_t step_part(const SimLevelSet *set, uint32_t first, int worlds, uint32_t steps) {
+/* Steps worlds first..first+worlds-1 and adds up a hash of each one's every observation and reward (where they are
+ * observed), and of its state at the end, so that the sum is the same however the worlds are divided. */
+static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t first, int worlds) {
   SimBatchOptions options = sim_batch_options_default();
   SimBatch *batch;
   uint64_t *hash = calloc((size_t)worlds, sizeof *hash), sum = 0;
   options.worlds = worlds;
   options.first_world = first;
   options.seed = 3;
-  options.max_steps = 40;
+  options.max_steps = extent->max_steps;
   options.pad_writes_zero = true;
   assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
   const size_t length = (size_t)sim_batch_observation_length(batch);
   float *observations = calloc((size_t)worlds * length, sizeof *observations);
   float *reward = calloc((size_t)worlds, sizeof *reward);
   uint8_t *actions = calloc((size_t)worlds, SIM_ACTIONS);
-  const SimStepOut out = {.observations = observations, .reward = reward};
-  for (uint32_t t = 0; t < steps; t++) {
+  const SimStepOut out = {.observations = extent->observed ? observations : NULL, .reward = reward};
+  for (uint32_t t = 0; t < extent->steps; t++) {
     draw_actions(first, worlds, t, actions);
     sim_batch_step(batch, actions, &out);
-    for (int w = 0; w < worlds; w++) {
+    for (int w = 0; w < worlds && extent->observed; w++) {
       hash[w] = mix(hash[w], observations + (size_t)w * length, length * sizeof *observations);
       hash[w] = mix(hash[w], &reward[w], sizeof reward[w]);
     }
@@ -144,13 +172,20 @@ static uint64_t step_part(const SimLevelSet *set, uint32_t first, int worlds, ui
   return sum;
 }
 
-static uint64_t step_divided(const SimLevelSet *set, int parts, int threads) {
+/* How the worlds of each size are divided, and over how many threads. */
+typedef struct Way { int parts, threads; } Way;
+
+static uint64_t step_all(const Extent *extent, Way way) {
   uint64_t sum = 0;
-  omp_set_num_threads(threads);
-  for (int i = 0, begin = 0; i < parts; i++) {
-    int end = WORLDS * (i + 1) / parts;
-    sum += step_part(set, (uint32_t)begin, end - begin, STEPS);
-    begin = end;
+  omp_set_num_threads(way.threads);
+  for (int number = 0; number < SETS; number++) {
+    SimLevelSet set = mixed_levels(number);
+    for (int i = 0, begin = 0; i < way.parts; i++) {
+      const int end = extent->worlds[number] * (i + 1) / way.parts;
+      sum += (uint64_t)(number + 1) * step_part(&set, extent, (uint32_t)begin, end - begin);
+      begin = end;
+    }
+    sim_level_set_free(&set);
   }
   omp_set_num_threads(1);
   return sum;
@@ -158,30 +193,46 @@ static uint64_t step_divided(const SimLevelSet *set, int parts, int threads) {
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-/* All divisions with these kernels; skipped where the machine does not have them. */
+static bool asked_for(const char *what) {
+  const char *bits = getenv("TEST_BITS");
+  return bits && strcmp(bits, what) == 0;
+}
+
+static void check_way(const Extent *extent, const char *kernels, Way way) {
+  const uint64_t hash = step_all(extent, way);
+  if (hash != extent->expected)
+    print_message("# %s, %u steps, %d batches, %d threads: 0x%016llx\n", kernels, extent->steps, way.parts, way.threads,
+                  (unsigned long long)hash);
+  assert_true(hash == extent->expected);
+}
+
+/* Everything with these kernels; skipped where the machine does not have them. */
 static void check_kernels(const char *name) {
-  static const struct { int parts, threads; } WAY[] = {{1, 1}, {1, 3}, {9, 1}, {30, 1}};
-  SimLevelSet set;
+  static const Way WAY[] = {{1, 1}, {1, 2}, {1, 3}, {9, 1}, {30, 1}};
   setenv("SIM_KERNELS", name, 1);
   const SimLanesKernels *kernels = sim_block_kernels();
-  if (strcmp(kernels ? kernels->name : "scalar", name) != 0) {
-    print_message("# this machine can not run the kernels '%s'\n", name);
-    skip();
+  const bool possible = strcmp(kernels ? kernels->name : "scalar", name) == 0;
+  if (!possible) print_message("# this machine can not run the kernels '%s'\n", name);
+  for (size_t i = 0; possible && i < (asked_for("brief") ? 1 : sizeof WAY / sizeof WAY[0]); i++) {
+    check_way(&SMALL, name, WAY[i]);
+    if (asked_for("all")) check_way(&LARGE, name, WAY[i]);
   }
-  set = mixed_levels();
-  for (size_t i = 0; i < sizeof WAY / sizeof WAY[0]; i++) {
-    uint64_t hash = step_divided(&set, WAY[i].parts, WAY[i].threads);
-    if (hash != EXPECTED)
-      print_message("# %s, %d batches, %d threads: 0x%016llx\n", name, WAY[i].parts, WAY[i].threads, (unsigned long long)hash);
-    assert_true(hash == EXPECTED);
-    if (strcmp(name, "scalar") == 0 && i == 1) break; /* no blocks to divide */
-  }
-  sim_level_set_free(&set);
+  unsetenv("SIM_KERNELS");
+  if (!possible) skip();
 }
 
 static void one_world_after_the_other(void **state) { (void)state, check_kernels("scalar"); }
 static void side_by_side_with_avx2(void **state) { (void)state, check_kernels("avx2"); }
 static void side_by_side_with_avx512(void **state) { (void)state, check_kernels("avx512"); }
+/* What runs on AVX-512, but for a handful of instructions, on AVX2. */
+static void side_by_side_with_sixteen_lanes(void **state) { (void)state, check_kernels("avx2x2"); }
+
+static void many_worlds_for_long(void **state) {
+  (void)state;
+  const SimLanesKernels *kernels = sim_block_kernels();
+  if (asked_for("brief")) skip();
+  check_way(&LARGE, kernels ? kernels->name : "scalar", (Way){1, 2});
+}
 
 /* Everything nearly at one place. */
 static SimLevel heap(uint32_t number) {
@@ -217,10 +268,14 @@ static void crowded_worlds_side_by_side(void **state) {
   }
   sim_batch_destroy(&batch);
   assert_true(pairs > SIM_BLOCK_PAIRS);
+  const Extent extent = {.steps = 12, .max_steps = 40, .observed = true};
   setenv("SIM_KERNELS", "scalar", 1);
-  uint64_t alone = step_part(&set, 0, CROWD, 12);
+  uint64_t alone = step_part(&set, &extent, 0, CROWD);
   unsetenv("SIM_KERNELS");
-  assert_true(step_part(&set, 0, CROWD, 12) == alone);
+  assert_true(step_part(&set, &extent, 0, CROWD) == alone);
+  setenv("SIM_KERNELS", "avx2x2", 1);
+  assert_true(step_part(&set, &extent, 0, CROWD) == alone);
+  unsetenv("SIM_KERNELS");
 }
 
 int main(void) {
@@ -228,7 +283,9 @@ int main(void) {
     cmocka_unit_test(one_world_after_the_other),
     cmocka_unit_test(side_by_side_with_avx2),
     cmocka_unit_test(side_by_side_with_avx512),
+    cmocka_unit_test(side_by_side_with_sixteen_lanes),
     cmocka_unit_test(crowded_worlds_side_by_side),
+    cmocka_unit_test(many_worlds_for_long),
   };
   omp_set_num_threads(1);
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,8 @@
  * added; no line may change. */
 static const char *const pinned_defaults[][2] = {
   {"env.task", "loco512"}, {"env.num", "2048"}, {"env.morphologies", "public"}, {"env.difficulty", "all"},
-  {"env.level_count", "512"}, {"env.levels", ""}, {"env.frame_skip", "2"}, {"env.max_steps", "256"},
+  {"env.level_count", "512"}, {"env.levels", ""}, {"env.level_folder", ""}, {"env.size", "auto"},
+  {"env.frame_skip", "2"}, {"env.max_steps", "256"},
   {"env.dense_reward", "0.2"}, {"env.pad_writes_zero", "no"},
   {"train.seed", "0"}, {"train.total_steps", "100000000"}, {"train.device", "auto"}, {"train.precision", "float32"},
   {"train.threads", "0"},
@@ -37,12 +38,10 @@ static const char *const pinned_defaults[][2] = {
   {"sfl.rollout_steps", "512"}, {"sfl.max_episodes", "50"}, {"sfl.buffer_size", "1024"}, {"sfl.period", "128"},
   {"net.width", "256"}, {"net.depth", "3"}, {"net.activation", "tanh"},
   {"net.sharing", "separate"}, {"net.trunk_width", "128"}, {"net.trunk_depth", "1"}, {"net.trunk_activation", "relu"},
-  {"net.norm", "auto"}, {"ppo.norm_epsilon", "0"},
+  {"net.norm", "auto"}, {"net.encoder", "none"}, {"env.observations", "flat"}, {"ppo.norm_epsilon", "0"},
   {"init.from", ""}, {"init.restore", "all"},
-  {"eval.count", "20"}, {"eval.episodes", "512"},
+  {"eval.count", "20"}, {"eval.levels", ""}, {"eval.episodes", "512"},
   {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"},
-  {"checkpoint.every", "60"}, {"checkpoint.keep", "2"}, {"checkpoint.every_iterations", "0"},
-  {"comm.deterministic", "no"}, {"comm.shards", "0"},
   {"env.reset", "level_set"}, {"env.actions", "multi_discrete"}, {"env.normalize_observations", "none"},
   {"env.normalize_warmup", "128"}, {"env.normalize_rewards", "none"}, {"env.normalize_rewards_gamma", "0.99"},
   {"sapg.blocks", "6"}, {"sapg.off_policy_ratio", "1"}, {"sapg.clip", "code"}, {"sapg.embedding", "32"},
@@ -52,6 +51,8 @@ static const char *const pinned_defaults[][2] = {
   {"pqn.epsilon_end", "0.05"}, {"pqn.exploration_fraction", "0.5"}, {"pqn.max_grad_norm", "10"},
   {"net.action_head", "gaussian"},
   {"ppo.ratio_cap", "0"}, {"ppo.kl_penalty", "0"}, {"ppo.adv_ewma_decay", "0"}, {"ppo.reward_scale", "1"},
+  {"checkpoint.every", "60"}, {"checkpoint.keep", "2"}, {"checkpoint.every_iterations", "0"},
+  {"comm.deterministic", "no"}, {"comm.shards", "0"},
 };
 
 static void defaults_never_change(void **state) {

@@ -23,10 +23,10 @@ static void test_values_arrive(void **state) {
   (void)state;
   char expected[512];
   write_rows(id, 1, 1, 4, 0);
-  write_evaluation(id, 1, 0, "public", 0.125);
-  write_evaluation(id, 1, 4, "public", 0.5);
-  write_evaluation(id, 1, 2, "public", 0.75);
-  write_evaluation(id, 1, 2, "small", 0.25);
+  write_evaluation(id, 1, 0, "train", 0.125);
+  write_evaluation(id, 1, 4, "train", 0.5);
+  write_evaluation(id, 1, 2, "train", 0.75);
+  write_evaluation(id, 1, 4, "easy", 0.875); /* other levels: not in the run's summary */
   write_state(id, STORE_FINISHED, 1, 4);
   StoreImport result = import_all();
   assert_int_equal(result.rows, 8);
@@ -41,7 +41,7 @@ static void test_values_arrive(void **state) {
   assert_query("SELECT attempt, status, host FROM attempt", "1|finished|elsewhere\n");
   /* The best evaluation and where it was; DDR = 4 * 1000 transitions / (4 * 0.25 nat). */
   assert_query("SELECT level_set, solve_rate, iteration, transitions, ddr FROM best_solve_rate ORDER BY level_set",
-               "public|0.75|2|2000.0|4000.0\nsmall|0.25|2|2000.0|4000.0\n");
+               "easy|0.875|4|4000.0|4000.0\ntrain|0.75|2|2000.0|4000.0\n");
   assert_query("SELECT best_solve_rate, last_solve_rate, ddr, iteration FROM run_summary", "0.75|0.5|4000.0|4\n");
   snprintf(expected, sizeof expected,
            "SELECT count(*) FROM run JOIN iteration ON iteration.run_id = run.id WHERE id = '%s'", id);

@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "sim/level.h"
+#include "sim/level_list.h"
 
 #define PUBLIC_LEVELS "../shared/data/kinetix_levels"
 #define GOLDEN_GENERATED "../shared/data/golden/gen"
@@ -380,7 +381,7 @@ static void test_sets(void **state) {
   SimLevel large = level;
   assert_int_equal(sim_level_expand(&large, SIM_SIZE_L), CORE_OK);
   store_level("set/l/a.json", &large, path);
-  if (sim_level_set_read(base, &set) != CORE_OK) fail_msg("%s", core_error_message());
+  if (sim_level_set_read(base, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   const char *const names[] = {"a", "b", "l/a", "m/a"};
   assert_int_equal(set.count, 4);
   assert_int_equal(set.size.polygons, 12);
@@ -391,22 +392,64 @@ static void test_sets(void **state) {
   }
   sim_level_set_free(&set);
   snprintf(list, sizeof list, "%s/b.json+%s/m", base, base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_OK);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_OK);
   assert_int_equal(set.count, 2);
   assert_int_equal(set.size.polygons, 6);
   sim_level_set_free(&set);
   snprintf(list, sizeof list, "%s/a.json+%s/other/a.json", base, base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("a second level named 'a'");
   assert_int_equal(set.count, 0);
   snprintf(list, sizeof list, "%s/empty", base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("no level files");
   snprintf(list, sizeof list, "%s/a.json++", base);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("an empty name");
-  assert_int_equal(sim_level_set_read("", &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read("", "", &set), CORE_USAGE);
   assert_message("env.levels is empty");
+}
+
+/* The same world with other slots, by name and number. */
+static void test_shuffled_files(void **state) {
+  static const char *const good[] = {"x.permute3.json", "x.json.permute3", "x.permute3"};
+  static const char *const bad[] = {"x.permute.json", "x.permute4294967296.json", "x.permute3x.json", "y.permute3.json"};
+  SimLevel level = small_level(), shuffled[2];
+  SimLevelSet set;
+  char path[512], list[1100];
+  store_level("x.json", &level, path);
+  for (int i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, good[i]);
+    if (sim_level_set_read(path, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
+    assert_int_equal(set.count, 1);
+    assert_string_equal(set.level[0].name, "x.permute3");
+    shuffled[i > 0] = set.level[0];
+    assert_memory_equal(&shuffled[0], &set.level[0], sizeof set.level[0]);
+    sim_level_set_free(&set);
+  }
+  int moved = 0;
+  for (int k = 0; k < 20; k++) {
+    snprintf(list, sizeof list, "%s/x.json+%s/x.permute%d.json", folder, folder, k);
+    assert_int_equal(sim_level_set_read(list, "", &set), CORE_OK);
+    const SimLevel *now = &set.level[1];
+    const SimJoint *joint = &now->joint[now->joint[0].active ? 0 : 1];
+    assert_int_equal(sim_level_check(now), CORE_OK);
+    assert_true(now->polygon[joint->a].role == SIM_ROLE_GREEN && now->circle[joint->b - 6].radius == 0.2f);
+    moved += joint->b != set.level[0].joint[0].b || joint->a != set.level[0].joint[0].a;
+    sim_level_set_free(&set);
+  }
+  assert_in_range(moved, 10, 19); /* of five places for both bodies one in six stays */
+  for (int i = 0; i < 4; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, bad[i]);
+    assert_int_equal(sim_level_set_read(path, "", &set), CORE_USAGE);
+  }
+  char *long_name = calloc(1, 600);
+  snprintf(long_name, 600, "%s/%.58s.json", folder, "a23456789012345678901234567890123456789012345678901234567890");
+  store_level(long_name + strlen(folder) + 1, &level, path);
+  snprintf(list, sizeof list, "%.*s.permute1", (int)strlen(path), path);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
+  assert_message("longer than 63");
+  free(long_name);
 }
 
 /* ---- published levels ------------------------------------------------------------------------------------------ */
@@ -418,7 +461,7 @@ static void check_masses(const char *path, int expected) {
     print_message("# %s is not here\n", path);
     skip();
   }
-  if (sim_level_set_read(path, &set) != CORE_OK) fail_msg("%s", core_error_message());
+  if (sim_level_set_read(path, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   assert_int_equal(set.count, expected);
   for (int i = 0; i < set.count; i++) {
     assert_int_equal(sim_level_check(&set.level[i]), CORE_OK);
@@ -436,6 +479,30 @@ static void check_masses(const char *path, int expected) {
   sim_level_set_free(&set);
 }
 
+/* The lists name every file, each once, in the published numbers. */
+static void test_published_lists(void **state) {
+  static const int counts[] = {10, 24, 40};
+  SimLevelSet set;
+  for (int i = 0; i < 3; i++) {
+    int count = 0;
+    while (sim_level_lists[i].files[count]) count++;
+    assert_int_equal(count, counts[i]);
+    assert_ptr_equal(sim_level_list_find(sim_level_lists[i].name), &sim_level_lists[i]);
+  }
+  assert_null(sim_level_list_find("kinetix"));
+  assert_int_equal(sim_level_set_read("kinetix_s", "", &set), CORE_USAGE);
+  assert_message("env.level_folder");
+  assert_int_equal(sim_level_set_read("kinetix_s", folder, &set), CORE_USAGE);
+  assert_message("h0_weak_thrust.json");
+  if (!core_files_exists(PUBLIC_LEVELS)) skip();
+  if (sim_level_set_read("kinetix_s+kinetix_m+kinetix_l", PUBLIC_LEVELS, &set) != CORE_OK)
+    fail_msg("%s", core_error_message());
+  assert_int_equal(set.count, 74);
+  assert_string_equal(set.level[10].name, "m/h0_unicycle");
+  assert_int_equal(set.size.polygons, 12);
+  sim_level_set_free(&set);
+}
+
 static void test_public_levels(void **state) { check_masses(PUBLIC_LEVELS, 74); }
 static void test_generated_levels(void **state) { check_masses(GOLDEN_GENERATED, 12); }
 static void test_loco_levels(void **state) { check_masses(GOLDEN_LOCO, 6); }
@@ -445,7 +512,8 @@ int main(void) {
     cmocka_unit_test(test_empty_scene), cmocka_unit_test(test_mass), cmocka_unit_test(test_expand),
     cmocka_unit_test(test_check), cmocka_unit_test(test_read_what_was_written), cmocka_unit_test(test_damaged_files),
     cmocka_unit_test(test_truncated), cmocka_unit_test(test_odd_files), cmocka_unit_test(test_leftovers),
-    cmocka_unit_test(test_sets), cmocka_unit_test(test_public_levels), cmocka_unit_test(test_generated_levels),
+    cmocka_unit_test(test_sets), cmocka_unit_test(test_shuffled_files), cmocka_unit_test(test_published_lists),
+    cmocka_unit_test(test_public_levels), cmocka_unit_test(test_generated_levels),
     cmocka_unit_test(test_loco_levels)};
   return cmocka_run_group_tests_name("level", tests, make_folder, remove_folder);
 }

@@ -85,13 +85,13 @@ static void sets_of_nothing_and_of_one_name_twice_are_refused(void **state) {
   char path[512], list[1100];
   snprintf(path, sizeof path, "%s/empty", folder);
   assert_int_equal(core_files_make_directories(path), CORE_OK);
-  assert_int_equal(sim_level_set_read(path, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(path, "", &set), CORE_USAGE);
   assert_message("/empty: no level files (*.json) in this folder");
   snprintf(path, sizeof path, "%s/good.json", folder);
   assert_int_equal(sim_level_read(CORPUS "/good.json", &level), CORE_OK);
   write_level(&level, path);
   snprintf(list, sizeof list, CORPUS "/good.json+%s", path);
-  assert_int_equal(sim_level_set_read(list, &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
   assert_message("/good.json: a second level named 'good' in one set");
 }
 

@@ -118,7 +118,7 @@ static void test_constants(void **state) {
     print_message("# %s is not here\n", LEVELS);
     skip();
   }
-  if (sim_level_set_read(LEVELS, &set) != CORE_OK) fail_msg("%s", core_error_message());
+  if (sim_level_set_read(LEVELS, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   assert_memory_equal(&set.size, &SIM_SIZE_L, sizeof set.size);
   for (int i = 0; i < set.count; i++) {
     const SimLevel *theirs = &set.level[i];

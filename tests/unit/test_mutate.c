@@ -118,7 +118,7 @@ static void test_published_levels(void **state) {
     print_message("# %s is not here\n", LEVELS);
     skip();
   }
-  if (sim_level_set_read(LEVELS, &set) != CORE_OK) fail_msg("%s", core_error_message());
+  if (sim_level_set_read(LEVELS, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
   for (int i = 0; i < set.count; i++)
     for (uint32_t k = 0; k < 20; k++) {
       SimLevel level = set.level[i];

@@ -142,12 +142,14 @@ static void test_running_moments(void **state) {
     squares += decay * ((double)first[i] - mean) * ((double)first[i] - mean);
     squares += ((double)second[i] - mean) * ((double)second[i] - mean);
   }
-  Moments moments = {0};
+  Moments moments = {0}, now;
   Ops *ops;
   assert_int_equal(ops_cpu_create(1, 8, 8, &ops), CORE_OK);
-  advantage_standardise_ewma(ops, &moments, decay, first, 4);
+  ops->moments(ops, first, NULL, 4, &now);
+  advantage_standardise_ewma(ops, &moments, decay, &now, first, 4);
   assert_float_equal(first[0], (1 - 3) / sqrt(14.0 / 4), 1e-6);
-  advantage_standardise_ewma(ops, &moments, decay, second, 4);
+  ops->moments(ops, second, NULL, 4, &now);
+  advantage_standardise_ewma(ops, &moments, decay, &now, second, 4);
   assert_float_equal(moments.n, 6, 0);
   assert_float_equal(second[3], (1 - mean) / sqrt(squares / 6), 1e-6);
   ops_destroy(&ops);

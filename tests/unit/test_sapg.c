@@ -181,7 +181,7 @@ static void compare_gradient(const char *sharing) {
   agent_register_gradient(&f->agent, &f->gradient, ROWS, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);
-  assert_int_equal(ops_cpu_create(2, ROWS, agent_max_width(&f->agent), &f->ops), CORE_OK);
+  assert_int_equal(ops_cpu_create(2, ROWS, agent_ops_width(&f->agent), &f->ops), CORE_OK);
   const Agent *agent = &f->agent;
   const size_t actor = agent->actor.n, n = actor + agent->critic.n;
   assert_int_equal(agent->actor.embedding - agent->actor.log_sigma, BLOCKS * FACTORS);

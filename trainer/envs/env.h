@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/config.h"
+#include "sim/observe_layout.h"
 #include "trainer/ops/ops.h"
 
 /* What a step gives. The flags speak of the step that ended; `level` of the level it was played on. Every end of an
@@ -29,6 +30,7 @@ struct Env {
    * numbers, borrowed; NULL: it is the whole one. Networks are initialised as if they saw the whole one. */
   const int32_t *features;
   int whole_length;
+  const SimEntityLayout *entities; /* where things are in an entity observation; NULL: it is another kind; borrowed */
   int levels;             /* in the set; a level's number is 0..levels-1 */
   int max_steps;          /* of an episode */
   OpsHead head;           /* an action of classes: one a factor, as uint8_t [worlds][head.factors] */
@@ -66,12 +68,22 @@ struct Env {
   void *state;            /* the implementation's own */
 };
 
+enum { ENV_SET_NAME = 64 };
+
 /* The simulator with config.env's levels. CORE_USAGE: no such level or a level that can not be simulated. */
 int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+int env_sim_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed,
+                              Env **env, char name[ENV_SET_NAME]);
 
 /* The environment that config.env.task asks for. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
 void env_destroy(Env **env);
+/* Sets that eval.levels names, evaluated beside the training levels. CORE_USAGE: an impossible list. */
+int env_evaluation_sets(const CoreConfig *config, int *count);
+/* The environment `trained` with set 0, 1, ... of these for its levels, shown and acted on alike; name: for logs.
+ * CORE_USAGE: no such levels, or larger ones than those trained on. */
+int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed, Env **env,
+                          char name[ENV_SET_NAME]);
 
 /* Memory that a sibling of `worlds` worlds would hold, from the slope between two small ones. */
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes);

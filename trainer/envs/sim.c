@@ -1,4 +1,4 @@
-/* The simulator (sim/batch.h) as an environment: Kinetix levels and action spaces, flat symbolic observations.
+/* The simulator (sim/batch.h) as an environment: Kinetix levels, action spaces and observations.
  * It translates names only; physics, rewards and randomness are the simulator's. */
 #include "trainer/envs/sim.h"
 
@@ -6,13 +6,16 @@
 #include "sim/filter.h"
 #include "sim/generate.h"
 #include "sim/level_stream.h"
+#include "sim/observe.h"
+#include "trainer/levels.h"
 
 enum { DRAWN_AT_ONCE = 64 * SIM_STREAM_GROUP };
 
 typedef struct SimEnv {
   SimBatch *batch;
-  SimBatchOptions options; /* siblings differ in worlds and seed only */
+  SimBatchOptions options; /* siblings differ in worlds and seed only; its features are the batch's */
   SimLevelSet levels;      /* kept for siblings */
+  SimEntityLayout entities; /* of entity observations */
   SimLevelStream *stream;  /* NULL: a batch whose levels stay */
   SimLevel *drawn;         /* [DRAWN_AT_ONCE] on their way from the stream to the batch */
 } SimEnv;
@@ -62,7 +65,8 @@ static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t 
 
 /* Puts the first `count` of the levels drawn into the set. They are the generator's, so nothing is wrong with them. */
 static void put_drawn(SimEnv *sim, int place, int count) {
-  const SimLevelSet set = {sim->drawn, count, sim->levels.size};
+  SimLevelSet set = {sim->drawn, count, sim->options.new_size};
+  CORE_CHECK(sim_level_set_expand(&set, sim->levels.size) == CORE_OK);
   CORE_CHECK(sim_batch_replace_some(sim->batch, place, &set) == CORE_OK);
 }
 
@@ -81,7 +85,7 @@ static void sim_env_recall_levels(Env *env, uint64_t key, const uint32_t *number
     int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
 #pragma omp parallel for schedule(dynamic, 16)
     for (int i = 0; i < piece; i++)
-      CORE_CHECK(sim_generate_level(sim->levels.size, key, numbers[begin + i], &sim->drawn[i]) == CORE_OK);
+      CORE_CHECK(sim_generate_level(sim->options.new_size, key, numbers[begin + i], &sim->drawn[i]) == CORE_OK);
     put_drawn(sim, place + begin, piece);
   }
 }
@@ -123,6 +127,14 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
+  if (options->observation == SIM_OBSERVATION_ENTITY) {
+    sim->entities = sim_entity_layout(levels->size);
+    made->entities = &sim->entities;
+  }
+  if (options->observation == SIM_OBSERVATION_FLAT) {
+    sim->options.features = made->features;
+    sim->options.feature_count = made->observation_length;
+  }
   describe_actions(options->actions, made);
   *env = made;
   return CORE_OK;
@@ -149,7 +161,8 @@ static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t 
   SimLevelSet levels = {.count = places, .size = sim->levels.size};
   options.worlds = worlds;
   options.seed = seed;
-  TRY(sim_level_stream_create(levels.size, &stream));
+  options.reset = SIM_RESET_SAME;
+  TRY(sim_level_stream_create(options.new_size, &stream));
   levels.level = core_memory_allocate((size_t)places * sizeof *levels.level);
   for (int i = 0; i < places; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
   int code = sim_env_make(&options, &levels, made);
@@ -165,7 +178,15 @@ static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t 
   return CORE_OK;
 }
 
-int env_sim_levels(const CoreConfig *config, SimLevelSet *levels) {
+static SimSize own_size(const CoreConfig *config, SimSize size) {
+  static const struct { const char *name; const SimSize *size; } sizes[] = {
+    {"s", &SIM_SIZE_S}, {"m", &SIM_SIZE_M}, {"l", &SIM_SIZE_L}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (strcmp(config->env.size, sizes[i].name) == 0) return *sizes[i].size;
+  return size;
+}
+
+static int read_levels(const CoreConfig *config, SimLevelSet *levels) {
   const char *task = config->env.task;
   int64_t count = config->env.level_count;
   if (strcmp(task, "loco512") == 0)
@@ -173,8 +194,19 @@ int env_sim_levels(const CoreConfig *config, SimLevelSet *levels) {
   if (strcmp(task, "random_s") == 0) return sim_generate_set(SIM_SIZE_S, (int)count, levels);
   if (strcmp(task, "random_m") == 0) return sim_generate_set(SIM_SIZE_M, (int)count, levels);
   if (strcmp(task, "random_l") == 0) return sim_generate_set(SIM_SIZE_L, (int)count, levels);
-  TRY(sim_level_set_read(config->env.levels, levels));
+  TRY(sim_level_set_read(config->env.levels, config->env.level_folder, levels));
   if (levels->count > count) levels->count = (int)count;
+  return CORE_OK;
+}
+
+int env_sim_levels(const CoreConfig *config, SimLevelSet *levels, SimSize *drawn) {
+  TRY(read_levels(config, levels));
+  if (drawn) *drawn = levels->size;
+  int code = sim_level_set_expand(levels, own_size(config, levels->size));
+  if (code != CORE_OK) {
+    sim_level_set_free(levels);
+    return core_error_context(code, "env.size = %s", config->env.size);
+  }
   return CORE_OK;
 }
 
@@ -189,6 +221,7 @@ static int choice(const char *value, const char *const *choices) {
 
 SimBatchOptions env_sim_options(const CoreConfig *config) {
   static const char *const spaces[] = {"multi_discrete", "discrete", "continuous", NULL};
+  static const char *const observations[] = {"flat", "padded", "entity", NULL};
   static const char *const resets[] = {"level_set", "same", "new", "new_filtered", NULL};
   SimBatchOptions options = sim_batch_options_default();
   options.frame_skip = (int)config->env.frame_skip;
@@ -196,6 +229,7 @@ SimBatchOptions env_sim_options(const CoreConfig *config) {
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
   options.actions = (SimActionSpace)choice(config->env.actions, spaces);
+  options.observation = (SimObservationKind)choice(config->env.observations, observations);
   options.reset = (SimReset)choice(config->env.reset, resets);
   return options;
 }
@@ -207,13 +241,64 @@ static int check_reset(const CoreConfig *config) {
                     "random_s, random_m or random_l, or env.reset = level_set", config->env.reset, config->env.task);
 }
 
+/* One of eval.levels' sets, with as many slots as the levels trained on. */
+static int read_evaluation_set(const CoreConfig *config, int set, SimSize size, SimLevelSet *levels,
+                               char name[ENV_SET_NAME]) {
+  int code = levels_read_part(config->eval.levels, set, config->env.level_folder, levels, name);
+  if (code == CORE_OK && sim_level_set_expand(levels, size) != CORE_OK)
+    code = core_error_context(CORE_USAGE, "larger than the levels trained on, which env.size can expand");
+  if (code == CORE_OK) return CORE_OK;
+  sim_level_set_free(levels);
+  return core_error_context(code, "eval.levels");
+}
+
+/* Features that are always 0 are left out, but all batches that one policy plays in show it the same. */
+static int choose_features(const CoreConfig *config, const SimLevelSet *trained, SimBatchOptions *options,
+                           int32_t *features) {
+  uint8_t used[SIM_OBSERVE_MAX] = {0};
+  char name[ENV_SET_NAME];
+  int sets;
+  TRY(env_evaluation_sets(config, &sets));
+  const bool any = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config); /* levels nobody knows yet */
+  memset(used, any, (size_t)sim_observe_length(trained->size));
+  sim_batch_mark_features(trained, used);
+  for (int i = 0; i < sets; i++) {
+    SimLevelSet levels;
+    TRY(read_evaluation_set(config, i, trained->size, &levels, name));
+    sim_batch_mark_features(&levels, used);
+    sim_level_set_free(&levels);
+  }
+  for (int k = 0; k < SIM_OBSERVE_MAX; k++)
+    if (used[k]) features[options->feature_count++] = k;
+  options->features = features;
+  return CORE_OK;
+}
+
 int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   SimLevelSet levels = {0};
+  int32_t features[SIM_OBSERVE_MAX];
   TRY(check_reset(config));
-  TRY(env_sim_levels(config, &levels));
   SimBatchOptions options = env_sim_options(config);
+  TRY(env_sim_levels(config, &levels, &options.new_size));
   options.worlds = worlds;
   options.seed = seed;
-  options.compact_observations = !core_config_has_curriculum(config);
+  const bool flat = options.observation == SIM_OBSERVATION_FLAT; /* places in the others have a meaning */
+  int code = flat ? choose_features(config, &levels, &options, features) : CORE_OK;
+  if (code != CORE_OK) {
+    sim_level_set_free(&levels);
+    return code;
+  }
+  return sim_env_make(&options, &levels, env);
+}
+
+int env_sim_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed,
+                              Env **env, char name[ENV_SET_NAME]) {
+  const SimEnv *sim = sim_of(trained);
+  SimLevelSet levels;
+  SimBatchOptions options = sim->options;
+  TRY(read_evaluation_set(config, set, sim->levels.size, &levels, name));
+  options.worlds = worlds;
+  options.seed = seed;
+  options.reset = SIM_RESET_SAME;
   return sim_env_make(&options, &levels, env);
 }

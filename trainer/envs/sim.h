@@ -5,8 +5,9 @@
 #include "sim/batch.h"
 #include "trainer/envs/env.h"
 
-/* The first env.level_count levels of the set that env.task names; free with sim_level_set_free. */
-int env_sim_levels(const CoreConfig *config, SimLevelSet *levels);
+/* The first env.level_count levels of the set that env.task names, with env.size's slots; free with sim_level_set_free.
+ * drawn (may be NULL): their size before that. */
+int env_sim_levels(const CoreConfig *config, SimLevelSet *levels, SimSize *drawn);
 /* The rules of config.env for one world with whole observations. */
 SimBatchOptions env_sim_options(const CoreConfig *config);
 

@@ -244,7 +244,7 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, rollout->values, rollout->steps, scratch, &residual);
   advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
   if (ppo->moments)
-    advantage_standardise_ewma_by(ops, ppo->moments, &advantage, config->ppo.adv_ewma_decay, ppo->advantages, total);
+    advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
   update->advantage_mean = advantage.mean;
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);

@@ -6,8 +6,11 @@
 
 #include "trainer/advantage.h"
 #include "trainer/estimators.h"
+#include "trainer/gradient.h"
 #include "trainer/learners/descent.h"
 #include "trainer/minibatch.h"
+#include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
 /* Of RAdam and of the clip, PyTorch's defaults. */
 static const double BETA1 = 0.9, BETA2 = 0.999, RADAM_EPSILON = 1e-8, NORM_EPSILON = 1e-6;
@@ -17,8 +20,9 @@ typedef struct Pqn {
   Agent *agent;                    /* whose actor is learnt */
   Minibatch minibatch;
   Optimizer optimizer;
-  AgentGradient gradient;
-  float *errors, *targets;         /* [N*K] lambda target - greatest Q, and lambda target */
+  Gradient gradient;
+  float *scratch;                  /* of reduce_rollout_moments; NULL where it needs none */
+  float *errors, *targets;         /* [steps][worlds] of this rank: lambda target - greatest Q; lambda target */
   float *doutput;                  /* [rows][actions]: gradient at the Q values */
   double epsilon;                  /* of the agent, for checkpoints */
 } Pqn;
@@ -32,22 +36,34 @@ double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
 
 /* ---- one minibatch --------------------------------------------------------------------------------------------- */
 
-/* L = E[(Q(s, a) - R)^2] */
-static int minibatch_step(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate *update) {
+/* L = E[(Q(s, a) - R)^2]: this rank's part of its gradient over minibatch m. */
+static int add_gradients(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate *update) {
   Ops *ops = step->ops;
-  Agent *agent = pqn->agent;
-  const Minibatch *batch = &pqn->minibatch;
+  const Agent *agent = pqn->agent;
   const AgentNetwork *network = &agent->actor;
+  Minibatch *batch = &pqn->minibatch;
   OpsValueSums sums;
+  minibatch_select(batch, step->rollout, m);
+  gradient_begin(&pqn->gradient);
+  while (minibatch_next(batch, ops, step->rollout, pqn->errors, pqn->targets)) {
+    const float *q = agent_pass(agent, ops, network, batch->observations, batch->rows);
+    ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, &sums);
+    if (!isfinite(sums.loss)) return descent_explain_loss(ops, network, (size_t)batch->rows, "Q", sums.loss);
+    agent_backward(agent, ops, network, batch->observations, batch->rows, pqn->doutput, &pqn->gradient.mean);
+    gradient_add(&pqn->gradient, batch->shard, batch->rows);
+    update->value_loss += sums.loss / batch->all_rows;
+  }
+  return CORE_OK;
+}
+
+static int minibatch_step(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate *update) {
+  const AgentNetwork *network = &pqn->agent->actor;
+  const float *gradient = pqn->gradient.mean.actor;
   double norm;
-  minibatch_gather(&pqn->minibatch, ops, step->rollout, pqn->errors, pqn->targets, m);
-  const float *q = agent_pass(agent, ops, network, batch->observations, batch->rows);
-  ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, &sums);
-  if (!isfinite(sums.loss)) return descent_explain_loss(ops, network, (size_t)batch->rows, "Q", sums.loss);
-  agent_backward(agent, ops, network, batch->observations, batch->rows, pqn->doutput, &pqn->gradient);
-  TRY(descent_norm(ops, network, pqn->gradient.actor, &norm));
-  descent_step(step, network, &pqn->optimizer, pqn->gradient.actor, update->learning_rate, norm, norm, &update->actor);
-  update->value_loss += sums.loss / batch->rows;
+  TRY(ranks_agree(add_gradients(pqn, step, m, update)));
+  gradient_finish(&pqn->gradient, pqn->minibatch.all_rows);
+  TRY(descent_norm(step->ops, network, gradient, &norm));
+  descent_step(step, network, &pqn->optimizer, gradient, update->learning_rate, norm, norm, &update->actor);
   return CORE_OK;
 }
 
@@ -62,8 +78,8 @@ static int estimate_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, LearnerU
   Moments error, target;
   advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
                      rollout->worlds, pqn->errors, pqn->targets);
-  ops->moments(ops, pqn->errors, NULL, k * n, &error);
-  ops->moments(ops, pqn->targets, NULL, k * n, &target);
+  reduce_rollout_moments(ops, &rollout->shards, pqn->errors, NULL, rollout->steps, pqn->scratch, &error);
+  reduce_rollout_moments(ops, &rollout->shards, pqn->targets, NULL, rollout->steps, pqn->scratch, &target);
   update->advantage_mean = error.mean;
   update->advantage_sd = sqrt(moments_variance(&error));
   update->explained_variance = estimators_explained_variance(&target, &error);
@@ -89,7 +105,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
   *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
                             .silent_fraction = NAN};
-  TRY(estimate_targets(pqn, step->ops, step->rollout, update));
+  TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
   for (int epoch = 0; epoch < epochs; epoch++) {
     minibatch_shuffle(&pqn->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
     for (int m = 0; m < parts; m++) {
@@ -98,6 +114,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
       if (step->profile) profile_take(step->profile, step->ops, pqn->agent);
     }
   }
+  ranks_sum(&update->value_loss, 1);
   descent_average(update, (double)epochs * parts, step->measure);
   update->entropy = entropy_of(pqn->agent->epsilon, pqn->agent->head.logits);
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(config, step->iteration + 1); /* the policy that acts next */
@@ -114,8 +131,11 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                .optimizer = {.rule = OPTIMIZER_RADAM, .beta1 = BETA1, .beta2 = BETA2, .epsilon = RADAM_EPSILON,
                              .max_norm = config->pqn.max_grad_norm, .norm_epsilon = NORM_EPSILON}};
   TRY(minibatch_register(&pqn->minibatch, config, rollout, arena));
-  const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.rows;
-  agent_register_gradient(agent, &pqn->gradient, pqn->minibatch.rows, arena);
+  const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.room;
+  gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.room, arena);
+  if (rollout->shards.shards > 1)
+    CORE_ARENA(arena, pqn->scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
+               "columns of a shard [2][steps][worlds]");
   CORE_ARENA(arena, pqn->optimizer.m, agent->actor.n, "Q network's first moments");
   CORE_ARENA(arena, pqn->optimizer.v, agent->actor.n, "Q network's second moments");
   CORE_ARENA(arena, pqn->errors, total, "target errors [steps][worlds]");
@@ -149,6 +169,6 @@ static void set_count(void *state, const LearnerCount *count) {
   pqn->agent->epsilon = pqn->epsilon; /* read by now */
 }
 
-const LearnerKind pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,
+const LearnerKind pqn_learner = {.name = "pqn", .divides = true, .create = create, .destroy = destroy, .start = start,
                                  .update = update_weights, .add_sections = add_sections, .get_count = get_count,
                                  .set_count = set_count};

@@ -3,7 +3,7 @@
 #include <omp.h>
 
 #include "core/memory.h"
-#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/cpu_entity_internal.h"
 
 typedef struct CpuOps {
   Ops table;
@@ -31,7 +31,7 @@ static const Ops cpu_table = {
     .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .radam = cpu_radam,
     .ewma = cpu_ewma,
     .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
-    .destroy = cpu_destroy,
+    .entity = &CPU_ENTITY, .destroy = cpu_destroy,
 };
 
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {

@@ -153,6 +153,8 @@ struct Ops {
   /* Index of the first element that is not finite, or n. */
   size_t (*first_nonfinite)(Ops *ops, const float *x, size_t n);
 
+  const struct OpsEntity *entity; /* entity.h: what entity encoders need */
+
   void *state;                    /* the implementation's own: scratch, threads */
   double flops;                   /* matrix-product operations so far (2*m*n*k each) */
   void (*destroy)(Ops *ops);

@@ -1,0 +1,52 @@
+/* What a world costs in memory, as the difference that more worlds make: a million small ones have to fit into 2 GB. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "sim/batch.h"
+#include "sim/generate.h"
+
+static size_t batch_bytes(SimSize size, int worlds) {
+  SimLevel level;
+  SimLevelSet set = {.level = &level, .count = 1, .size = size};
+  SimBatchOptions options = sim_batch_options_default();
+  SimBatch *batch;
+  options.worlds = worlds;
+  assert_int_equal(sim_generate_level(size, 1, 0, &level), CORE_OK);
+  assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
+  const size_t bytes = sim_batch_bytes(batch);
+  sim_batch_destroy(&batch);
+  return bytes;
+}
+
+static size_t world_bytes(SimSize size) {
+  enum { FEW = 1000, MANY = 5000 };
+  const size_t few = batch_bytes(size, FEW), many = batch_bytes(size, MANY);
+  assert_true(many > few);
+  return (many - few + MANY - FEW - 1) / (MANY - FEW);
+}
+
+static void worlds_are_small(void **state) {
+  (void)state;
+  const size_t s = world_bytes(SIM_SIZE_S), m = world_bytes(SIM_SIZE_M), l = world_bytes(SIM_SIZE_L);
+  print_message("# bytes a world: S %zu, M %zu, L %zu\n", s, m, l);
+  assert_true(s <= 2048);
+  assert_true(m <= 4096);
+  assert_true(l <= 12288);
+}
+
+static void a_million_small_worlds_take_two_gigabytes(void **state) {
+  (void)state;
+  const size_t one = batch_bytes(SIM_SIZE_S, 1);
+  assert_true(one + 999999 * world_bytes(SIM_SIZE_S) <= (size_t)2 << 30);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(worlds_are_small),
+    cmocka_unit_test(a_million_small_worlds_take_two_gigabytes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* The part of the device's arithmetic that entity encoders need (encoder.h): a sub-table of Ops. Everything works on
+ * one row of the observation at a time, so nothing depends on how rows are divided; matrix products, layer norm and
+ * the sums over rows are Ops' own.
+ *
+ * An entity matrix is [rows][entities][width]. Observations are rows as sim/observe_layout.h has them; masks,
+ * indices and relations are read there, at the given offset in a row. Rows of entities whose mask is 0 are set to 0,
+ * and pass no gradient on. */
+#ifndef TRAINER_OPS_ENTITY_H
+#define TRAINER_OPS_ENTITY_H
+#include "trainer/ops/ops.h"
+
+/* Observation rows. */
+typedef struct OpsRows { const float *x; int rows, stride; } OpsRows;
+
+/* Where one kind of entity goes in an entity matrix, from its own dense matrix [rows][count][width]. */
+typedef struct OpsPack {
+  int mask;               /* offset in an observation row: [count] */
+  int count, width;
+  int first, entities;    /* place of the first of them in the matrix, and all that it holds */
+  int columns;            /* of the matrix; those after `width` are 0 ... */
+  int tag;                /* ... but for this one, which is 1; -1: none */
+} OpsPack;
+
+/* Attention among shapes. Entity 0 is the dummy; entity 1 + k is shape k. Heads have the relations' bits in turn:
+ * head h sees pairs with bit h * kinds / heads, the dummy sees and is seen by all. */
+typedef struct OpsAttention {
+  int relations;          /* offset in an observation row: [entities - 1][entities - 1] of bits */
+  int mask;               /* offset in an observation row: [entities - 1] */
+  int kinds;              /* of relations (bits) */
+  int entities, heads, size; /* size: numbers of a head's query; entities <= OPS_ENTITIES_MAX */
+} OpsAttention;
+enum { OPS_ENTITIES_MAX = 32 };
+
+/* Messages from things that hang on shapes: each of `count` has a mask and the indices of `ends` shapes; its message
+ * goes to the first of them. */
+typedef struct OpsMessage {
+  int mask, shapes;       /* offsets in an observation row: [count], [count][ends] */
+  int count, ends;        /* ends: 1 or 2 */
+  int entities, width;    /* of the shapes' matrix (shape k is entity 1 + k), and of an embedding */
+} OpsMessage;
+
+typedef struct OpsEntity OpsEntity;
+struct OpsEntity {
+  /* Columns offset .. offset + columns - 1 of the observation -> target [rows][columns]. */
+  void (*slice)(Ops *ops, OpsRows x, int offset, int columns, float *target);
+  /* One kind's embedding [rows][count][width] -> its place in matrix [rows][entities][columns]; and its gradient
+   * back. */
+  void (*pack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *embedding, float *matrix);
+  void (*unpack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *dmatrix, float *dembedding);
+  /* Entity 0 of matrix [rows][entities][columns] becomes ones. */
+  void (*dummy)(Ops *ops, int rows, int entities, int columns, float *matrix);
+
+  /* out[rows][columns] = activation(sum of weight * matrix over entities); weights [rows][entities], NULL: ones.
+   * Activation: OPS_LINEAR or OPS_TANH. */
+  void (*pool)(Ops *ops, const float *matrix, const float *weights, int rows, int entities, int columns,
+               OpsActivation activation, float *out);
+  void (*pool_backward)(Ops *ops, const float *out, const float *dout, const float *weights, int rows, int entities,
+                        int columns, OpsActivation activation, float *dmatrix);
+  /* Weights of a mean over the dummy and the entities whose mask (offset, count) is not 0: [rows][1 + count]. */
+  void (*mean_weights)(Ops *ops, OpsRows x, int mask, int count, float *weights);
+
+  /* qkv [rows][entities][3][heads][size] -> out [rows][entities][heads][size]: softmax over the allowed entities of
+   * q.k / sqrt(size), times v. */
+  void (*attend)(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, float *out);
+  void (*attend_backward)(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, const float *dout,
+                          float *dqkv);
+
+  /* A gate (GTrXL): with a = y [Wr Wz Wg] and u = x [Ur Uz], r = sigmoid(a_r + u_r), z = sigmoid(a_z + u_z - bias),
+   * h = tanh(a_g + (r x) Ug), out = (1 - z) x + z h. Opening gives r, z and r x, closing h and out; all [rows][width]
+   * but a [rows][3][width], u [rows][2][width]. Backward, closing sets dug, da's third part, the z parts' gradient
+   * before the sigmoid in da and du, and dx; opening then adds to dx and sets the r parts. */
+  void (*gate_open)(Ops *ops, const float *a, const float *u, const float *bias, const float *x, int rows, int width,
+                    float *r, float *z, float *rx);
+  void (*gate_close)(Ops *ops, const float *a, const float *ug, const float *z, const float *x, int rows, int width,
+                     float *h, float *out);
+  void (*gate_close_backward)(Ops *ops, const float *dout, const float *z, const float *h, const float *x, int rows,
+                              int width, float *dug, float *da, float *du, float *dx);
+  void (*gate_open_backward)(Ops *ops, const float *drx, const float *r, const float *x, int rows, int width, float *da,
+                             float *du, float *dx);
+
+  /* The ends' shapes and the thing's own embedding, side by side: [rows][count][ends * width + width]. */
+  void (*gather)(Ops *ops, OpsRows x, const OpsMessage *message, const float *shapes, const float *embedding,
+                 float *gathered);
+  /* Its gradient: added to dshapes, added to dembedding [rows][count][width]. */
+  void (*gather_backward)(Ops *ops, OpsRows x, const OpsMessage *message, const float *dgathered, float *dshapes,
+                          float *dembedding);
+  /* Adds each message [rows][count][width] to its shape; and the gradient at the messages from that at the shapes. */
+  void (*scatter)(Ops *ops, OpsRows x, const OpsMessage *message, const float *messages, float *shapes);
+  void (*scatter_backward)(Ops *ops, OpsRows x, const OpsMessage *message, const float *dshapes, float *dmessages);
+};
+
+#endif
