@@ -5,7 +5,9 @@
 
 enum { SHARDS_MOST = 64 };
 
-Shards shards_alone(int worlds) { return (Shards){.all_worlds = worlds, .worlds = worlds, .all_shards = 1, .shards = 1}; }
+Shards shards_alone(int worlds) {
+  return (Shards){.all_worlds = worlds, .worlds = worlds, .all_shards = 1, .shards = 1};
+}
 
 static int divisors_of(int n) {
   int count = 0;
@@ -38,11 +40,11 @@ int shards_plan(const CoreConfig *config, Shards *shards) {
   if (!config->comm.deterministic) return CORE_OK;
   int64_t wanted = config->comm.shards, all = wanted > 0 ? wanted : shards_choose(config->env.num);
   if (config->env.num % all != 0)
-    return core_error(CORE_USAGE, "env.num = %lld can not be divided into comm.shards = %lld; set comm.shards to a divisor "
-                      "of env.num, or to 0", (long long)config->env.num, (long long)all);
+    return core_error(CORE_USAGE, "env.num = %lld can not be divided into comm.shards = %lld; set comm.shards to a "
+                      "divisor of env.num, or to 0", (long long)config->env.num, (long long)all);
   if (all % ranks_size() != 0)
-    return core_error(CORE_USAGE, "comm.deterministic: %lld shards can not be divided over %d ranks; set comm.shards to a "
-                      "multiple of them that divides env.num = %lld, or start as many ranks as divide the shards",
+    return core_error(CORE_USAGE, "comm.deterministic: %lld shards can not be divided over %d ranks; set comm.shards "
+                      "to a multiple of them that divides env.num = %lld, or start as many ranks as divide the shards",
                       (long long)all, ranks_size(), (long long)config->env.num);
   shards->all_shards = (int)all;
   shards->shards = (int)(all / ranks_size());

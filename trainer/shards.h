@@ -1,7 +1,7 @@
-/* Which worlds of a run are whose. World numbers 0 .. N-1 are the run's, whatever the number of ranks; each rank has N /
- * size neighbouring ones. Where bits must not depend on the number of ranks (comm.deterministic), the run's worlds are
- * cut into shards, a number of them that does not follow from the ranks: a shard goes through the networks by itself,
- * and what shards give is folded in their order. Otherwise each rank is one shard. */
+/* Which worlds of a run are whose. World numbers 0 .. N-1 are the run's, whatever the number of ranks; each rank
+ * has N / size neighbouring ones. Where bits must not depend on the number of ranks (comm.deterministic), the run's
+ * worlds are cut into shards, a number of them that does not follow from the ranks: a shard goes through the
+ * networks by itself, and what shards give is folded in their order. Otherwise each rank is one shard. */
 #ifndef TRAINER_SHARDS_H
 #define TRAINER_SHARDS_H
 #include <stdbool.h>
