@@ -68,7 +68,7 @@ static void place_buffer(Curriculum *curriculum, Env *env) {
   env->recall_levels(env, curriculum->position.key, curriculum->numbers, buffer->count, curriculum->generated);
 }
 
-static void search(Curriculum *curriculum, Env *env, const LevelSearchPlayer *player, uint64_t seed,
+static void search(Curriculum *curriculum, Env *env, const TrialPlayer *player, uint64_t seed,
                    int64_t iteration) {
   uint64_t key = key_of(seed, iteration);
   level_search_run(&curriculum->search, player, seed, key, iteration, &curriculum->buffer, &curriculum->summary);
@@ -90,7 +90,7 @@ static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iterati
 void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
                       int64_t iteration) {
   curriculum->searched_now = curriculum_search_due(curriculum, iteration);
-  const LevelSearchPlayer player = {agent, &rollout->observer, ops};
+  const TrialPlayer player = {agent, &rollout->observer, ops};
   if (curriculum->searched_now) search(curriculum, env, &player, seed, iteration);
   if (curriculum->generated > 0)
     env->draw_levels(env, key_of(seed, iteration), 0, curriculum->generated, 0, curriculum->numbers);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "core/random.h"
-#include "trainer/action.h"
 #include "trainer/ranks.h"
 
 int evaluate_attempts(int64_t episodes, int levels) {
@@ -17,25 +16,14 @@ int32_t evaluate_level(int world, int attempts, int levels) {
 }
 
 void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena) {
-  const OpsHead head = action_head(config, levels);
   const int64_t all = evaluate_attempts(config->eval.episodes, levels->levels);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
   *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks), .levels = levels->levels};
   evaluator->worlds = (int)(all * (rank + 1) / ranks) - evaluator->first_world;
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
-  CORE_ARENA(arena, evaluator->raw, n * (size_t)levels->observation_length, "evaluation shown [worlds][features]");
-  CORE_ARENA(arena, evaluator->observations, n * (size_t)observer_features(config, levels),
-             "evaluation observations [worlds][features]");
-  CORE_ARENA(arena, evaluator->logits, n * (size_t)head.logits, "evaluation logits [worlds][logits]");
-  CORE_ARENA(arena, evaluator->logp, n, "evaluation log-probabilities [worlds]");
-  CORE_ARENA(arena, evaluator->rewards, n, "evaluation rewards [worlds]");
-  CORE_ARENA(arena, evaluator->actions, n * ops_head_action_bytes(&head), "evaluation actions [worlds][bytes]");
-  CORE_ARENA(arena, evaluator->bounded, n * (size_t)head.factors, "evaluation actions in bounds [worlds][factors]");
-  CORE_ARENA(arena, evaluator->dones, n, "evaluation dones [worlds]");
-  CORE_ARENA(arena, evaluator->solved, n, "evaluation solved [worlds]");
+  trial_register(&evaluator->trial, config, levels, evaluator->worlds, arena);
   CORE_ARENA(arena, evaluator->finished, n, "evaluation finished [worlds]");
-  CORE_ARENA(arena, evaluator->episode_steps, n, "evaluation episode steps [worlds]");
   CORE_ARENA(arena, evaluator->returns, n, "evaluation returns [worlds]");
   CORE_ARENA(arena, evaluator->attempts, (size_t)levels->levels, "evaluation attempts [levels]");
   CORE_ARENA(arena, evaluator->solutions, (size_t)levels->levels, "evaluation solutions [levels]");
@@ -55,12 +43,12 @@ static int book_step(Evaluator *evaluator, StoreEvaluation *row) {
   int ended = 0;
   for (int w = 0; w < evaluator->worlds; w++) {
     if (evaluator->finished[w]) continue;
-    evaluator->returns[w] += (double)evaluator->rewards[w];
-    if (!evaluator->dones[w]) continue;
+    evaluator->returns[w] += (double)evaluator->trial.rewards[w];
+    if (!evaluator->trial.dones[w]) continue;
     evaluator->finished[w] = 1;
-    evaluator->solutions[evaluator->level[w]] += evaluator->solved[w] != 0;
+    evaluator->solutions[evaluator->level[w]] += evaluator->trial.solved[w] != 0;
     row->episode_return += evaluator->returns[w];
-    row->episode_length += evaluator->episode_steps[w];
+    row->episode_length += evaluator->trial.episode_steps[w];
     ended++;
   }
   return ended;
@@ -98,18 +86,12 @@ static void clear_book(Evaluator *evaluator) {
 static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
                  int64_t number, StoreEvaluation *row) {
   Env *env = evaluator->env;
-  const int worlds = evaluator->worlds;
-  const EnvStep out = {.observations = evaluator->raw, .rewards = evaluator->rewards,
-                       .dones = evaluator->dones, .solved = evaluator->solved,
-                       .episode_steps = evaluator->episode_steps};
-  env->reset_to(env, evaluator->level, evaluator->raw);
-  for (int t = 0, left = worlds; t < env->max_steps && left > 0; t++) {
-    uint32_t step = (uint32_t)(number * env->max_steps + t);
-    observer_look(observer, evaluator->raw, worlds, evaluator->observations);
-    agent_policy(agent, ops, agent->actor.theta, evaluator->observations, worlds, evaluator->logits);
-    ops->policy_sample(ops, &agent->head, evaluator->logits, worlds, seed, CORE_RANDOM_EVALUATE,
-                       (uint32_t)evaluator->first_world, step, evaluator->actions, evaluator->logp);
-    env->step(env, action_for_env(&agent->head, evaluator->actions, worlds, evaluator->bounded), &out);
+  const TrialPlayer player = {agent, observer, ops};
+  TrialKey key = {seed, CORE_RANDOM_EVALUATE, (uint32_t)evaluator->first_world, 0};
+  env->reset_to(env, evaluator->level, evaluator->trial.raw);
+  for (int t = 0, left = evaluator->worlds; t < env->max_steps && left > 0; t++) {
+    key.step = (uint32_t)(number * env->max_steps + t);
+    trial_step(&evaluator->trial, env, &player, &key);
     left -= book_step(evaluator, row);
   }
 }

@@ -3,8 +3,7 @@
 #ifndef TRAINER_EVALUATE_H
 #define TRAINER_EVALUATE_H
 #include "store/runlog.h"
-#include "trainer/agent.h"
-#include "trainer/observer.h"
+#include "trainer/trial.h"
 
 typedef struct Evaluator {
   Env *env;              /* owned; NULL where there are fewer attempts than ranks and none is left for this one */
@@ -12,13 +11,8 @@ typedef struct Evaluator {
   int first_world, worlds; /* this rank's of them */
   int levels;
   int32_t *level;        /* [worlds]; never changes */
-  float *raw;            /* [worlds][features that the environment shows] */
-  float *observations;   /* [worlds][features that the agent sees] */
-  float *logits, *logp, *rewards;
-  uint8_t *actions;      /* [worlds][bytes of an action] */
-  float *bounded;        /* [worlds][factors] actions as the environment takes them */
-  uint8_t *dones, *solved, *finished;
-  int32_t *episode_steps;
+  Trial trial;           /* of this rank's worlds */
+  uint8_t *finished;
   double *returns;
   int64_t *attempts, *solutions; /* [levels] */
 } Evaluator;

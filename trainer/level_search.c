@@ -2,7 +2,6 @@
 #include "trainer/level_search.h"
 
 #include "core/random.h"
-#include "trainer/action.h"
 
 static const double SOLVED_BONUS = 0.001;
 
@@ -16,25 +15,13 @@ double level_search_score(int64_t solved, int64_t episodes) {
 }
 
 void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, CoreArena *arena) {
-  const OpsHead head = action_head(config, levels);
   *search = (LevelSearch){
     .at_once = (int)config->sfl.batch_size, .batches = (int)config->sfl.num_batches,
     .steps = (int)config->sfl.rollout_steps, .episodes_max = (int32_t)config->sfl.max_episodes,
   };
   size_t n = (size_t)search->at_once;
-  CORE_ARENA(arena, search->raw, n * (size_t)levels->observation_length, "search shown [levels][features]");
-  CORE_ARENA(arena, search->observations, n * (size_t)observer_features(config, levels),
-             "search observations [levels][features]");
-  CORE_ARENA(arena, search->logits, n * (size_t)head.logits, "search logits [levels][logits]");
-  CORE_ARENA(arena, search->logp, n, "search log-probabilities [levels]");
-  CORE_ARENA(arena, search->rewards, n, "search rewards [levels]");
-  CORE_ARENA(arena, search->actions, n * ops_head_action_bytes(&head), "search actions [levels][bytes]");
-  CORE_ARENA(arena, search->bounded, n * (size_t)head.factors, "search actions in bounds [levels][factors]");
-  CORE_ARENA(arena, search->dones, n, "search dones [levels]");
-  CORE_ARENA(arena, search->solved, n, "search solved [levels]");
+  trial_register(&search->trial, config, levels, search->at_once, arena);
   CORE_ARENA(arena, search->place, n, "search places [levels]");
-  CORE_ARENA(arena, search->played, n, "search levels played [levels]");
-  CORE_ARENA(arena, search->episode_steps, n, "search episode steps [levels]");
   CORE_ARENA(arena, search->episodes, n, "search episodes [levels]");
   CORE_ARENA(arena, search->solutions, n, "search solutions [levels]");
   CORE_ARENA(arena, search->numbers, n, "search numbers [levels]");
@@ -49,31 +36,24 @@ void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
 
 static void count_episodes(LevelSearch *search) {
   for (int w = 0; w < search->at_once; w++) {
-    if (!search->dones[w] || search->episodes[w] == search->episodes_max) continue;
+    if (!search->trial.dones[w] || search->episodes[w] == search->episodes_max) continue;
     search->episodes[w]++;
-    search->solutions[w] += search->solved[w] != 0;
+    search->solutions[w] += search->trial.solved[w] != 0;
   }
 }
 
 /* The levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
-static void play(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, int64_t iteration,
+static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, int64_t iteration,
                  uint32_t first) {
   Env *env = search->env;
-  const Agent *agent = player->agent;
-  const int worlds = search->at_once;
-  const EnvStep out = {.observations = search->raw, .rewards = search->rewards, .dones = search->dones,
-                       .solved = search->solved, .levels = search->played, .episode_steps = search->episode_steps};
   memset(search->episodes, 0, (size_t)search->at_once * sizeof *search->episodes);
   memset(search->solutions, 0, (size_t)search->at_once * sizeof *search->solutions);
-  env->reset_to(env, search->place, search->raw);
+  env->reset_to(env, search->place, search->trial.raw);
   for (int t = 0; t < search->steps; t++) {
     uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
-    uint64_t key = seed ^ (step & 0xffffffff00000000u); /* as in a rollout: seeds have 32 bits */
-    observer_look(player->observer, search->raw, worlds, search->observations);
-    agent_policy(agent, player->ops, agent->actor.theta, search->observations, worlds, search->logits);
-    player->ops->policy_sample(player->ops, &agent->head, search->logits, worlds, key, CORE_RANDOM_SEARCH, first,
-                               (uint32_t)step, search->actions, search->logp);
-    env->step(env, action_for_env(&agent->head, search->actions, worlds, search->bounded), &out);
+    const TrialKey key = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
+                          .purpose = CORE_RANDOM_SEARCH, .first_world = first, .step = (uint32_t)step};
+    trial_step(&search->trial, env, player, &key);
     count_episodes(search);
   }
 }
@@ -91,7 +71,7 @@ static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer
   }
 }
 
-void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key,
+void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key,
                       int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary) {
   *summary = (LevelSearchSummary){0};
   level_buffer_clear(buffer);

@@ -6,9 +6,8 @@
  * threads nor on how many levels are played at a time. */
 #ifndef TRAINER_LEVEL_SEARCH_H
 #define TRAINER_LEVEL_SEARCH_H
-#include "trainer/agent.h"
 #include "trainer/level_buffer.h"
-#include "trainer/observer.h"
+#include "trainer/trial.h"
 
 /* Where the levels of searches begin in a key's sequence (env.h): far behind those that an iteration trains on. */
 enum { LEVEL_SEARCH_FIRST = 1 << 30 };
@@ -17,10 +16,8 @@ typedef struct LevelSearch {
   Env *env;                    /* owned: a place for each world */
   int at_once, batches, steps;
   int32_t episodes_max;
-  float *raw, *observations;   /* [at_once][features] as shown, as seen (observer.h) */
-  float *logits, *logp, *rewards, *bounded; /* these and all below: [at_once], or [at_once][columns] */
-  uint8_t *actions, *dones, *solved;
-  int32_t *place, *played, *episode_steps;
+  Trial trial;                 /* of a batch */
+  int32_t *place;              /* [at_once], and all below */
   int32_t *episodes, *solutions;
   uint32_t *numbers;
 } LevelSearch;
@@ -43,11 +40,8 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
 int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed);
 void level_search_destroy(LevelSearch *search);
 
-/* Who plays: the policy and how it sees. */
-typedef struct LevelSearchPlayer { const Agent *agent; const Observer *observer; Ops *ops; } LevelSearchPlayer;
-
 /* Fills the buffer anew with levels of the sequence `key`. */
-void level_search_run(LevelSearch *search, const LevelSearchPlayer *player, uint64_t seed, uint64_t key,
+void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key,
                       int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary);
 
 #endif

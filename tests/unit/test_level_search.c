@@ -119,7 +119,7 @@ static void toy_step(Env *env, const void *actions, const EnvStep *out) {
     out->dones[w] = done;
     out->solved[w] = done && toy->episode[w] % 10 >= 10 - i % 11;
     out->rewards[w] = (float)action[w];
-    out->levels[w] = w;
+    if (out->levels) out->levels[w] = w;
     out->episode_steps[w] = toy->step[w];
     if (!done) continue;
     toy->step[w] = 0;
@@ -182,7 +182,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   agent_initialise(&agent, 1);
   assert_int_equal(ops_cpu_create(1, 16, 16, &ops), CORE_OK);
   assert_int_equal(level_search_create(&search, levels, 1), CORE_OK);
-  level_search_run(&search, &(LevelSearchPlayer){&agent, &observer, ops}, 1, 3, 1, &buffer, &summary);
+  level_search_run(&search, &(TrialPlayer){&agent, &observer, ops}, 1, 3, 1, &buffer, &summary);
   assert_int_equal(buffer.count, 6);
   memcpy(kept, buffer.entry, 6 * sizeof *kept);
   level_search_destroy(&search);

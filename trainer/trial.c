@@ -1,0 +1,32 @@
+/* Buffers of trials, and a step of them. */
+#include "trainer/trial.h"
+
+#include "trainer/action.h"
+
+void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, int worlds, CoreArena *arena) {
+  const OpsHead head = action_head(config, levels);
+  const size_t n = (size_t)worlds;
+  *trial = (Trial){.worlds = worlds};
+  CORE_ARENA(arena, trial->raw, n * (size_t)levels->observation_length, "trial shown [worlds][features]");
+  CORE_ARENA(arena, trial->observations, n * (size_t)observer_features(config, levels),
+             "trial observations [worlds][features]");
+  CORE_ARENA(arena, trial->logits, n * (size_t)head.logits, "trial logits [worlds][logits]");
+  CORE_ARENA(arena, trial->logp, n, "trial log-probabilities [worlds]");
+  CORE_ARENA(arena, trial->rewards, n, "trial rewards [worlds]");
+  CORE_ARENA(arena, trial->actions, n * ops_head_action_bytes(&head), "trial actions [worlds][bytes]");
+  CORE_ARENA(arena, trial->bounded, n * (size_t)head.factors, "trial actions in bounds [worlds][factors]");
+  CORE_ARENA(arena, trial->dones, n, "trial dones [worlds]");
+  CORE_ARENA(arena, trial->solved, n, "trial solved [worlds]");
+  CORE_ARENA(arena, trial->episode_steps, n, "trial episode steps [worlds]");
+}
+
+void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key) {
+  const Agent *agent = player->agent;
+  const EnvStep out = {.observations = trial->raw, .rewards = trial->rewards, .dones = trial->dones,
+                       .solved = trial->solved, .episode_steps = trial->episode_steps};
+  observer_look(player->observer, trial->raw, trial->worlds, trial->observations);
+  agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
+  player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,
+                             key->first_world, key->step, trial->actions, trial->logp);
+  env->step(env, action_for_env(&agent->head, trial->actions, trial->worlds, trial->bounded), &out);
+}

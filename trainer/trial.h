@@ -1,0 +1,30 @@
+/* Trials: worlds in which the present policy acts without learning, for evaluations (evaluate.c) and searches of levels
+ * (level_search.c). Holds what a step passes between environment, observer and policy; who counts what, and when the
+ * worlds begin, is the caller's. */
+#ifndef TRAINER_TRIAL_H
+#define TRAINER_TRIAL_H
+#include "trainer/agent.h"
+#include "trainer/observer.h"
+
+typedef struct Trial {
+  int worlds;
+  float *raw;            /* [worlds][features that the environment shows]; the caller's reset fills it */
+  float *observations;   /* [worlds][features that the agent sees] */
+  float *logits, *logp, *rewards;
+  uint8_t *actions;      /* [worlds][bytes of an action] */
+  float *bounded;        /* [worlds][factors] actions as the environment takes them */
+  uint8_t *dones, *solved;
+  int32_t *episode_steps;
+} Trial;
+
+/* Who plays: the policy and how it sees, by statistics that stay as they are. */
+typedef struct TrialPlayer { const Agent *agent; const Observer *observer; Ops *ops; } TrialPlayer;
+
+/* What the actions of a step follow from; first_world: the number of world 0. */
+typedef struct TrialKey { uint64_t seed; uint32_t purpose, first_world, step; } TrialKey;
+
+void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, int worlds, CoreArena *arena);
+/* One step of all worlds of env, from raw to the next raw: rewards, dones, solved and episode_steps are then of it. */
+void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key);
+
+#endif
