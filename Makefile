@@ -59,10 +59,11 @@ endif
 SWEEP_O := $(call object,$(filter-out sweep/main.c,$(call sources,sweep)))
 ANALYSIS_O := $(call object,$(filter-out analysis/main.c,$(call sources,analysis)))
 PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
+EXPERIMENTS := $(sort $(wildcard experiments/*.ini experiments/*/*.ini)) # a file a figure
 # A test program is one file; it links all of ours (static archives give only what it uses).
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c \
   tests/mpi/ranks_*.c))
-GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo
+GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
 all: deps-present $(PROGRAMS) lib
 
@@ -198,9 +199,9 @@ fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new i
 	$(BUILD)/fuzz/bin/libfuzzer_$(TARGET) -max_total_time=$(SECONDS) -timeout=20 -max_len=65536 -print_final_stats=1 \
 	  -artifact_prefix=$(BUILD)/fuzz/$(TARGET)- $(addprefix -dict=,$(wildcard tests/fuzz/$(TARGET).dict)) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET)
 install: all install-lib ## PREFIX=/usr/local, DESTDIR
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/sweep/experiments
+	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/sweep/,$(sort $(dir $(EXPERIMENTS))))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 experiments/*.ini $(DESTDIR)$(PREFIX)/share/sweep/experiments
+	for file in $(EXPERIMENTS); do install -m 644 $$file $(DESTDIR)$(PREFIX)/share/sweep/$$file || exit 1; done
 docs: all        ## rewrite docs/config.md from core/config.def
 	$(BUILD)/bin/trainer config --markdown > docs/config.md
 info:            ## what was found on this machine
