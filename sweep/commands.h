@@ -6,6 +6,7 @@
 int sweep_plan(int argc, char **argv);    /* what a file would run, and what of it is done; writes nothing */
 int sweep_submit(int argc, char **argv);  /* records the manifest and starts what is missing */
 int sweep_status(int argc, char **argv);  /* progress, ETA, failures with their reason */
+int sweep_task(int argc, char **argv);    /* what Slurm's array tasks execute */
 int sweep_stop(int argc, char **argv);    /* asks runs to checkpoint and end */
 int sweep_logs(int argc, char **argv);    /* a run's own messages; -f follows them */
 int sweep_collect(int argc, char **argv); /* imports new run-log lines into results.db; --follow keeps doing it */

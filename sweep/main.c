@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
     {"stop", "ask runs to save a checkpoint and end", sweep_stop},
     {"logs", "what a run said", sweep_logs},
     {"collect", "import new results into results.db", sweep_collect},
+    {"task", "what Slurm's array tasks execute; not for people", sweep_task},
     {"rebuild", "make results.db anew from the run logs", sweep_rebuild},
     {0}};
   return core_options_dispatch("sweep", intro, commands, argc, argv);
