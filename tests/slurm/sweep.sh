@@ -5,7 +5,9 @@ mkdir -p "$SWEEP_ROOT"
 trap 'cluster_stop; tap_cleanup' EXIT
 
 # experiment NAME RUNS ITERATIONS [LINES of [slurm]...]: $tap_dir/NAME.ini; an iteration takes about a millisecond
+experiments=0
 experiment() {
+  experiments=$((experiments + 1)) # a discount of its own: the same runs in two sweeps would be trained once
   local name=$1 runs=$2 iterations=$3 line; shift 3
   {
     cat <<INI
@@ -23,6 +25,7 @@ total_steps = $((8 * 16 * iterations))
 num_steps = 16
 num_minibatches = 2
 epochs = 1
+gamma = 0.9$((experiments + 10))
 [net]
 width = 16
 depth = 1
