@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/text.h"
 
@@ -100,12 +101,23 @@ size_t core_arena_bytes(const CoreArena *arena) {
   return total;
 }
 
+/* Asks for large pages where there are some: a block of megabytes takes hundreds of small ones, more than a processor
+ * keeps the addresses of. Refused, nothing is lost. */
+static void use_large_pages(void *block, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t page = (uintptr_t)2 << 20, start = ((uintptr_t)block + page - 1) / page * page;
+  const uintptr_t end = ((uintptr_t)block + bytes) / page * page;
+  if (end > start) (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#endif
+}
+
 int core_arena_commit(CoreArena *arena) {
   CORE_CHECK(!arena->block);
   size_t total = core_arena_bytes(arena);
   /* calloc rather than aligned_alloc and memset: pages stay untouched until used, on the core that uses them first. */
   if (total < SIZE_MAX / 2) arena->block = calloc(1, total + CORE_MEMORY_ALIGNMENT);
   if (!arena->block) return too_large(arena);
+  use_large_pages(arena->block, total + CORE_MEMORY_ALIGNMENT);
   uintptr_t start = (uintptr_t)arena->block;
   char *next = (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT;
   for (size_t i = 0; i < arena->count; i++) {
