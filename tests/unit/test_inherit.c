@@ -8,18 +8,10 @@
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
-  static const char *const pairs[] = {
+  return CONFIGURED(
     "env.morphologies=car", "env.difficulty=0", "env.level_count=4", "env.num=8", "ppo.num_steps=16", "ppo.com=4",
     "ppo.num_minibatches=2", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.count=0", "algo.name=ppo_ewma",
-    "train.total_steps=512", "train.threads=1", "metrics.states=100", "ppo.epsilon=0.001"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
-  return config;
-}
-
-static void iterate(Training *training, int iterations) {
-  StoreIteration row;
-  for (int i = 0; i < iterations; i++) assert_ok(training_iterate(training, &row));
+    "train.total_steps=512", "train.threads=1", "metrics.states=100", "ppo.epsilon=0.001");
 }
 
 /* A run of `config` with a checkpoint after 2 of its iterations. Its id goes to `id`; it goes on in memory. */
@@ -55,11 +47,6 @@ static Training *make_child(CoreConfig config, const char *id) {
   snprintf(expected, sizeof expected, "%s@2", id);
   assert_string_equal(parent, expected);
   return child;
-}
-
-static bool same_weights(const Training *a, const Training *b) {
-  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
-         memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
 }
 
 static void assert_refused(CoreConfig config, const char *pair, int code, const char *part) {

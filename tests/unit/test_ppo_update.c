@@ -10,27 +10,7 @@
 #include "trainer/learners/ppo.h"
 #include "training_tools.h"
 
-static CoreConfig small_config(void) {
-  static const char *const pairs[] = {
-    "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
-    "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.episodes=8", "eval.count=0",
-    "train.total_steps=1024", "train.threads=1", "metrics.states=256"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
-  return config;
-}
-
-static StoreIteration iterate(Training *training, int iterations) {
-  StoreIteration row = store_iteration_unmeasured(0);
-  for (int i = 0; i < iterations; i++)
-    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
-  return row;
-}
-
-static void assert_same_weights(const Training *a, const Training *b) {
-  assert_memory_equal(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float));
-  assert_memory_equal(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float));
-}
+static CoreConfig small_config(void) { return CONFIGURED_SMALL(); }
 
 /* Eight easy levels: a small budget must lift the solve rate far beyond chance (of start and measurement). */
 static void test_learns(void **state) {
@@ -64,7 +44,7 @@ static void test_repeats_and_depends_on_the_seed(void **state) {
   iterate(a, 3);
   iterate(b, 3);
   iterate(other, 3);
-  assert_same_weights(a, b);
+  assert_true(same_weights(a, b));
   assert_memory_not_equal(a->agent.actor.theta, other->agent.actor.theta, a->agent.actor.n * sizeof(float));
   training_destroy(&a);
   training_destroy(&b);
@@ -87,7 +67,7 @@ static void test_evaluation_leaves_training_alone(void **state) {
     if (i < 4) iterate(evaluated, 1);
   }
   assert_int_equal(evaluations, 5); /* before training and after each of the four iterations */
-  assert_same_weights(plain, evaluated);
+  assert_true(same_weights(plain, evaluated));
   training_destroy(&plain);
   training_destroy(&evaluated);
 }
@@ -111,7 +91,7 @@ static void test_profile(void **state) {
   row = iterate(profiled, 1);
   assert_true(!profiled->profiled && isnan(row.kl_slope));
   iterate(plain, 2);
-  assert_same_weights(plain, profiled);
+  assert_true(same_weights(plain, profiled));
   training_destroy(&plain);
   training_destroy(&profiled);
 }
@@ -144,7 +124,7 @@ static void test_scaled_is_what_it_comes_to(void **state) {
   Training *plain = make(&config), *scaled = make(&reference);
   assert_int_equal(scaled->plan.minibatch_rows, plain->plan.minibatch_rows);
   StoreIteration a = iterate(plain, 2), b = iterate(scaled, 2);
-  assert_same_weights(plain, scaled);
+  assert_true(same_weights(plain, scaled));
   assert_true(a.transitions == b.transitions && a.learning_rate == b.learning_rate && a.kl == b.kl);
   training_destroy(&plain);
   training_destroy(&scaled);
@@ -173,7 +153,7 @@ static void test_measuring_changes_nothing(void **state) {
     assert_true(row.feature_rank_actor >= 1 && row.feature_rank_actor <= row.feature_srank_actor);
     assert_true(row.grad_kurtosis_critic >= 1 && row.dormant_critic <= 1);
   }
-  assert_same_weights(often, rarely);
+  assert_true(same_weights(often, rarely));
   training_destroy(&often);
   training_destroy(&rarely);
 }
@@ -206,7 +186,7 @@ static void test_resumes_bit_for_bit(void **state) {
   assert_int_equal(training_after_load(second), CORE_OK);
   StoreIteration row = iterate(second, 2);
 
-  assert_same_weights(whole, second);
+  assert_true(same_weights(whole, second));
   assert_memory_equal(ppo_of(&whole->learner)->proximal.theta, ppo_of(&second->learner)->proximal.theta,
                       whole->agent.actor.n * sizeof(float));
   assert_true(ppo_of(&whole->learner)->proximal.weight == ppo_of(&second->learner)->proximal.weight);
