@@ -12,6 +12,29 @@
 
 static CoreConfig small_config(void) { return CONFIGURED_SMALL(); }
 
+/* With one minibatch an iteration's step is that minibatch's. */
+static void test_norms_of_steps(void **state) {
+  (void)state;
+  CoreConfig config = small_config();
+  set(&config, "ppo.num_minibatches=1");
+  set(&config, "ppo.epochs=1");
+  set(&config, "metrics.representation_every=2");
+  Training *training = make(&config);
+  StoreIteration first = iterate(training, 1), second = iterate(training, 1);
+  assert_true(first.step_norm_actor > 0 && first.step_norm_critic > 0);
+  assert_float_equal(first.step_norm_actor, first.update_norm_actor, 1e-9);
+  assert_float_equal(first.step_norm_critic, first.update_norm_critic, 1e-9);
+  assert_float_equal(first.grad_norm_joint, hypot(first.grad_norm_actor, first.grad_norm_critic), 1e-9);
+  assert_true(isnan(second.step_norm_actor) && second.grad_norm_joint > 0 && isnan(second.kl_controller));
+  training_destroy(&training);
+  set(&config, "ppo.epochs=4");
+  training = make(&config);
+  first = iterate(training, 1); /* a sum of steps is no longer than they are together */
+  assert_true(first.update_norm_actor <= 4 * first.step_norm_actor * (1 + 1e-9));
+  assert_true(first.step_norm_actor < first.update_norm_actor);
+  training_destroy(&training);
+}
+
 /* Eight easy levels: a small budget must lift the solve rate far beyond chance (of start and measurement). */
 static void test_learns(void **state) {
   CoreConfig config = small_config();
@@ -72,7 +95,8 @@ static void test_evaluation_leaves_training_alone(void **state) {
   training_destroy(&evaluated);
 }
 
-/* KL within an iteration: a file-sized curve that ends at 0, and training as without it. */
+/* KL within an iteration: a file-sized curve that ends at 0, beside that of effective sample sizes, and training as
+ * without it. */
 static void test_profile(void **state) {
   CoreConfig config = small_config();
   set(&config, "metrics.states=256"); /* all of them */
@@ -88,6 +112,8 @@ static void test_profile(void **state) {
   /* The first snapshot is the rollout's policy, in all states since they are few. */
   assert_true(fabs(profile->reference[0] - row.kl_reverse) < 1e-4 * row.kl_reverse);
   assert_true(fabs(profile->reference[7] - profile->sequential[7]) < 1e-12);
+  assert_true(fabs(profile->ess_percent[0] - 100) < 1e-3 && profile->ess_percent[1] < profile->ess_percent[0]);
+  assert_true(fabs(profile->ess_percent[8] - row.ess_percent) < 1e-3);
   row = iterate(profiled, 1);
   assert_true(!profiled->profiled && isnan(row.kl_slope));
   iterate(plain, 2);
@@ -304,7 +330,7 @@ static void test_impossible_settings(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
+    cmocka_unit_test(test_norms_of_steps), cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
     cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_measuring_changes_nothing),
     cmocka_unit_test(test_profile), cmocka_unit_test(test_profile_thins),
     cmocka_unit_test(test_scaled_is_what_it_comes_to),
