@@ -1,0 +1,9 @@
+/* The commands of `analyze` that are no figures. Each parses argv, explains itself on --help and returns a CORE_ code. */
+#ifndef ANALYSIS_COMMANDS_H
+#define ANALYSIS_COMMANDS_H
+
+int analysis_check(int argc, char **argv);   /* care of results.db: maintain.c */
+int analysis_merge(int argc, char **argv);
+int analysis_export(int argc, char **argv);  /* export.c */
+
+#endif
