@@ -44,13 +44,14 @@ CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,cod
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
 # ---- sources ---------------------------------------------------------------------------------------------------
-FOLDERS := core sim store trainer sweep analysis
+FOLDERS := core sim store trainer slurm sweep analysis
 sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 CORE_O := $(call object,$(call sources,core))
 SIM_O := $(call object,$(call sources,sim))
 STORE_O := $(call object,$(call sources,store))
 TRAINER_O := $(call object,$(filter-out trainer/main.c,$(call sources,trainer)))
+SLURM_O := $(call object,$(call sources,slurm))
 ifneq ($(NVCC),)
 kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*.cu $(1)/*/*.cu))
 SIM_O += $(call kernels,sim)
@@ -62,7 +63,7 @@ PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
 EXPERIMENTS := $(sort $(wildcard experiments/*.ini experiments/*/*.ini)) # a file a figure
 # A test program is one file; it links all of ours (static archives give only what it uses).
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c \
-  tests/mpi/ranks_*.c))
+  tests/mpi/ranks_*.c tests/slurm/slurm_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
 all: deps-present $(PROGRAMS) lib
@@ -71,13 +72,14 @@ $(BUILD)/archive/libcore.a: $(CORE_O)
 $(BUILD)/archive/libsim.a: $(SIM_O)
 $(BUILD)/archive/libstore.a: $(STORE_O)
 $(BUILD)/archive/libtrainer.a: $(TRAINER_O)
+$(BUILD)/archive/libslurm.a: $(SLURM_O)
 $(BUILD)/archive/libsweep.a: $(SWEEP_O)
 $(BUILD)/archive/libanalysis.a: $(ANALYSIS_O)
 $(BUILD)/archive/lib%.a:
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
 lib = $(patsubst %,$(BUILD)/archive/lib%.a,$(1))
-$(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call lib,sweep store core)
+$(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call lib,sweep slurm store core)
 $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
 $(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call lib,analysis store core)
 $(BUILD)/bin/trainer: LIBS_ALL += $(LIBS_TRAINER)
@@ -96,6 +98,7 @@ $(BUILD)/obj/%.o: %.cu Makefile | deps-present
 $(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
+$(BUILD)/obj/analysis/report.o: analysis/report_page.html
 $(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
@@ -139,10 +142,10 @@ $(BUILD)/commit.stamp: FORCE
 FORCE:
 .PHONY: all FORCE check check-long demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
 
-$(BUILD)/tests/%: tests/%.c $(call lib,sweep analysis trainer sim store core) | deps-present
+$(BUILD)/tests/%: tests/%.c $(call lib,sweep slurm analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< \
-	  $(call lib,sweep analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
+	  $(call lib,sweep slurm analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
 # The simulator's bits need none of the rest (tests/tools/test_compilers.sh).
 $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
 	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
@@ -156,10 +159,10 @@ FUZZ_REPLAYS := $(patsubst %,$(BUILD)/tests/fuzz/fuzz_%,$(FUZZ))
 FUZZ_SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow
 TARGET ?= level
 SECONDS ?= 600
-$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/file.c $(call lib,sweep trainer sim store core) | deps-present
+$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/file.c $(call lib,sweep slurm trainer sim store core) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)
-$(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuzz/file.c $(call lib,sweep trainer sim store core)
+$(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuzz/file.c $(call lib,sweep slurm trainer sim store core)
 	@mkdir -p $(@D)
 	@echo "  fuzz $<"; $(CC) $(CFLAGS_ALL) -Itests -fsanitize=fuzzer -o $@ $< tests/fuzz/file.c \
 	  $(if $(wildcard tests/fuzz/corpus/$*/*.json),tests/fuzz/mutate_json.c) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)

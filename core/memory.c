@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/text.h"
 
@@ -133,6 +134,16 @@ static void place_entries(CoreArena *arena, bool device, char *next) {
   }
 }
 
+/* Asks for large pages where there are some: a block of megabytes takes hundreds of small ones, more than a processor
+ * keeps the addresses of. Refused, nothing is lost. */
+static void use_large_pages(void *block, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t page = (uintptr_t)2 << 20, start = ((uintptr_t)block + page - 1) / page * page;
+  const uintptr_t end = ((uintptr_t)block + bytes) / page * page;
+  if (end > start) (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#endif
+}
+
 int core_arena_commit(CoreArena *arena) {
   CORE_CHECK(!arena->block);
   size_t total = core_arena_bytes(arena), on_device = core_arena_device_bytes(arena);
@@ -141,6 +152,7 @@ int core_arena_commit(CoreArena *arena) {
   if (!arena->block) return too_large(arena, false);
   if (on_device > 0 && arena->device->allocate(arena->device, on_device, &arena->device_block) != CORE_OK)
     return too_large(arena, true);
+  use_large_pages(arena->block, total + CORE_MEMORY_ALIGNMENT);
   uintptr_t start = (uintptr_t)arena->block;
   place_entries(arena, false, (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT);
   place_entries(arena, true, arena->device_block);
