@@ -189,7 +189,9 @@ void analysis_describe_source(const AnalysisContext *context, const char *figure
 }
 
 void analysis_print_files(const AnalysisContext *context, const char *name) {
-  printf("%s/%s.svg .png .csv .gp\n", context->folder, name);
+  char pdf[CORE_PATH_MAX];
+  bool has_pdf = core_files_path(pdf, "%s/%s.pdf", context->folder, name) == CORE_OK && core_files_exists(pdf);
+  printf("%s/%s.svg .png %s.csv .gp\n", context->folder, name, has_pdf ? ".pdf " : "");
 }
 
 void analysis_format_interval(double center, double low, double high, char *buffer, size_t size) {

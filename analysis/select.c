@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/parents.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "store/paths.h"
@@ -117,7 +118,7 @@ static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const jso
 }
 
 /* {"env":{"num":2048,...},...}; a setting that the text lacks has its default, as in the run's id. */
-static int config_from_json(const char *text, CoreConfig *config) {
+int analysis_config_from_json(const char *text, CoreConfig *config) {
   json_error_t fault;
   json_t *root = json_loads(text, 0, &fault);
   if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
@@ -133,18 +134,28 @@ static int config_from_json(const char *text, CoreConfig *config) {
   return code;
 }
 
+/* N, M and learning rate as they were run; scheme and factor stay, since they tell runs apart. */
+static void apply_scale(AnalysisRun *run) {
+  CoreConfig resolved;
+  run->scaled = core_config_is_scaled(&run->config) && core_config_resolve(&run->config, &resolved) == CORE_OK;
+  if (!run->scaled) return;
+  resolved.scale = run->config.scale;
+  run->config = resolved;
+}
+
 /* *readable = false: the run's configuration is missing or damaged, so that it can not be placed in any figure. */
 static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
   const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
   const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
   memset(run, 0, sizeof *run);
-  *readable = id && config && config_from_json(config, &run->config) == CORE_OK;
+  *readable = id && config && analysis_config_from_json(config, &run->config) == CORE_OK;
   if (!*readable) {
     fprintf(stderr, "note: run %s is left out: %s\n", id ? id : "without id",
             config ? core_error_message() : "no configuration");
     core_error_clear();
     return CORE_OK;
   }
+  apply_scale(run);
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
   if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
   return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
@@ -305,6 +316,7 @@ static int select_runs(StoreDatabase *database, const char *sweep, Condition *co
   if (sweep) TRY(sweep_is_known(database, sweep, &known));
   if (!known) return unknown_sweep(database, sweep);
   TRY(read_runs(database, sweep, selection));
+  TRY(analysis_parents_name(database, selection));
   if (selection->count == 0) {
     return core_error(CORE_FAIL, "the database holds no runs%s yet; start some with `sweep submit FILE.ini`",
                       sweep ? " of this sweep" : "");
@@ -324,6 +336,32 @@ int analysis_select_runs(StoreDatabase *database, const char *sweep, const char 
   free(conditions);
   if (code != CORE_OK) analysis_selection_free(selection);
   return code;
+}
+
+int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
+  Condition common = {0};
+  CoreText value = {0}, other = {0};
+  size_t count = selection->count;
+  TRY(condition_parse(pair, &common));
+  for (size_t r = 0; r < count; r++) {
+    if (strcmp(analysis_key_value(&selection->runs[r].config, common.row, &value), common.value) != 0) continue;
+    for (size_t e = 0; e < count; e++) { /* each other value, at the first run that has it */
+      const char *wanted = analysis_key_value(&selection->runs[e].config, common.row, &value);
+      bool known = strcmp(wanted, common.value) == 0;
+      for (size_t k = 0; k < e && !known; k++)
+        known = strcmp(analysis_key_value(&selection->runs[k].config, common.row, &other), wanted) == 0;
+      if (known) continue;
+      selection->runs = core_memory_resize(selection->runs, (selection->count + 1) * sizeof *selection->runs);
+      AnalysisRun *added = &selection->runs[selection->count++];
+      *added = selection->runs[r];
+      core_config_set(&added->config, common.row->name, wanted);
+      selection->repeats++;
+    }
+  }
+  core_text_free(&value);
+  core_text_free(&other);
+  free(common.value);
+  return CORE_OK;
 }
 
 void analysis_selection_free(AnalysisSelection *selection) {
