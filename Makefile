@@ -20,33 +20,50 @@ HAS_DNNL := $(shell printf '\#include <oneapi/dnnl/dnnl.h>\n' | $(CC) -E -x c - 
 HAS_OPENBLAS := $(shell $(PKG) --exists openblas 2>/dev/null && echo 1 || echo 0)
 HAS_GD := $(shell $(PKG) --exists gdlib 2>/dev/null && echo 1 || echo 0)
 HAS_MPI := $(shell $(PKG) --exists ompi-c 2>/dev/null && echo 1 || echo 0)
-NVCC := $(shell command -v nvcc 2>/dev/null)
+# CUDA_HOME=/path/to/cuda, else the nvcc in PATH, else /usr/local/cuda; CUDA_HOME= (empty) builds without.
+ifeq ($(origin CUDA_HOME),undefined)
+CUDA_HOME := $(patsubst %/bin/nvcc,%,$(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc)))
+endif
+NVCC := $(if $(CUDA_HOME),$(wildcard $(CUDA_HOME)/bin/nvcc))
+HAS_CUDA := $(if $(NVCC),1,0)
+HAS_NCCL := $(if $(and $(NVCC),$(wildcard $(CUDA_HOME)/include/nccl.h /usr/include/nccl.h)),1,0)
 OPTIMISE ?= -O3
 SANITIZE ?=
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
-  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) $(SANITIZE) \
+  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) -DCORE_HAS_CUDA=$(HAS_CUDA) $(SANITIZE) \
   $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null) $(CFLAGS)
 LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null) -lm -lpthread
 LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas)) \
-  $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib)) $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --libs ompi-c))
+  $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib)) $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --libs ompi-c)) $(LIBS_CUDA)
+# The CUDA runtime is linked statically and finds the driver when it is first used; cuBLASLt and NCCL are opened when they
+# are first needed (trainer/ops/cuda_library.c): a program built with CUDA starts on machines that have none of the three.
+LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a)) -ldl -lrt -lstdc++)
+CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
 # ---- sources ---------------------------------------------------------------------------------------------------
-FOLDERS := core sim store trainer sweep analysis
+FOLDERS := core sim store trainer slurm sweep analysis
 sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 CORE_O := $(call object,$(call sources,core))
 SIM_O := $(call object,$(call sources,sim))
 STORE_O := $(call object,$(call sources,store))
 TRAINER_O := $(call object,$(filter-out trainer/main.c,$(call sources,trainer)))
+SLURM_O := $(call object,$(call sources,slurm))
+ifneq ($(NVCC),)
+kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*.cu $(1)/*/*.cu))
+SIM_O += $(call kernels,sim)
+TRAINER_O += $(call kernels,trainer)
+endif
 SWEEP_O := $(call object,$(filter-out sweep/main.c,$(call sources,sweep)))
 ANALYSIS_O := $(call object,$(filter-out analysis/main.c,$(call sources,analysis)))
 PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
 EXPERIMENTS := $(sort $(wildcard experiments/*.ini experiments/*/*.ini)) # a file a figure
 # A test program is one file; it links all of ours (static archives give only what it uses).
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c \
-  tests/mpi/ranks_*.c))
+  tests/mpi/ranks_*.c tests/slurm/slurm_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
 all: deps-present $(PROGRAMS) lib
@@ -55,13 +72,14 @@ $(BUILD)/archive/libcore.a: $(CORE_O)
 $(BUILD)/archive/libsim.a: $(SIM_O)
 $(BUILD)/archive/libstore.a: $(STORE_O)
 $(BUILD)/archive/libtrainer.a: $(TRAINER_O)
+$(BUILD)/archive/libslurm.a: $(SLURM_O)
 $(BUILD)/archive/libsweep.a: $(SWEEP_O)
 $(BUILD)/archive/libanalysis.a: $(ANALYSIS_O)
 $(BUILD)/archive/lib%.a:
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
 lib = $(patsubst %,$(BUILD)/archive/lib%.a,$(1))
-$(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call lib,sweep store core)
+$(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call lib,sweep slurm store core)
 $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
 $(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call lib,analysis store core)
 $(BUILD)/bin/trainer: LIBS_ALL += $(LIBS_TRAINER)
@@ -72,6 +90,12 @@ $(PROGRAMS):
 $(BUILD)/obj/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes.
+$(BUILD)/obj/%.o: %.cu Makefile | deps-present
+	@mkdir -p $(@D)
+	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+$(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
 $(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
@@ -87,11 +111,11 @@ endif
 # seen from outside, of the archive too, which therefore is one object whose other symbols are local.
 SIM_ABI := 1
 PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw_image.c,$(call sources,sim)) \
-  $(patsubst %,core/%.c,error files memory random text version))
+  $(patsubst %,core/%.c,device device_emulated error files memory random text version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present
 	@mkdir -p $(@D)
-	@echo "  pic  $<"; $(CC) $(CFLAGS_ALL) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	@echo "  pic  $<"; $(CC) $(subst -DCORE_HAS_CUDA=1,-DCORE_HAS_CUDA=0,$(CFLAGS_ALL)) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 $(BUILD)/lib/libsim.so.$(SIM_ABI): $(PIC_O)
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(@F) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ \
@@ -117,10 +141,10 @@ $(BUILD)/commit.stamp: FORCE
 FORCE:
 .PHONY: all FORCE check check-long demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
 
-$(BUILD)/tests/%: tests/%.c $(call lib,sweep analysis trainer sim store core) | deps-present
+$(BUILD)/tests/%: tests/%.c $(call lib,sweep slurm analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< \
-	  $(call lib,sweep analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
+	  $(call lib,sweep slurm analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
 # The simulator's bits need none of the rest (tests/tools/test_compilers.sh).
 $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
 	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
@@ -134,10 +158,10 @@ FUZZ_REPLAYS := $(patsubst %,$(BUILD)/tests/fuzz/fuzz_%,$(FUZZ))
 FUZZ_SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow
 TARGET ?= level
 SECONDS ?= 600
-$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/file.c $(call lib,sweep trainer sim store core) | deps-present
+$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/file.c $(call lib,sweep slurm trainer sim store core) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)
-$(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuzz/file.c $(call lib,sweep trainer sim store core)
+$(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuzz/file.c $(call lib,sweep slurm trainer sim store core)
 	@mkdir -p $(@D)
 	@echo "  fuzz $<"; $(CC) $(CFLAGS_ALL) -Itests -fsanitize=fuzzer -o $@ $< tests/fuzz/file.c \
 	  $(if $(wildcard tests/fuzz/corpus/$*/*.json),tests/fuzz/mutate_json.c) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)
@@ -194,7 +218,8 @@ info:            ## what was found on this machine
 	@echo "gnuplot    $$(gnuplot --version 2>/dev/null || echo no)"
 	@echo "libgd      $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --modversion gdlib),no: trainer show draws .svg only)"
 	@echo "MPI        $(if $(filter 1,$(HAS_MPI)),OpenMPI $(shell $(PKG) --modversion ompi-c),no: a run is one process)"
-	@echo "nvcc       $(or $(NVCC),no) (the CUDA backend is not part of this version)"
+	@echo "CUDA       $(if $(NVCC),$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p') in $(CUDA_HOME),no: CPU only; CUDA_HOME=/path/to/cuda)"
+	@echo "NCCL       $(if $(filter 1,$(HAS_NCCL)),yes,no)"
 	@if [ -x $(BUILD)/bin/trainer ]; then $(BUILD)/bin/trainer info; fi
 clean:           ## remove build/
 	rm -rf $(BUILD)

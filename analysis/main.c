@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
   }
   commands[count++] = (CoreCommand){"figures", "list the figures", list_figures};
   static const CoreCommand others[] = {
+    {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},
     {"compare", "two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
     {"check", "look for damage, orphans, gaps and logs that differ; --repair mends", analysis_check},
     {"merge", "join databases of several clusters", analysis_merge},

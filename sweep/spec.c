@@ -8,7 +8,7 @@
 
 #include "core/files.h"
 #include "core/memory.h"
-#include "sweep/resource.h"
+#include "slurm/settings.h"
 #include "sweep/spec_internal.h"
 
 enum { FILE_MAX_BYTES = 16 << 20, WORDS_MAX = 5, SECTION_MAX = 256 };
@@ -24,7 +24,7 @@ static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seed
 static const char *nearest_name(const char *name) {
   size_t row_count, resource_count, count = 0;
   const CoreConfigRow *rows = core_config_rows(&row_count);
-  const char *const *resources = sweep_resource_names(&resource_count);
+  const char *const *resources = slurm_settings_names(&resource_count);
   const char **names = core_memory_allocate((row_count + resource_count + SWEEP_NAME_COUNT) * sizeof *names);
   for (size_t i = 0; i < SWEEP_NAME_COUNT; i++) names[count++] = sweep_names[i];
   for (size_t i = 0; i < resource_count; i++) names[count++] = resources[i];
@@ -47,7 +47,7 @@ static const char *known_name(const char *name, const CoreConfigRow **row) {
   for (size_t i = 0; i < SWEEP_NAME_COUNT; i++)
     if (strcmp(sweep_names[i], name) == 0) return sweep_names[i];
   size_t count;
-  const char *const *resources = sweep_resource_names(&count);
+  const char *const *resources = slurm_settings_names(&count);
   for (size_t i = 0; i < count; i++)
     if (strcmp(resources[i], name) == 0) return resources[i];
   return NULL;
@@ -83,7 +83,8 @@ static int check_value(const SpecSetting *setting) {
     free(seeds);
     return CORE_OK;
   }
-  return sweep_resource_check(setting->name, value);
+  SlurmSettings scratch = slurm_settings_default();
+  return slurm_settings_set(&scratch, setting->name, value);
 }
 
 /* Two sections of equal rank may repeat a value, never contradict each other. *repeats: it stands there already. */
@@ -324,6 +325,13 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
                  : core_error(CORE_USAGE, "%s: holds a NUL byte; is this an experiment file?", path);
   free(text);
   return code;
+}
+
+int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings) {
+  for (size_t i = 0; i < spec->resource_count; i++)
+    TRY(slurm_settings_set(settings, spec->resources[i].key, spec->resources[i].value));
+  const int code = slurm_settings_check(settings);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "%s", spec->ini.file);
 }
 
 void sweep_spec_free(SweepSpec *spec) {

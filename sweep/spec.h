@@ -9,7 +9,7 @@
  *   [zip NAME]           lists of equal length that advance together: one axis, multiplied into every grid block
  *   [profile NAME]       full names: config settings, sweep.*, slurm.*; override the sections above
  *   [profile NAME grid BLOCK], [profile NAME zip BLOCK]   replace that whole block
- *   [slurm]              resources; checked here, used by the Slurm back end
+ *   [slurm]              resources (slurm/settings.def): where and how runs are carried out on a cluster
  *
  * Order of precedence for a setting: --set, then grid or zip, then [profile], then its section, then the default.
  * --set may replace a value that blocks hold fixed, never an axis of several values: that would collapse it.
@@ -25,6 +25,7 @@
 #include "core/config.h"
 #include "core/ini.h"
 #include "core/text.h"
+#include "slurm/settings.h"
 #include "sweep/list.h"
 
 enum { SWEEP_NAME = 65 /* core_text_check_name's 64 and NUL */ };
@@ -37,7 +38,7 @@ typedef struct SweepBlock {
   size_t count;
 } SweepBlock;
 
-/* A checked [slurm] setting, not used by the local executor. */
+/* A checked [slurm] setting, as text; the local executor does not use them. */
 typedef struct SweepResource { const char *key, *value; } SweepResource;
 
 typedef struct SweepSpec {
@@ -65,5 +66,9 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
 int sweep_spec_parse(const char *name, const char *text, const char *profile, const char *const *sets,
                      size_t set_count, SweepSpec *spec);
 void sweep_spec_free(SweepSpec *spec);
+
+/* The [slurm] settings that the experiment gives, over `settings` as they stand (defaults, then the site's). CORE_USAGE:
+ * some do not go together. */
+int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "sweep/resource.h"
+#include "slurm/settings.h"
 #include "sweep/spec_internal.h"
 
 /* ---- which profile, which value -------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static int apply_settings(SpecFile *file, int profile) {
 static void take_resources(SpecFile *file, int profile) {
   SweepSpec *spec = file->spec;
   size_t count;
-  const char *const *names = sweep_resource_names(&count);
+  const char *const *names = slurm_settings_names(&count);
   spec->resources = core_memory_allocate(count * sizeof *spec->resources);
   for (size_t i = 0; i < count; i++) {
     const SpecSetting *setting = find_setting(file, profile, names[i]);

@@ -16,11 +16,14 @@ needs=(
   "header:gd.h|libgd-dev|gd-devel|libgd"
   "command:gnuplot|gnuplot-nox|gnuplot|gnuplot"
   "optional:mpirun|libopenmpi-dev openmpi-bin|openmpi-devel|openmpi"
+  "optional:slurmctld|slurm-wlm munge|slurm-slurmctld slurm-slurmd munge|slurm munge"
+  "optional:slurmrestd|slurmrestd|slurm-slurmrestd|slurm +restd"
+  "optional:curl-config|libcurl4-openssl-dev|libcurl-devel|curl"
   "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )
 present() {
   case $1 in
-    command:*|optional:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
+    command:*|optional:*) PATH=$PATH:/usr/sbin:/sbin command -v "${1#*:}" >/dev/null 2>&1 ;;
     header:cmocka.h) printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
     header:*) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
   esac

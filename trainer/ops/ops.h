@@ -54,6 +54,15 @@ static inline double ops_head_deviation(const OpsHead *head, const float *logits
   return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
 }
 
+/* One of a chain of dense layers, each of which is the input of the next. */
+typedef struct OpsLayer {
+  int in, out;
+  OpsActivation activation;
+  const float *w, *b;     /* [in][out], [out] */
+  float *y;               /* [rows][out] its output */
+  float *dw, *db;         /* [in][out], [out]: set by a backward pass, unused otherwise */
+} OpsLayer;
+
 typedef struct Ops Ops;
 struct Ops {
   const char *name;               /* "cpu" */
@@ -65,6 +74,12 @@ struct Ops {
    * SILU can not be inverted from y: x W + b is recomputed there from x, w, b. */
   void (*dense_backward)(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+  /* dense_forward and dense_backward of layers 0 .. count-1, x[rows][layers[0].in] the input of the first, dy at the
+   * output of the last. A device may take rows through several layers at once, so dy of the layers between is kept
+   * nowhere. scratch: 2*rows*(widest output) floats. NULL: one layer after the other is as fast. */
+  void (*chain_forward)(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
+  void (*chain_backward)(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                         float *scratch, int rows);
   /* Layer norm and activation of each row: n = (z - mean z) / sqrt(variance z + epsilon), y = activation(gain n +
    * offset). z[rows][columns] becomes n, inverse[rows] what z - mean was multiplied by. */
   void (*norm_forward)(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,

@@ -1,0 +1,217 @@
+/* The table's front: chooses a way to talk to Slurm, remembers the last fault and the limits. What is common to all ways
+ * (states, array expressions) is here too. */
+#include "slurm/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+struct SlurmCluster {
+  const SlurmApi *api;
+  void *way;
+  SlurmFault fault;
+  bool has_limits;
+  SlurmLimits limits;
+};
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static const char *const state_names[SLURM_STATES] = {
+  [SLURM_PENDING] = "PENDING",       [SLURM_CONFIGURING] = "CONFIGURING", [SLURM_RUNNING] = "RUNNING",
+  [SLURM_COMPLETING] = "COMPLETING", [SLURM_SUSPENDED] = "SUSPENDED",     [SLURM_REQUEUED] = "REQUEUED",
+  [SLURM_COMPLETED] = "COMPLETED",   [SLURM_CANCELLED] = "CANCELLED",     [SLURM_FAILED] = "FAILED",
+  [SLURM_TIMEOUT] = "TIMEOUT",       [SLURM_NODE_FAIL] = "NODE_FAIL",     [SLURM_PREEMPTED] = "PREEMPTED",
+  [SLURM_BOOT_FAIL] = "BOOT_FAIL",   [SLURM_DEADLINE] = "DEADLINE",       [SLURM_OUT_OF_MEMORY] = "OUT_OF_MEMORY",
+  [SLURM_UNKNOWN_STATE] = "UNKNOWN"};
+
+const char *slurm_state_name(SlurmState state) {
+  CORE_CHECK((unsigned)state < SLURM_STATES);
+  return state_names[state];
+}
+
+SlurmState slurm_state_from_name(const char *name) {
+  static const struct { const char *name; SlurmState state; } others[] = {
+    {"REQUEUE_HOLD", SLURM_PENDING}, {"REQUEUE_FED", SLURM_PENDING}, {"SPECIAL_EXIT", SLURM_PENDING},
+    {"RESV_DEL_HOLD", SLURM_PENDING}, {"STOPPED", SLURM_SUSPENDED}, {"SIGNALING", SLURM_RUNNING},
+    {"STAGE_OUT", SLURM_COMPLETING}, {"RESIZING", SLURM_RUNNING}, {"REVOKED", SLURM_CANCELLED}};
+  const size_t length = strcspn(name, " +,");
+  for (int i = 0; i < SLURM_STATES; i++)
+    if (strlen(state_names[i]) == length && strncmp(state_names[i], name, length) == 0) return (SlurmState)i;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strlen(others[i].name) == length && strncmp(others[i].name, name, length) == 0) return others[i].state;
+  return SLURM_UNKNOWN_STATE;
+}
+
+bool slurm_state_is_over(SlurmState state) { return state >= SLURM_COMPLETED && state != SLURM_UNKNOWN_STATE; }
+
+const char *slurm_fault_name(SlurmFault fault) {
+  static const char *const names[] = {"fine", "absent", "unreachable", "timed out", "refused", "not there", "garbled"};
+  return (unsigned)fault < sizeof names / sizeof *names ? names[fault] : "unknown";
+}
+
+const char *slurm_id_format(SlurmId id, char *buffer) {
+  if (id.task >= 0) snprintf(buffer, 48, "%lld_%lld", (long long)id.job, (long long)id.task);
+  else snprintf(buffer, 48, "%lld", (long long)id.job);
+  return buffer;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static void add_row(SlurmTasks *tasks, const SlurmTask *pattern, int64_t first, int64_t last, int64_t step) {
+  if (tasks->count == tasks->capacity) {
+    tasks->capacity = tasks->capacity ? 2 * tasks->capacity : 64;
+    tasks->rows = core_memory_resize(tasks->rows, tasks->capacity * sizeof *tasks->rows);
+  }
+  SlurmTask *row = &tasks->rows[tasks->count++];
+  *row = *pattern;
+  row->first = first, row->last = last, row->step = step;
+}
+
+/* Digits only, and no more than fit; *end is behind them. */
+static bool read_index(const char *text, const char **end, int64_t *value) {
+  *value = 0;
+  for (*end = text; **end >= '0' && **end <= '9'; ++*end) {
+    *value = 10 * *value + (**end - '0');
+    if (*value > 1000000000) return false;
+  }
+  return *end > text;
+}
+
+bool slurm_tasks_add(SlurmTasks *tasks, const SlurmTask *pattern, const char *expression) {
+  const char *c = expression;
+  const bool bracket = *c == '[';
+  const size_t before = tasks->count;
+  if (strcmp(expression, "N/A") == 0 || !*expression) {
+    add_row(tasks, pattern, -1, -1, 1);
+    return true;
+  }
+  c += bracket;
+  for (;;) {
+    int64_t first, last, step = 1;
+    bool good = read_index(c, &c, &first);
+    last = first;
+    if (good && *c == '-') good = read_index(c + 1, &c, &last);
+    if (good && *c == ':') good = read_index(c + 1, &c, &step) && step > 0;
+    if (!good || last < first) break;
+    add_row(tasks, pattern, first, last, step);
+    if (*c == ',') {
+      c++;
+      continue;
+    }
+    int64_t throttle;
+    if (*c == '%' && !read_index(c + 1, &c, &throttle)) break;
+    if (bracket && *c == ']') c++;
+    if (!*c) return true;
+    break;
+  }
+  tasks->count = before;
+  return false;
+}
+
+void slurm_tasks_free(SlurmTasks *tasks) {
+  free(tasks->rows);
+  *tasks = (SlurmTasks){0};
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static int open_api(const SlurmApi *api, SlurmCluster *cluster) {
+  cluster->api = api;
+  return api->open(&cluster->way, &cluster->fault);
+}
+
+/* In the order in which "auto" tries them. */
+static const SlurmApi *const apis[] = {&slurm_api_commands};
+
+int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault) {
+  SlurmCluster *cluster = core_memory_zero_allocate(1, sizeof *cluster);
+  int code = core_error(CORE_FAIL, "slurm.api = %.40s: this program was built without it", api);
+  SlurmFault first = SLURM_ABSENT;
+  char message[1024];
+  bool tried = false;
+  *result = NULL;
+  for (size_t i = 0; i < sizeof apis / sizeof *apis && code != CORE_OK; i++) {
+    if (strcmp(api, "auto") != 0 && strcmp(api, apis[i]->name) != 0) continue;
+    code = open_api(apis[i], cluster);
+    if (code == CORE_OK || tried) continue;
+    tried = true; /* of several failures the first is told: what most people have */
+    first = cluster->fault;
+    snprintf(message, sizeof message, "%s", core_error_message());
+  }
+  if (fault) *fault = code == CORE_OK ? SLURM_FINE : first;
+  if (code == CORE_OK) {
+    *result = cluster;
+    return CORE_OK;
+  }
+  if (tried) core_error(code, "%s", message);
+  free(cluster);
+  return code;
+}
+
+void slurm_cluster_close(SlurmCluster **cluster) {
+  if (!*cluster) return;
+  (*cluster)->api->close((*cluster)->way);
+  free(*cluster);
+  *cluster = NULL;
+}
+
+const char *slurm_cluster_api(const SlurmCluster *cluster) { return cluster->api->name; }
+SlurmFault slurm_fault(const SlurmCluster *cluster) { return cluster->fault; }
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+#define CALL(what, function, ...)                                                                               \
+  do {                                                                                                          \
+    cluster->fault = SLURM_REFUSED;                                                                             \
+    if (!cluster->api->function)                                                                                \
+      return core_error(CORE_FAIL, "%s can not be done with slurm.api = %s", what, cluster->api->name);          \
+    cluster->fault = SLURM_FINE;                                                                                \
+    return cluster->api->function(cluster->way, __VA_ARGS__, &cluster->fault);                                  \
+  } while (0)
+
+static int ask_limits(SlurmCluster *cluster) { CALL("asking for limits", limits, &cluster->limits); }
+
+int slurm_limits(SlurmCluster *cluster, const SlurmLimits **limits) {
+  if (!cluster->has_limits) TRY(ask_limits(cluster));
+  cluster->has_limits = true;
+  *limits = &cluster->limits;
+  return CORE_OK;
+}
+
+int slurm_partitions(SlurmCluster *cluster, SlurmPartition **partitions, size_t *count) {
+  *partitions = NULL, *count = 0;
+  CALL("listing partitions", partitions, partitions, count);
+}
+
+int slurm_submit(SlurmCluster *cluster, const SlurmJob *job, int64_t *id) {
+  CORE_CHECK(job->tasks > 0 && job->settings && job->script);
+  CALL("submitting", submit, job, id);
+}
+
+int slurm_test(SlurmCluster *cluster, const SlurmJob *job, SlurmForecast *forecast) {
+  CALL("a test submission", test, job, forecast);
+}
+
+int slurm_list(SlurmCluster *cluster, const char *const *names, size_t count, SlurmTasks *tasks) {
+  CALL("listing jobs", list, names, count, tasks);
+}
+
+int slurm_history(SlurmCluster *cluster, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks) {
+  if (count == 0) return CORE_OK;
+  CALL("asking the accounting database", history, jobs, count, since_unix_s, tasks);
+}
+
+int slurm_cancel(SlurmCluster *cluster, const SlurmId *ids, size_t count) {
+  if (count == 0) return CORE_OK;
+  CALL("cancelling", cancel, ids, count);
+}
+
+int slurm_hold(SlurmCluster *cluster, const SlurmId *ids, size_t count, bool hold) {
+  if (count == 0) return CORE_OK;
+  CALL("holding", hold, ids, count, hold);
+}
+
+int slurm_requeue(SlurmCluster *cluster, SlurmId id) { CALL("requeueing", requeue, id); }

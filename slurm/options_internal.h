@@ -1,0 +1,11 @@
+/* Resources as options of sbatch: what the script's #SBATCH lines say (script.c) and what rest.c says in JSON. */
+#ifndef SLURM_OPTIONS_INTERNAL_H
+#define SLURM_OPTIONS_INTERNAL_H
+#include "slurm/cluster.h"
+
+/* Calls `emit` for each option of the job but its name, comment, array and dependencies: "--time", "02:00:00". value NULL: an
+ * option without one. */
+void slurm_options_each(const SlurmSettings *settings, void (*emit)(void *context, const char *option, const char *value),
+                        void *context);
+
+#endif

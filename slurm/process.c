@@ -1,0 +1,158 @@
+/* Child processes for command.c. Both pipes are read as they fill, so that no child can block on us. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "slurm/process_internal.h"
+
+extern char **environ;
+enum { OUTPUT_MAX = 256 << 20 };
+
+bool slurm_process_exists(const char *name) {
+  char path[CORE_PATH_MAX];
+  const char *folders = getenv("PATH");
+  for (const char *c = folders ? folders : "/usr/bin:/bin"; *c; c += *c == ':') {
+    const size_t length = strcspn(c, ":");
+    if (length > 0 && core_files_path(path, "%.*s/%s", (int)length, c, name) == CORE_OK && access(path, X_OK) == 0) return true;
+    c += length;
+  }
+  return false;
+}
+
+/* A site's and a user's defaults for account, partition and the like stay; what is ours to say goes, and whatever changes
+ * the form of an answer. */
+static bool is_kept(const char *variable) {
+  static const char *const kept[] = {"SBATCH_ACCOUNT=", "SBATCH_PARTITION=", "SBATCH_QOS=", "SBATCH_RESERVATION=",
+                                     "SBATCH_DEBUG=", "SLURM_CONF=", "SLURM_JWT=", "SLURMRESTD="};
+  static const char *const dropped[] = {"SBATCH_", "SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SCANCEL_",
+                                        "SLURM_TIME_FORMAT=", "SLURM_BITSTR_LEN=", "SLURM_CLUSTERS=", "SLURM_EXIT_ERROR="};
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    if (strncmp(variable, kept[i], strlen(kept[i])) == 0) return true;
+  for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+    if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0) return false;
+  return strncmp(variable, "LC_", 3) != 0 && strncmp(variable, "LANG=", 5) != 0;
+}
+
+static char **make_environment(void) {
+  /* Numbers and dates as Slurm writes them; times in seconds since 1970, whatever the zone; array expressions whole. */
+  static const char *const fixed[] = {"LC_ALL=C", "SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0"};
+  size_t count = 0, kept = 0;
+  while (environ[count]) count++;
+  char **variables = core_memory_allocate((count + sizeof fixed / sizeof *fixed + 1) * sizeof *variables);
+  for (size_t i = 0; i < count; i++)
+    if (is_kept(environ[i])) variables[kept++] = environ[i];
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) variables[kept++] = (char *)fixed[i];
+  variables[kept] = NULL;
+  return variables;
+}
+
+typedef struct Child {
+  pid_t pid;
+  int in, out, error; /* our ends; -1: closed */
+} Child;
+
+static int make_pipes(int in[2], int out[2], int error[2]) {
+  if (pipe2(in, O_CLOEXEC) != 0) return -1;
+  if (pipe2(out, O_CLOEXEC) != 0) {
+    close(in[0]), close(in[1]);
+    return -1;
+  }
+  if (pipe2(error, O_CLOEXEC) == 0) return 0;
+  close(in[0]), close(in[1]), close(out[0]), close(out[1]);
+  return -1;
+}
+
+static int start(const char *const *arguments, Child *child) {
+  int in[2], out[2], error[2];
+  if (make_pipes(in, out, error) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, error[1], 2);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  /* A group of its own: Ctrl-C ends us, not a submission under way. */
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  char **environment = make_environment();
+  const int number = posix_spawnp(&child->pid, arguments[0], &actions, &attributes, (char *const *)arguments, environment);
+  free(environment);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(in[0]), close(out[1]), close(error[1]);
+  child->in = in[1], child->out = out[0], child->error = error[0];
+  if (number == 0) return CORE_OK;
+  close(in[1]), close(out[0]), close(error[0]);
+  errno = number;
+  return core_error_errno(CORE_FAIL, "can not start %s", arguments[0]);
+}
+
+static void close_end(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+static void take(int *fd, CoreText *text) {
+  char buffer[65536];
+  const ssize_t got = read(*fd, buffer, sizeof buffer);
+  if (got > 0 && text->length < OUTPUT_MAX) core_text_append_bytes(text, buffer, (size_t)got);
+  else if (got >= 0 || errno != EINTR) close_end(fd);
+}
+
+static void give(int *fd, const char **input) {
+  const ssize_t put = write(*fd, *input, strlen(*input));
+  if (put > 0) *input += put;
+  if ((put < 0 && errno != EINTR && errno != EAGAIN) || !**input) close_end(fd);
+}
+
+/* Until both outputs are closed, or the time is over. */
+static bool talk(Child *child, const char *input, double end_s, SlurmOutput *output) {
+  if (!input || !*input) close_end(&child->in);
+  else fcntl(child->in, F_SETFL, O_NONBLOCK);
+  while (child->out >= 0 || child->error >= 0) {
+    struct pollfd ends[3] = {{child->out, POLLIN, 0}, {child->error, POLLIN, 0}, {child->in, POLLOUT, 0}};
+    const double left_s = end_s - core_clock_s();
+    if (left_s <= 0) return false;
+    if (poll(ends, 3, (int)(1000 * left_s) + 1) < 0) continue;
+    if (child->out >= 0 && ends[0].revents) take(&child->out, &output->out);
+    if (child->error >= 0 && ends[1].revents) take(&child->error, &output->error);
+    if (child->in >= 0 && ends[2].revents) give(&child->in, &input);
+  }
+  return true;
+}
+
+int slurm_process_run(const char *const *arguments, const char *input, int timeout_s, SlurmOutput *output) {
+  Child child;
+  struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+  *output = (SlurmOutput){0};
+  TRY(start(arguments, &child));
+  sigaction(SIGPIPE, &ignore, &before); /* a child that does not read what it is given */
+  output->timed_out = !talk(&child, input, core_clock_s() + timeout_s, output);
+  sigaction(SIGPIPE, &before, NULL);
+  close_end(&child.in), close_end(&child.out), close_end(&child.error);
+  if (output->timed_out) kill(child.pid, SIGKILL);
+  int status = 0;
+  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) continue;
+  output->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return CORE_OK;
+}
+
+void slurm_output_free(SlurmOutput *output) {
+  core_text_free(&output->out);
+  core_text_free(&output->error);
+}

@@ -1,0 +1,112 @@
+/* Batch scripts. Values come from settings.c, which let through only what can stand here; the command's words are quoted. */
+#include "slurm/script.h"
+
+#include <string.h>
+
+#include "slurm/options_internal.h"
+
+void slurm_script_quote(const char *word, CoreText *text) {
+  core_text_append(text, "'");
+  for (; *word; word++) {
+    if (*word == '\'') core_text_append(text, "'\\''");
+    else core_text_append_bytes(text, word, 1);
+  }
+  core_text_append(text, "'");
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+typedef void Emit(void *context, const char *option, const char *value);
+
+static void emit_number(Emit *emit, void *context, const char *option, int64_t number, const char *unit) {
+  char text[48];
+  snprintf(text, sizeof text, "%lld%s", (long long)number, unit);
+  emit(context, option, text);
+}
+
+static void emit_gpus(const SlurmSettings *s, Emit *emit, void *context) {
+  char text[SLURM_TEXT + 64];
+  const int64_t gpus = slurm_settings_task_gpus(s) / s->nodes;
+  if (gpus == 0) return;
+  const bool gres = strcmp(s->gpu_syntax, "gres") == 0;
+  snprintf(text, sizeof text, "%s%s%s%lld", gres ? "gpu:" : "", s->gpu_type, *s->gpu_type ? ":" : "", (long long)gpus);
+  emit(context, gres ? "--gres" : "--gpus-per-node", text);
+}
+
+static void emit_extra(const SlurmSettings *s, Emit *emit, void *context) {
+  char copy[SLURM_TEXT], *rest = copy;
+  snprintf(copy, sizeof copy, "%s", s->extra);
+  for (char *option; *s->extra && (option = strsep(&rest, " "));) {
+    char *equals = strchr(option, '=');
+    if (equals) *equals = '\0';
+    if (*option) emit(context, option, equals ? equals + 1 : NULL);
+  }
+}
+
+void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
+  char text[SLURM_TEXT + 32];
+  const struct { const char *option, *value; } words[] = {{"--partition", s->partition}, {"--account", s->account},
+    {"--qos", s->qos}, {"--reservation", s->reservation}, {"--constraint", s->constraint}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (*words[i].value) emit(context, words[i].option, words[i].value);
+  if (s->time > 0) emit(context, "--time", slurm_time_format(s->time, text));
+  emit_number(emit, context, "--nodes", s->nodes, "");
+  /* Runs without ranks are children of one task, which has all their processors. */
+  const bool by_srun = s->ranks_per_run > 1;
+  emit_number(emit, context, "--ntasks", by_srun ? s->ranks_per_run * s->runs_per_task : 1, "");
+  emit_number(emit, context, "--cpus-per-task", by_srun ? s->cpus_per_run : slurm_settings_task_cpus(s), "");
+  if (s->nodes > 1) emit_number(emit, context, "--ntasks-per-node", s->ranks_per_run / s->nodes, "");
+  if (s->mem > 0) emit_number(emit, context, "--mem", s->mem * s->runs_per_task, "M");
+  emit_gpus(s, emit, context);
+  snprintf(text, sizeof text, "B:%s@%lld", s->signal, (long long)s->signal_lead);
+  if (s->signal_lead > 0) emit(context, "--signal", text);
+  emit(context, s->requeue ? "--requeue" : "--no-requeue", NULL);
+  emit(context, "--open-mode", "append");
+  emit_extra(s, emit, context);
+}
+
+/* ---- the script -------------------------------------------------------------------------------------------------- */
+
+static void add_line(void *context, const char *option, const char *value) {
+  core_text_appendf(context, "#SBATCH %s%s%s\n", option, value ? "=" : "", value ? value : "");
+}
+
+static void add_quoted(CoreText *script, const char *option, const char *value) {
+  core_text_appendf(script, "#SBATCH %s=\"", option);
+  for (; *value; value++) { /* sbatch knows \ inside quotes */
+    if (*value == '"' || *value == '\\') core_text_append(script, "\\");
+    core_text_append_bytes(script, value, 1);
+  }
+  core_text_append(script, "\"\n");
+}
+
+/* Jobs that must have ended, however they did: with afterok a failed one would keep this one waiting for ever. */
+static void add_dependency(CoreText *script, const SlurmJob *job) {
+  if (job->after_count == 0) return;
+  core_text_append(script, "#SBATCH --dependency=afterany");
+  for (size_t i = 0; i < job->after_count; i++) core_text_appendf(script, ":%lld", (long long)job->after[i]);
+  core_text_append(script, "\n");
+}
+
+void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script) {
+  /* A login shell only for modules, which not every site gives to others: it costs tenths of a second a task. */
+  core_text_append(script, *job->settings->modules ? "#!/bin/bash -l\n" : "#!/bin/bash\n");
+  add_quoted(script, "--job-name", job->name);
+  add_quoted(script, "--comment", job->comment);
+  core_text_appendf(script, "#SBATCH --array=0-%lld", (long long)job->tasks - 1);
+  if (job->running_max > 0) core_text_appendf(script, "%%%lld", (long long)job->running_max);
+  core_text_append(script, "\n");
+  add_dependency(script, job);
+  slurm_options_each(job->settings, add_line, script);
+  add_quoted(script, "--chdir", job->folder);
+  add_quoted(script, "--output", job->output ? job->output : "/dev/null");
+  if (job->held) core_text_append(script, "#SBATCH --hold\n");
+  if (*job->settings->modules)
+    core_text_appendf(script, "module load %s || { echo 'module load failed' >&2; exit 1; }\n", job->settings->modules);
+  core_text_append(script, "exec");
+  for (size_t i = 0; command[i]; i++) {
+    core_text_append(script, " ");
+    slurm_script_quote(command[i], script);
+  }
+  core_text_append(script, "\n");
+}

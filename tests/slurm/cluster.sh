@@ -1,0 +1,206 @@
+# Sourced by tests and benches that need Slurm: a real one (munged, slurmctld, four slurmd) on loopback, all of it in a
+# folder of its own, with ports of its own, ended by the process ids it was started with. It installs nothing and touches
+# neither /etc nor a Slurm that runs here.
+#
+#   . tests/slurm/cluster.sh
+#   cluster_start || { tap_skip "..." "$cluster_problem"; tap_done; }
+#   ... sbatch, squeue, sweep submit ...: SLURM_CONF points them at it
+#   cluster_stop                              also call it from the test's EXIT trap; may be called twice
+#
+# Before cluster_start: cluster_nodes=4, cluster_cpus=2 (a node), cluster_gpus=0 (a node: fake devices, for scheduling
+# only), cluster_conf="..." lines added to slurm.conf (the last of a key counts: MaxArraySize=100).
+#
+#   cluster_controller stop|start|freeze|thaw|kill     slurmctld; freeze is SIGSTOP: it hangs, connections time out
+#   cluster_munge stop|start                           the authentication daemon
+#   cluster_node kill|stop|start|freeze|thaw NAME      slurmd of n1 ...; kill also ends the jobs' processes on it
+#   cluster_rest start                                 slurmrestd on $cluster_dir/rest.sock; false where that can not be
+#   cluster_state JOB                                  "PENDING Reason" ...: what Slurm says of one job or task
+#   cluster_log                                        the last lines of all logs, for failure messages
+#
+# Requeued jobs wait for cred_expire seconds (120 by default at sites, here 5: the least that Slurm takes), dead nodes are noticed after SlurmdTimeout
+# (here 10 s), finished jobs forgotten after MinJobAge (here 60 s).
+cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_conf= cluster_dir= cluster_problem=
+cluster_user=$(id -un)
+
+cluster_missing() { # why there can be no cluster here; empty when there can
+  local command
+  for command in munged slurmctld slurmd sbatch squeue scontrol sinfo; do
+    PATH=$PATH:/usr/sbin:/sbin command -v $command >/dev/null || { echo "$command is not installed (apt-get install slurm-wlm munge)"; return; }
+  done
+}
+
+cluster_port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# A block of ports that nobody listens on: slurmctld, then a slurmd each.
+cluster_find_ports() {
+  local try port
+  for try in $(seq 20); do
+    cluster_port=$((20000 + (($$ * 37 + try * 101 + RANDOM) % 1000) * 40))
+    for port in $(seq $cluster_port $((cluster_port + cluster_nodes))); do cluster_port_free "$port" || continue 2; done
+    return 0
+  done
+  return 1
+}
+
+cluster_write_conf() {
+  local gres= node_gres=
+  if [ "$cluster_gpus" -gt 0 ]; then
+    gres="GresTypes=gpu" node_gres="Gres=gpu:$cluster_gpus"
+    local devices=(/dev/null /dev/zero /dev/full /dev/random)
+    local IFS=,
+    echo "Name=gpu File=${devices[*]:0:$cluster_gpus}" >"$cluster_dir/gres.conf"
+  fi
+  { # what the test gave first: slurm.conf refuses a key that stands twice, so ours are left out where it did
+    printf '%s\n' "$cluster_conf"
+    cat <<CONF | grep -vE "^($(sed -nE 's/^([A-Za-z]+)=.*/\1/p' <<<"$cluster_conf" | paste -sd'|' | sed 's/^$/-/'))="
+ClusterName=test
+SlurmctldHost=$(hostname)(127.0.0.1)
+SlurmctldPort=$cluster_port
+SlurmUser=$cluster_user
+SlurmdUser=$cluster_user
+AuthType=auth/munge
+AuthInfo=socket=$cluster_dir/munge.sock,cred_expire=5
+CredType=cred/munge
+StateSaveLocation=$cluster_dir/state
+SlurmdSpoolDir=$cluster_dir/spool.%n
+SlurmctldPidFile=$cluster_dir/slurmctld.pid
+SlurmdPidFile=$cluster_dir/slurmd.%n.pid
+SlurmctldLogFile=$cluster_dir/slurmctld.log
+SlurmdLogFile=$cluster_dir/slurmd.%n.log
+SlurmctldTimeout=120
+SlurmdTimeout=10
+MessageTimeout=3
+KillWait=2
+MinJobAge=60
+InactiveLimit=0
+ReturnToService=2
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2,default_queue_depth=1000
+SlurmdParameters=config_overrides
+TmpFS=$cluster_dir
+MpiDefault=none
+MailProg=/bin/true
+MaxJobCount=50000
+$gres
+NodeName=n[1-$cluster_nodes] NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=[$((cluster_port + 1))-$((cluster_port + cluster_nodes))] CPUs=$cluster_cpus RealMemory=4000 $node_gres
+PartitionName=main Nodes=ALL Default=YES MaxTime=1-00:00:00 DefaultTime=10 DefMemPerCPU=100 State=UP
+CONF
+  } >"$cluster_dir/slurm.conf"
+}
+
+cluster_start() {
+  cluster_problem=$(cluster_missing)
+  [ -z "$cluster_problem" ] || return 1
+  PATH=$PATH:/usr/sbin:/sbin
+  cluster_dir=$(mktemp -d /tmp/cluster.XXXXXX)
+  chmod 755 "$cluster_dir" # munged insists
+  mkdir "$cluster_dir/state"
+  cluster_find_ports || { cluster_problem="no free ports"; return 1; }
+  cluster_write_conf
+  export SLURM_CONF=$cluster_dir/slurm.conf
+  (umask 077; head -c 128 /dev/urandom >"$cluster_dir/munge.key")
+  if ! cluster_munge start || ! cluster_controller start; then
+    cluster_problem="Slurm does not start here: $(cluster_log 3)"
+    cluster_stop
+    return 1
+  fi
+  local i
+  for i in $(seq "$cluster_nodes"); do cluster_node start "n$i"; done
+  local end=$((SECONDS + 20))
+  until [ "$(sinfo -h -t idle -o %D 2>/dev/null | paste -sd+ | bc 2>/dev/null || echo 0)" = "$cluster_nodes" ] ||
+        [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$cluster_nodes" ]; do
+    if [ $SECONDS -ge $end ]; then
+      cluster_problem="the nodes do not come up: $(cluster_log 3)"
+      cluster_stop
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+cluster_pid() { cat "$cluster_dir/$1.pid" 2>/dev/null; } # munged, slurmctld, slurmd.n1, slurmrestd
+
+# Ends the process with that pid file with SIGNAL and waits until it is gone.
+cluster_end() { # name signal
+  local pid; pid=$(cluster_pid "$1")
+  [ -n "$pid" ] || return 0
+  kill -CONT "$pid" 2>/dev/null
+  kill "-$2" "$pid" 2>/dev/null
+  local i
+  for i in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  kill -9 "$pid" 2>/dev/null
+  rm -f "$cluster_dir/$1.pid"
+}
+
+cluster_munge() {
+  case $1 in
+    start) munged --force --socket="$cluster_dir/munge.sock" --key-file="$cluster_dir/munge.key" --seed-file="$cluster_dir/munge.seed" \
+             --pid-file="$cluster_dir/munged.pid" --log-file="$cluster_dir/munged.log" >/dev/null 2>&1 ;;
+    stop) cluster_end munged TERM ;;
+  esac
+}
+
+cluster_controller() {
+  case $1 in
+    start)
+      slurmctld >>"$cluster_dir/slurmctld.out" 2>&1 || return 1
+      local i
+      for i in $(seq 100); do scontrol ping 2>/dev/null | grep -q 'is UP' && return 0; sleep 0.1; done
+      return 1 ;;
+    stop) cluster_end slurmctld TERM ;;
+    kill) cluster_end slurmctld KILL ;;
+    freeze) kill -STOP "$(cluster_pid slurmctld)" ;;
+    thaw) kill -CONT "$(cluster_pid slurmctld)" ;;
+  esac
+}
+
+# The processes of our jobs on a node: first the slurmstepd, which would report their ends, then what they watch over.
+cluster_job_pids() {
+  local file pid parent steps= others=
+  for file in $(grep -lzx "SLURMD_NODENAME=$1" /proc/[0-9]*/environ 2>/dev/null); do
+    grep -qzxF "SLURM_CONF=$cluster_dir/slurm.conf" "$file" 2>/dev/null || continue
+    pid=${file//[^0-9]/}
+    others+=" $pid"
+    parent=$(awk '{ print $4 }' "/proc/$pid/stat" 2>/dev/null)
+    [ "$(cat "/proc/$parent/comm" 2>/dev/null)" = slurmstepd ] && steps+=" $parent"
+  done
+  echo $steps $others
+}
+
+cluster_node() {
+  case $1 in
+    start) slurmd -N "$2" >>"$cluster_dir/slurmd.$2.out" 2>&1 ;;
+    stop) cluster_end "slurmd.$2" TERM ;;
+    kill) # like a power cut: the daemon and whatever its jobs run, at once
+      local pids; pids=$(cluster_job_pids "$2")
+      cluster_end "slurmd.$2" KILL
+      [ -z "$pids" ] || kill -9 $pids 2>/dev/null ;;
+    freeze) kill -STOP "$(cluster_pid "slurmd.$2")" ;;
+    thaw) kill -CONT "$(cluster_pid "slurmd.$2")" ;;
+  esac
+  return 0
+}
+
+cluster_state() { squeue -h -t all -j "$1" -o '%T %r' 2>/dev/null | head -1; }
+
+cluster_log() { tail -qn "${1:-8}" "$cluster_dir"/*.log "$cluster_dir"/*.out 2>/dev/null | tail -40; }
+
+cluster_stop() {
+  [ -n "$cluster_dir" ] || return 0
+  local i pids=
+  for i in $(seq "$cluster_nodes"); do pids+=" $(cluster_job_pids "n$i")"; done
+  for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" TERM; done
+  cluster_end slurmrestd TERM
+  cluster_end slurmctld TERM
+  [ -z "${pids// /}" ] || kill -9 $pids 2>/dev/null
+  cluster_end munged TERM
+  rm -rf "$cluster_dir"
+  cluster_dir=
+  unset SLURM_CONF
+}
