@@ -75,7 +75,7 @@ bool analysis_column_is_rate(const AnalysisColumn *column) {
 
 /* Names that no replacing of '_' makes readable. */
 static const struct { const char *name, *title; } titles[] = {
-  {"kl", "KL (behaviour || updated), nat"}, {"kl_reverse", "KL (updated || behaviour), nat"},
+  {"kl", "KL (nat)"},                       {"kl_reverse", "reverse KL (nat)"},
   {"ddr", "DDR (transitions per nat)"},     {"grad_norm_actor", "gradient norm (actor)"},
   {"grad_norm_critic", "gradient norm (critic)"}, {"feature_rank_actor", "feature rank (actor)"},
   {"feature_rank_critic", "feature rank (critic)"}, {"dormant_actor", "dormant units (actor)"},

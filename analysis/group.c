@@ -6,11 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/tasks.h"
 #include "core/memory.h"
 
 static const CoreConfigRow *algorithm_row(void) { return core_config_find("algo.name"); }
 
-/* Numbers as numbers, all else as text; a run that does not use the key comes before those that do. */
+/* The place of a choice in its setting's list. */
+static int choice_rank(const CoreConfigRow *row, const char *choice) {
+  size_t length = strlen(choice);
+  int rank = 0;
+  for (const char *at = row->choices; *at; rank++) {
+    size_t here = strcspn(at, "|");
+    if (here == length && memcmp(at, choice, length) == 0) break;
+    at += here + (at[here] == '|');
+  }
+  return rank;
+}
+
+/* Numbers as numbers, choices in the order of their list, all else as text; a run that does not use the key comes before those that do. */
 static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
   bool used = analysis_key_applies(a, row);
   if (used != analysis_key_applies(b, row)) return used ? 1 : -1;
@@ -26,7 +39,7 @@ static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreCo
       return (x > y) - (x < y);
     }
     case CORE_CONFIG_BOOL: return (int)*(const bool *)left - (int)*(const bool *)right;
-    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_ENUM: return choice_rank(row, left) - choice_rank(row, right);
     case CORE_CONFIG_STRING: return strcmp(left, right);
   }
   return 0;
@@ -70,7 +83,10 @@ static void varying_keys(const AnalysisSelection *selection, const AnalysisGroup
   }
 }
 
+/* "task" stands for all settings that make one; "none" for no key at all. */
 static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
+  if (strcmp(keys, "none") == 0) return CORE_OK;
+  if (strcmp(keys, "task") == 0) keys = analysis_task_keys;
   grouping->keys = core_memory_allocate((strlen(keys) + 1) * sizeof *grouping->keys);
   for (const char *start = keys; *start; ) {
     size_t length = strcspn(start, ",");
@@ -81,7 +97,7 @@ static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
     TRY(analysis_find_key(name, &grouping->keys[grouping->key_count++]));
     start += length + (start[length] == ',');
   }
-  return CORE_OK;
+  return grouping->key_count ? CORE_OK : core_error(CORE_USAGE, "no key to group by: expected KEY[,KEY]");
 }
 
 /* ---- groups and families ---------------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ static int read_parent(StoreQuery *query, const char *id, CoreConfig *config, bo
   return CORE_OK;
 }
 
-/* "com 8, eps 0.2@1430"; "the same@1430" for a parent that differs in nothing but where it began. */
+/* "com 8, eps 0.2 at 1430"; "the same at 1430" for a parent that differs in nothing but where it began. */
 static void describe(const CoreConfig *parent, const CoreConfig *child, int64_t iteration, char *text, size_t size) {
   CoreText words = {0}, theirs = {0}, ours = {0};
   size_t count;
@@ -30,7 +30,7 @@ static void describe(const CoreConfig *parent, const CoreConfig *child, int64_t 
     core_text_appendf(&words, "%s%s %s", words.length ? ", " : "", analysis_key_name(&rows[i]), value);
   }
   if (!words.length) core_text_append(&words, "the same");
-  if (iteration >= 0) core_text_appendf(&words, "@%lld", (long long)iteration);
+  if (iteration >= 0) core_text_appendf(&words, " at %lld", (long long)iteration);
   if (words.length < size) memcpy(text, words.data, words.length + 1);
   core_text_free(&words);
   core_text_free(&theirs);

@@ -1,5 +1,5 @@
 /* Runs that went on from another run (init.from = run:<id>@<iteration>): their parent in words that are the same for all
- * seeds, "com 8@1430", so that they group and label like any other setting. */
+ * seeds, "com 8 at 1430", so that they group and label like any other setting. */
 #ifndef ANALYSIS_PARENTS_H
 #define ANALYSIS_PARENTS_H
 #include "analysis/select.h"

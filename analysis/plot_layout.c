@@ -126,7 +126,7 @@ PlotLayout plot_layout_make(const AnalysisPlot *plot) {
   double legend = plot->entry_count ? ((double)l.legend_rows + (heads ? 1 : 0)) * l.row + 0.6 * l.font : 0;
   l.caption_top = l.legend_top + legend;
   l.caption_row = 1.32 * l.small;
-  l.wrap = (size_t)((l.width - 2 * l.font) / (0.485 * l.small));
+  l.wrap = (size_t)((l.width - 2 * l.font) / (0.53 * l.small));
   for (size_t i = 0; i < plot->paragraph_count; i++)
     l.caption_lines += plot_layout_wrap(plot->paragraphs[i], l.wrap, NULL, NULL);
   l.height = ceil(l.caption_top + (double)l.caption_lines * l.caption_row + 0.6 * l.font);

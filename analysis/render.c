@@ -169,16 +169,6 @@ static int place_picture(const char *from, const char *folder, const char *name,
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-void analysis_csv_field(CoreText *csv, const char *text) {
-  if (!strpbrk(text, ",\"\n\r")) {
-    core_text_append(csv, text);
-    return;
-  }
-  core_text_append(csv, "\"");
-  for (const char *c = text; *c; c++) core_text_append_bytes(csv, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-  core_text_append(csv, "\"");
-}
-
 static int write_csv(const char *folder, const char *name, const char *provenance, const char *csv) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};

@@ -8,7 +8,4 @@
  * made. CORE_FAIL: nothing can be written there, or gnuplot is missing or failed (.gp and .csv are there already). */
 int analysis_render(AnalysisPlot *plot, const char *folder, const char *name, const char *provenance, const char *csv);
 
-/* One field of a CSV file (RFC 4180): quoted when it has to be. */
-void analysis_csv_field(CoreText *csv, const char *text);
-
 #endif

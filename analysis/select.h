@@ -36,7 +36,8 @@ typedef struct AnalysisSelection {
   const char *sql;        /* the statement that chose them */
 } AnalysisSelection;
 
-/* sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both.
+/* sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a number's
+ * value may be max or min, of those in the sweep.
  * CORE_USAGE: unknown sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the message
  * says whether the database is empty or which values the key has. */
 int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
@@ -44,7 +45,8 @@ int analysis_select_runs(StoreDatabase *database, const char *sweep, const char 
 void analysis_selection_free(AnalysisSelection *selection);
 
 /* "key=value" of runs that belong to every group of the key: a reference of which a scheme's panel is a part. Each such
- * run is added again at the end for each other value of the key, in its place. Once, before anything points at runs.
+ * run takes the first other value of the key, and is added again at the end for each further one. Without other values
+ * nothing changes. Once, before anything points at runs.
  * CORE_USAGE as --where. */
 int analysis_selection_repeat(AnalysisSelection *selection, const char *pair);
 
