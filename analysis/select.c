@@ -375,7 +375,7 @@ static char **other_values(const AnalysisSelection *selection, const Condition *
   *count = 0;
   for (size_t r = 0; r < selection->count; r++) {
     const char *value = analysis_key_value(&selection->runs[r].config, common->row, &text);
-    bool known = strcmp(value, common->value) == 0;
+    bool known = !*value || strcmp(value, common->value) == 0; /* unused by the algorithm: no group to be in */
     for (size_t k = 0; k < *count && !known; k++) known = strcmp(values[k], value) == 0;
     if (!known) values[(*count)++] = core_text_duplicate(value);
   }
