@@ -98,6 +98,7 @@ $(BUILD)/obj/%.o: %.cu Makefile | deps-present
 $(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
+$(BUILD)/obj/analysis/report.o: analysis/report_page.html
 $(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.

@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
   }
   commands[count++] = (CoreCommand){"figures", "list the figures, the papers' by their names too (fig1a ... onpolicy-fig3 ...)", list_figures};
   static const CoreCommand others[] = {
+    {"report", "one HTML page with everything", analysis_report},
     {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},
     {"compare", "two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
     {"check", "look for damage, orphans, gaps and logs that differ; --repair mends", analysis_check},
