@@ -3,6 +3,8 @@
  *   SLURMRESTD       unix:/run/slurmrestd.sock (the same user needs no token), or http://host:6820, https://...
  *   SLURM_JWT        the token (`scontrol token` prints it), else
  *   SLURM_JWT_FILE   a file that holds it and that nobody else may read
+ *   SLURM_JWT_USER   whose token it is, where that is not this user's name
+ *   SLURMRESTD_TIMEOUT   seconds to wait for an answer (60)
  *
  * The token is read once, goes into one header and nowhere else: what the server says is searched for it before it is shown.
  * slurmrestd tells nothing of the cluster's configuration, keeps no accounting for us without slurmdbd, has no test
@@ -34,6 +36,7 @@ typedef struct Rest {
   char base[URL_MAX / 2];                /* "http://host:6820" */
   char user[128];
   char *token;                           /* NULL: none */
+  int timeout_s;
   int version;
 } Rest;
 
@@ -99,6 +102,15 @@ static void read_user(Rest *rest) {
   if (core_text_check_name(name, "user") == CORE_OK) snprintf(rest->user, sizeof rest->user, "%s", name);
 }
 
+static int read_timeout(Rest *rest) {
+  const char *text = getenv("SLURMRESTD_TIMEOUT");
+  int64_t seconds = SLURM_CALL_S;
+  if (text && *text && (!core_text_to_int(text, &seconds) || seconds < 1 || seconds > 600))
+    return core_error(CORE_USAGE, "SLURMRESTD_TIMEOUT = %.40s: expected seconds, 1 to 600", text);
+  rest->timeout_s = (int)seconds;
+  return CORE_OK;
+}
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static int garbled(const char *what, SlurmFault *fault) {
@@ -143,7 +155,7 @@ static int send_request(Rest *rest, const char *method, const char *path, const 
   snprintf(url, sizeof url, "%s%s", rest->base, path);
   make_headers(rest, body != NULL, memory, sizeof memory, headers);
   const CoreHttpRequest request = {.method = method, .url = url, .unix_socket = *rest->socket ? rest->socket : NULL, .headers = headers,
-                                   .body = body, .timeout_s = SLURM_CALL_S, .answer_max = (size_t)256 << 20};
+                                   .body = body, .timeout_s = rest->timeout_s, .answer_max = (size_t)256 << 20};
   const int code = core_http_send(rest->http, &request, answer, &problem);
   explicit_bzero(memory, sizeof memory);
   if (code == CORE_OK) return CORE_OK;
@@ -236,6 +248,7 @@ static int rest_open(void **way, SlurmFault *fault) {
   *fault = SLURM_REFUSED;
   TRY_GOTO(code, done, read_address(rest, address));
   TRY_GOTO(code, done, read_token(rest));
+  TRY_GOTO(code, done, read_timeout(rest));
   read_user(rest);
   code = discover(rest, fault);
 done:
