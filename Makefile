@@ -21,17 +21,28 @@ HAS_OPENBLAS := $(shell $(PKG) --exists openblas 2>/dev/null && echo 1 || echo 0
 HAS_GD := $(shell $(PKG) --exists gdlib 2>/dev/null && echo 1 || echo 0)
 HAS_MPI := $(shell $(PKG) --exists ompi-c 2>/dev/null && echo 1 || echo 0)
 HAS_CURL := $(shell $(PKG) --exists libcurl 2>/dev/null && echo 1 || echo 0)
-NVCC := $(shell command -v nvcc 2>/dev/null)
+# CUDA_HOME=/path/to/cuda, else the nvcc in PATH, else /usr/local/cuda; CUDA_HOME= (empty) builds without.
+ifeq ($(origin CUDA_HOME),undefined)
+CUDA_HOME := $(patsubst %/bin/nvcc,%,$(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc)))
+endif
+NVCC := $(if $(CUDA_HOME),$(wildcard $(CUDA_HOME)/bin/nvcc))
+HAS_CUDA := $(if $(NVCC),1,0)
+HAS_NCCL := $(if $(and $(NVCC),$(wildcard $(CUDA_HOME)/include/nccl.h /usr/include/nccl.h)),1,0)
 OPTIMISE ?= -O3
 SANITIZE ?=
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
-  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) -DCORE_HAS_CURL=$(HAS_CURL) $(SANITIZE) \
+  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) -DCORE_HAS_CURL=$(HAS_CURL) -DCORE_HAS_CUDA=$(HAS_CUDA) $(SANITIZE) \
   $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null) $(CFLAGS)
 LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null) -lm -lpthread
 LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas)) \
-  $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib)) $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --libs ompi-c))
+  $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib)) $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --libs ompi-c)) $(LIBS_CUDA)
+# The CUDA runtime is linked statically and finds the driver when it is first used; cuBLASLt and NCCL are opened when they
+# are first needed (trainer/ops/cuda_library.c): a program built with CUDA starts on machines that have none of the three.
+LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a)) -ldl -lrt -lstdc++)
+CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
 LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),$(shell $(PKG) --libs libcurl))
 
@@ -44,13 +55,19 @@ SIM_O := $(call object,$(call sources,sim))
 STORE_O := $(call object,$(call sources,store))
 TRAINER_O := $(call object,$(filter-out trainer/main.c,$(call sources,trainer)))
 SLURM_O := $(call object,$(call sources,slurm))
+ifneq ($(NVCC),)
+kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*.cu $(1)/*/*.cu))
+SIM_O += $(call kernels,sim)
+TRAINER_O += $(call kernels,trainer)
+endif
 SWEEP_O := $(call object,$(filter-out sweep/main.c,$(call sources,sweep)))
 ANALYSIS_O := $(call object,$(filter-out analysis/main.c,$(call sources,analysis)))
 PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
+EXPERIMENTS := $(sort $(wildcard experiments/*.ini experiments/*/*.ini)) # a file a figure
 # A test program is one file; it links all of ours (static archives give only what it uses).
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c \
   tests/mpi/ranks_*.c tests/slurm/slurm_*.c))
-GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo
+GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
 all: deps-present $(PROGRAMS) lib
 
@@ -78,7 +95,14 @@ $(BUILD)/obj/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
+# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes.
+$(BUILD)/obj/%.o: %.cu Makefile | deps-present
+	@mkdir -p $(@D)
+	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+$(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NVCC),-isystem $(CUDA_HOME)/include)
+
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
+$(BUILD)/obj/analysis/report.o: analysis/report_page.html
 $(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
@@ -92,11 +116,11 @@ endif
 # seen from outside, of the archive too, which therefore is one object whose other symbols are local.
 SIM_ABI := 1
 PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw_image.c,$(call sources,sim)) \
-  $(patsubst %,core/%.c,error files memory random text version))
+  $(patsubst %,core/%.c,device device_emulated error files memory random text version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present
 	@mkdir -p $(@D)
-	@echo "  pic  $<"; $(CC) $(CFLAGS_ALL) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	@echo "  pic  $<"; $(CC) $(subst -DCORE_HAS_CUDA=1,-DCORE_HAS_CUDA=0,$(CFLAGS_ALL)) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 $(BUILD)/lib/libsim.so.$(SIM_ABI): $(PIC_O)
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(@F) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ \
@@ -182,9 +206,9 @@ fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new i
 	$(BUILD)/fuzz/bin/libfuzzer_$(TARGET) -max_total_time=$(SECONDS) -timeout=20 -max_len=65536 -print_final_stats=1 \
 	  -artifact_prefix=$(BUILD)/fuzz/$(TARGET)- $(addprefix -dict=,$(wildcard tests/fuzz/$(TARGET).dict)) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET)
 install: all install-lib ## PREFIX=/usr/local, DESTDIR
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/sweep/experiments
+	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/sweep/,$(sort $(dir $(EXPERIMENTS))))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 experiments/*.ini $(DESTDIR)$(PREFIX)/share/sweep/experiments
+	for file in $(EXPERIMENTS); do install -m 644 $$file $(DESTDIR)$(PREFIX)/share/sweep/$$file || exit 1; done
 docs: all        ## rewrite docs/config.md from core/config.def
 	$(BUILD)/bin/trainer config --markdown > docs/config.md
 info:            ## what was found on this machine
@@ -200,7 +224,8 @@ info:            ## what was found on this machine
 	@echo "libgd      $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --modversion gdlib),no: trainer show draws .svg only)"
 	@echo "MPI        $(if $(filter 1,$(HAS_MPI)),OpenMPI $(shell $(PKG) --modversion ompi-c),no: a run is one process)"
 	@echo "libcurl    $(if $(filter 1,$(HAS_CURL)),$(shell $(PKG) --modversion libcurl),no: no slurmrestd, webhooks or MLflow)"
-	@echo "nvcc       $(or $(NVCC),no) (the CUDA backend is not part of this version)"
+	@echo "CUDA       $(if $(NVCC),$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p') in $(CUDA_HOME),no: CPU only; CUDA_HOME=/path/to/cuda)"
+	@echo "NCCL       $(if $(filter 1,$(HAS_NCCL)),yes,no)"
 	@if [ -x $(BUILD)/bin/trainer ]; then $(BUILD)/bin/trainer info; fi
 clean:           ## remove build/
 	rm -rf $(BUILD)

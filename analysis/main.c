@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/commands.h"
 #include "analysis/figure.h"
 #include "analysis/sql.h"
 #include "core/memory.h"
@@ -32,13 +33,22 @@ static int list_figures(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  enum { COMMANDS_MAX = 32 };
+  enum { COMMANDS_MAX = 96 };
   CoreCommand commands[COMMANDS_MAX] = {{0}};
   size_t count = 0;
-  for (const AnalysisFigure *f = analysis_figures; f->name && count + 3 < COMMANDS_MAX; f++) {
+  for (const AnalysisFigure *f = analysis_figures; f->name && count + 16 < COMMANDS_MAX; f++) {
     commands[count++] = (CoreCommand){f->name, f->summary, f->run};
   }
   commands[count++] = (CoreCommand){"figures", "list the figures", list_figures};
+  static const CoreCommand others[] = {
+    {"report", "one HTML page with everything", analysis_report},
+    {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},
+    {"compare", "two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
+    {"check", "look for damage, orphans, gaps and logs that differ; --repair mends", analysis_check},
+    {"merge", "join databases of several clusters", analysis_merge},
+    {"export", "every table as CSV or JSON lines, with a schema", analysis_export},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) commands[count++] = others[i];
   commands[count++] = (CoreCommand){"sql", "a question of your own, in SQL; read-only", analysis_sql};
   return core_options_dispatch("analyze", intro, commands, argc, argv);
 }

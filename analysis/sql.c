@@ -39,14 +39,14 @@ static int print_csv(StoreQuery *query) {
   return code;
 }
 
-/* The value as JSON: SQLite's text of a number is a number again; text that only looks like one loses nothing. */
-static json_t *json_value(const char *text) {
-  double number;
-  int64_t whole;
-  if (!text) return json_null();
-  if (*text != '+' && core_text_to_int(text, &whole) && !strpbrk(text, ".eE")) return json_integer((json_int_t)whole);
-  if (*text != '+' && core_text_to_real(text, &number) && isfinite(number)) return json_real(number);
-  json_t *string = json_string(text);
+/* The value as JSON, by what the row holds: text that looks like a number (a run's id may) stays text. */
+static json_t *json_value(StoreQuery *query, int column) {
+  StoreValue kind = store_query_value(query, column);
+  if (kind == STORE_VALUE_NULL) return json_null();
+  if (kind == STORE_VALUE_INT) return json_integer((json_int_t)store_query_int(query, column));
+  double number = kind == STORE_VALUE_REAL ? store_query_real(query, column) : NAN;
+  if (isfinite(number)) return json_real(number);
+  json_t *string = json_string(store_query_text(query, column)); /* infinities too: JSON has no number for them */
   return string ? string : json_null(); /* not UTF-8 */
 }
 
@@ -57,7 +57,7 @@ static int print_json(StoreQuery *query) {
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     json_t *object = json_object();
     for (int c = 0; c < store_query_columns(query); c++) {
-      json_object_set_new(object, store_query_name(query, c), json_value(store_query_text(query, c)));
+      json_object_set_new(object, store_query_name(query, c), json_value(query, c));
     }
     json_array_append_new(rows, object);
   }
@@ -94,7 +94,7 @@ static int answer(const char *path, const char *sql, Format format) {
   TRY(analysis_database_open(path, &database)); /* imports what is new */
   store_database_close(&database);
   TRY(store_database_open(path, true, &database));
-  int code = store_query_open(database, sql, &query);
+  int code = store_query_open_reading(database, sql, &query);
   if (code == CORE_OK && store_query_columns(query) == 0) {
     code = core_error(CORE_USAGE, "this statement gives no rows: expected one SELECT (the database is read-only here)");
   }

@@ -62,7 +62,7 @@ const char *core_error_message(void) { return last_message; }
 
 void core_error_clear(void) { last_message[0] = '\0'; }
 
-_Noreturn void core_error_abort(const char *file, int line, const char *condition) {
+void core_error_abort(const char *file, int line, const char *condition) {
   char host[256] = "unknown host";
   gethostname(host, sizeof host - 1);
   fprintf(stderr, "%s:%d: internal error on %s, process %ld: %s\n", file, line, host, (long)getpid(), condition);

@@ -14,8 +14,10 @@ enum {
 
 #if defined(__GNUC__)
 #define CORE_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#define CORE_NORETURN __attribute__((noreturn))
 #else
 #define CORE_PRINTF(format_index, first)
+#define CORE_NORETURN
 #endif
 
 /* Sets this thread's message and returns `code`, so that a caller writes `return core_error(CORE_USAGE, "...")`.
@@ -49,6 +51,6 @@ void core_error_clear(void);
 /* A programming error: prints file, line, host and process, then aborts. Never for user input. */
 #define CORE_CHECK(condition) \
   ((condition) ? (void)0 : core_error_abort(__FILE__, __LINE__, #condition))
-_Noreturn void core_error_abort(const char *file, int line, const char *condition);
+void core_error_abort(const char *file, int line, const char *condition) CORE_NORETURN;
 
 #endif

@@ -3,6 +3,7 @@
 #define CORE_MEMORY_H
 #include <stddef.h>
 
+#include "core/device.h"
 #include "core/error.h"
 
 enum { CORE_MEMORY_ALIGNMENT = 64 };
@@ -20,9 +21,17 @@ CoreArena *core_arena_create(const char *name);
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* Allocates everything in one block. CORE_FAIL names the arena, the total and its largest entries. */
+/* The same for what lives on the device: to be touched through it only (device.h). Without a device it is no different. */
+void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
+#define CORE_ARENA_DEVICE(arena, pointer, count, label) \
+  core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
+/* Before the commit; the device must outlive the arena. NULL: none, as after core_arena_create. */
+void core_arena_set_device(CoreArena *arena, CoreDevice *device);
+/* Bytes of what is registered for the device; 0 without one. */
+size_t core_arena_device_bytes(const CoreArena *arena);
+/* Allocates everything in one block, and one on the device. CORE_FAIL names the arena, the total and its largest entries. */
 int core_arena_commit(CoreArena *arena);
-/* Bytes that the commit takes, or took, for what is registered; SIZE_MAX when that overflows. */
+/* Bytes that the commit takes, or took, on the host for what is registered; SIZE_MAX when that overflows. */
 size_t core_arena_bytes(const CoreArena *arena);
 void core_arena_destroy(CoreArena **arena);
 

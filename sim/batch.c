@@ -64,6 +64,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
     sim_batch_take_levels(batch, 0, levels);
     code = sim_batch_choose_features(batch);
   }
+  if (code == CORE_OK && options->device) code = sim_batch_device_create(batch);
   if (code != CORE_OK) {
     sim_batch_destroy(&batch);
     return code;
@@ -75,6 +76,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
 
 void sim_batch_destroy(SimBatch **batch) {
   if (!*batch) return;
+  sim_batch_device_destroy(*batch);
   core_arena_destroy(&(*batch)->arena);
   free(*batch);
   *batch = NULL;
@@ -86,9 +88,13 @@ const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_
   *whole_length = batch->whole_length;
   return batch->features;
 }
-size_t sim_batch_bytes(const SimBatch *batch) { return sizeof *batch + core_arena_bytes(batch->arena); }
+size_t sim_batch_bytes(const SimBatch *batch) {
+  return batch->device ? sim_batch_device_bytes(batch) : sizeof *batch + core_arena_bytes(batch->arena);
+}
 int sim_batch_level_count(const SimBatch *batch) { return batch->level_count; }
-int64_t sim_batch_nonfinite(const SimBatch *batch) { return batch->nonfinite; }
+int64_t sim_batch_nonfinite(const SimBatch *batch) {
+  return batch->device ? sim_batch_device_nonfinite(batch) : batch->nonfinite;
+}
 
 /* ---- saved states: a header, then every world's fields in the order of walk_world -------------------------------- */
 
@@ -160,6 +166,7 @@ size_t sim_batch_state_bytes(const SimBatch *batch) {
 
 void sim_batch_save(const SimBatch *batch, void *state) {
   StateHeader header = header_of(batch);
+  if (batch->device) sim_batch_device_fetch(batch);
   memcpy(state, &header, sizeof header);
   Cursor cursor = {.write = (unsigned char *)state + sizeof header};
   for (int w = 0; w < batch->options.worlds; w++) {
@@ -203,6 +210,7 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
       batch->worlds[w].level += w;
       sim_batch_prepare_new(batch, w);
     }
+  if (batch->device) sim_batch_device_put(batch);
   return CORE_OK;
 }
 
@@ -210,6 +218,7 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
 
 void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);
+  if (batch->device) sim_batch_device_fetch(batch);
   const SimWorld *world = &batch->worlds[w];
   if (world->level < batch->level_count) *level = batch->levels[world->level];
   else sim_batch_draw_new(batch, w, level);

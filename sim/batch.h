@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/device.h"
 #include "sim/observe_layout.h"
 
 typedef struct SimBatch SimBatch;
@@ -36,6 +37,8 @@ typedef struct SimBatchOptions {
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
+  CoreDevice *device;        /* where the worlds are and the physics runs; NULL: the CPU. Observations, actions and all
+                                that a step gives are then in its memory; levels and saved states in the host's */
 } SimBatchOptions;
 /* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, multi-discrete, flat. */
 SimBatchOptions sim_batch_options_default(void);
@@ -58,7 +61,7 @@ int sim_batch_observation_length(const SimBatch *batch);
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
 /* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
 void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
-size_t sim_batch_bytes(const SimBatch *batch);
+size_t sim_batch_bytes(const SimBatch *batch); /* where the worlds are */
 int sim_batch_level_count(const SimBatch *batch);
 
 /* Starts episode 0 of every world, with a level as options.reset says. observations: [worlds][length], may be NULL. */

@@ -2,29 +2,20 @@
  * depends on nothing but itself, so neither the number of threads nor the division matters. */
 #include <omp.h>
 
-#include "core/random.h"
 #include "sim/batch_internal.h"
+#include "sim/batch_world.h"
 #include "sim/block.h"
 #include "sim/observe_entity.h"
 
 /* The level for world w's present episode. */
 static int draw_level(SimBatch *batch, int w) {
   if (sim_batch_has_new_levels(batch)) return sim_batch_prepare_new(batch, w);
-  uint32_t number = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
-  CoreRandom4 words = core_random_4(batch->options.seed, CORE_RANDOM_RESET, number, episode, 0);
-  return (int)core_random_below(words.v[0], (uint32_t)batch->level_count);
+  return sim_world_draw_level(batch->options.seed, batch->options.first_world + (uint32_t)w, batch->worlds[w].episode,
+                              batch->level_count);
 }
 
 void sim_batch_start_world(SimBatch *batch, int w, int level) {
-  SimWorld *world = &batch->worlds[w];
-  uint32_t episode = world->episode;
-  int32_t keeps_level = world->keeps_level;
-  memset(world, 0, sizeof *world);
-  memcpy(world->body, batch->models[level].start, sizeof world->body);
-  world->last_distance = -1.0f;
-  world->level = level;
-  world->episode = episode;
-  world->keeps_level = keeps_level;
+  sim_world_start(&batch->worlds[w], &batch->models[level], level);
 }
 
 /* A world's flat observation, or the features of it that are given. */
@@ -54,12 +45,20 @@ static void observe(const SimBatch *batch, int w, float *observations) {
 }
 
 void sim_batch_observe(const SimBatch *batch, float *observations) {
+  if (batch->device) {
+    sim_batch_device_observe(batch, observations);
+    return;
+  }
 #pragma omp parallel for schedule(static)
   for (int w = 0; w < batch->options.worlds; w++) observe(batch, w, observations);
 }
 
 /* level NULL: drawn. */
 static void reset_all(SimBatch *batch, const int32_t *level, float *observations) {
+  if (batch->device) {
+    sim_batch_device_reset(batch, level, observations);
+    return;
+  }
 #pragma omp parallel for schedule(static)
   for (int w = 0; w < batch->options.worlds; w++) {
     batch->worlds[w].episode = 0;
@@ -95,12 +94,7 @@ static void next_episode(SimBatch *batch, int w) {
 
 /* Writes world w's results and, where its episode is over, starts the next. */
 static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, const SimStepOut *out) {
-  const SimWorld *world = &batch->worlds[w];
-  if (out->reward) out->reward[w] = result->reward;
-  if (out->done) out->done[w] = result->done;
-  if (out->solved) out->solved[w] = result->done && result->solved;
-  if (out->level) out->level[w] = world->level < batch->level_count ? world->level : -1;
-  if (out->episode_steps) out->episode_steps[w] = world->timestep;
+  sim_world_report(&batch->worlds[w], result, batch->level_count, (size_t)w, out);
   if (result->done && batch->options.auto_reset) next_episode(batch, w);
   observe(batch, w, out->observations);
 }
@@ -137,6 +131,10 @@ static int block_worlds(int worlds, int threads) {
 }
 
 void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
+  if (batch->device) {
+    sim_batch_device_step(batch, actions, out);
+    return;
+  }
   const int worlds = batch->options.worlds, each = block_worlds(worlds, omp_get_max_threads());
   int64_t nonfinite = 0;
 #pragma omp parallel reduction(+ : nonfinite)

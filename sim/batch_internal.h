@@ -7,6 +7,8 @@
 #include "sim/observe.h"
 #include "sim/task.h"
 
+typedef struct SimBatchDevice SimBatchDevice;
+
 struct SimBatch {
   SimBatchOptions options;
   SimTaskRules rules;
@@ -21,7 +23,23 @@ struct SimBatch {
   SimWorld *worlds;       /* [worlds] */
   const SimLanesKernels *kernels; /* NULL: one world after the other */
   int64_t nonfinite;
+  SimBatchDevice *device; /* batch_device.c's; NULL: the worlds are on the host */
 };
+
+/* batch_device.c. The batch's worlds, models and templates are then copies: the worlds' only for the functions that look
+ * at single ones, which fetch them first. CORE_USAGE: a kind of batch that is not made for devices. */
+int sim_batch_device_create(SimBatch *batch);
+void sim_batch_device_destroy(SimBatch *batch);
+void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations);
+void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out);
+void sim_batch_device_observe(const SimBatch *batch, float *observations);
+int64_t sim_batch_device_nonfinite(const SimBatch *batch);
+size_t sim_batch_device_bytes(const SimBatch *batch);
+/* Levels first .. first + count - 1 have changed on the host. */
+void sim_batch_device_take_levels(SimBatch *batch, int first, int count);
+/* Worlds from the device to the host, and back. */
+void sim_batch_device_fetch(const SimBatch *batch);
+void sim_batch_device_put(SimBatch *batch);
 
 /* Are the worlds' levels new ones, each with a place for its constants? */
 static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batch->options.reset >= SIM_RESET_NEW; }

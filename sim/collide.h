@@ -163,8 +163,9 @@ SIM_FN SimVec sim_collide_face_normal(const SimPolygon *p, integer face) {
 /* The reference face's ends in the world; after a triangle's face 2 comes corner 0. */
 SIM_FN SimVec sim_collide_corner(const SimPolygon *p, integer k) {
   k = integer_select((k == SIM_VERTICES) | ((k == 3) & p->outline->triangle), integer_of(0), k);
-  return sim_vec(real_pick((const real[]){p->corner[0].x, p->corner[1].x, p->corner[2].x, p->corner[3].x}, k),
-                 real_pick((const real[]){p->corner[0].y, p->corner[1].y, p->corner[2].y, p->corner[3].y}, k));
+  const real x[SIM_VERTICES] = {p->corner[0].x, p->corner[1].x, p->corner[2].x, p->corner[3].x};
+  const real y[SIM_VERTICES] = {p->corner[0].y, p->corner[1].y, p->corner[2].y, p->corner[3].y};
+  return sim_vec(real_pick(x, k), real_pick(y, k));
 }
 
 /* Contacts of two polygons that overlap (sim_collide_overlap). */

@@ -110,11 +110,29 @@ static int add_list(Reader *reader, const SimLevelList *list) {
   return CORE_OK;
 }
 
+static bool is_listed(const char *name) {
+  for (const SimLevelList *list = sim_level_lists; list->name; list++)
+    for (const char *const *file = list->files; *file; file++)
+      if (strcmp(*file, name) == 0) return true;
+  return false;
+}
+
+/* One of Kinetix' own levels by its name in the lists: "s/h0_weak_thrust". */
+static int add_listed(Reader *reader, const char *name) {
+  char path[CORE_PATH_MAX];
+  if (!reader->kinetix[0])
+    return core_error(CORE_USAGE, "%s is a level of Kinetix; env.level_folder names the folder with its files s/, m/ and l/",
+                      name);
+  TRY(core_files_path(path, "%s/%s.json", reader->kinetix, name));
+  return add_file(reader, path);
+}
+
 static int add_path(Reader *reader, const char *path) {
   const SimLevelList *list = sim_level_list_find(path);
   char file[CORE_PATH_MAX];
   int64_t number;
   if (list) return add_list(reader, list);
+  if (!core_files_exists(path) && is_listed(path)) return add_listed(reader, path);
   if (!core_files_exists(path) && is_permuted(path, file, &number)) return add_permuted(reader, file, number);
   if (!is_folder(path)) return add_file(reader, path);
   int before = reader->set->count;

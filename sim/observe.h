@@ -35,14 +35,39 @@ SIM_FN int sim_observe_offset(SimSize size, int k) {
   return polygons_before * SIM_OBSERVE_POLYGON + circles_before * SIM_OBSERVE_CIRCLE;
 }
 
+/* Number `component` of a shape's row as the shape moves; `otherwise`: of a number that stays as it is. */
+SIM_FN real sim_observe_component(const SimBody *body, int component, real otherwise) {
+  switch (component) {
+    case 0: return sim_observe_clip(body->position.x);
+    case 1: return sim_observe_clip(body->position.y);
+    case 2: return sim_observe_clip(body->velocity.x);
+    case 3: return sim_observe_clip(body->velocity.y);
+    case 7: return sim_observe_clip(real_tanh(body->angular_velocity / 10.0f));
+    case 12: return sim_observe_clip(body->sine);
+    case 13: return sim_observe_clip(body->cosine);
+    default: return otherwise;
+  }
+}
+
 SIM_FN void sim_observe_body(const SimBody *body, float *row) {
-  row[0] = sim_observe_clip(body->position.x);
-  row[1] = sim_observe_clip(body->position.y);
-  row[2] = sim_observe_clip(body->velocity.x);
-  row[3] = sim_observe_clip(body->velocity.y);
-  row[7] = sim_observe_clip(real_tanh(body->angular_velocity / 10.0f));
-  row[12] = sim_observe_clip(body->sine);
-  row[13] = sim_observe_clip(body->cosine);
+  row[0] = sim_observe_component(body, 0, 0.0f);
+  row[1] = sim_observe_component(body, 1, 0.0f);
+  row[2] = sim_observe_component(body, 2, 0.0f);
+  row[3] = sim_observe_component(body, 3, 0.0f);
+  row[7] = sim_observe_component(body, 7, 0.0f);
+  row[12] = sim_observe_component(body, 12, 0.0f);
+  row[13] = sim_observe_component(body, 13, 0.0f);
+}
+
+/* Number k of the whole row, for machines that take numbers rather than rows. */
+SIM_FN real sim_observe_feature(const SimModel *model, const SimWorld *world, const float *template_row, int k) {
+  const int polygons = SIM_OBSERVE_POLYGON * (model->size.polygons - SIM_STATIC_POLYGONS + 1);
+  const bool polygon = k < polygons;
+  const int width = polygon ? SIM_OBSERVE_POLYGON : SIM_OBSERVE_CIRCLE, at = polygon ? k : k - polygons;
+  const int number = at / width;
+  const int shape = !polygon ? model->size.polygons + number : number == 0 ? 0 : number + SIM_STATIC_POLYGONS - 1;
+  if (shape >= model->shapes || !model->moves[shape]) return template_row[k];
+  return sim_observe_component(&world->body[shape], at % width, template_row[k]);
 }
 
 /* Marks what sim_observe_body writes. */

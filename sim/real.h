@@ -18,6 +18,15 @@
 #define SIM_FN static inline
 #endif
 
+/* The number of the lowest bit that is set in bits != 0. */
+SIM_FN int real_lowest_bit(uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+  return __ffsll((long long)bits) - 1;
+#else
+  return __builtin_ctzll(bits);
+#endif
+}
+
 /* What differs between one world and several. A `mask` is what comparing two reals gives: combine masks with & and |,
  * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds a real's bits. */
 #if !defined(SIM_LANES)
@@ -27,7 +36,11 @@ typedef int32_t integer;
 typedef uint32_t real_word;
 
 /* Before the first member of structs that the vector kernels read from memory, eight floats at a time (lanes.h). */
+#if defined(__cplusplus)
+#define SIM_ALIGN_RECORD alignas(32)
+#else
 #define SIM_ALIGN_RECORD _Alignas(32)
+#endif
 
 SIM_FN real real_of(float x) { return x; }
 SIM_FN mask mask_of(int truth) { return truth; }

@@ -275,7 +275,7 @@ SIM_FN void sim_step_note_contact(SimWorld *world, unsigned slot) { world->warm[
 SIM_FN void sim_step_forget_contacts(SimWorld *world) {
   for (int i = 0; i < SIM_WARM_WORDS; i++) {
     for (uint64_t left = world->warm[i]; left; left &= left - 1)
-      world->contact_impulse[64 * i + __builtin_ctzll(left)] = sim_vec(0.0f, 0.0f);
+      world->contact_impulse[64 * i + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);
     world->warm[i] = 0;
   }
 }

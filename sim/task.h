@@ -18,20 +18,20 @@ typedef struct SimTaskResult {
 /* What each binding is to do, whatever the action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
 typedef struct SimCommand { real of[SIM_ACTIONS]; } SimCommand;
 
-SIM_FN SimCommand sim_task_command_of_classes(const uint8_t class[SIM_ACTIONS]) {
+SIM_FN SimCommand sim_task_command_of_classes(const uint8_t choice[SIM_ACTIONS]) {
   SimCommand command;
   for (int i = 0; i < SIM_ACTIONS; i++) {
-    const bool back = class[i] == 2 && i < SIM_MOTOR_BINDINGS;
-    command.of[i] = class[i] == 1 ? 1.0f : back ? -1.0f : 0.0f;
+    const bool back = choice[i] == 2 && i < SIM_MOTOR_BINDINGS;
+    command.of[i] = choice[i] == 1 ? 1.0f : back ? -1.0f : 0.0f;
   }
   return command;
 }
 
-SIM_FN SimCommand sim_task_command_of_class(uint8_t class) {
+SIM_FN SimCommand sim_task_command_of_class(uint8_t choice) {
   SimCommand command = {0};
-  if (class < SIM_DISCRETE_IDLE) command.of[class / 2] = class % 2 ? 1.0f : -1.0f;
-  else if (class > SIM_DISCRETE_IDLE && class < SIM_DISCRETE_CLASSES)
-    command.of[SIM_MOTOR_BINDINGS + class - SIM_DISCRETE_IDLE - 1] = 1.0f;
+  if (choice < SIM_DISCRETE_IDLE) command.of[choice / 2] = choice % 2 ? 1.0f : -1.0f;
+  else if (choice > SIM_DISCRETE_IDLE && choice < SIM_DISCRETE_CLASSES)
+    command.of[SIM_MOTOR_BINDINGS + choice - SIM_DISCRETE_IDLE - 1] = 1.0f;
   return command;
 }
 

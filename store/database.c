@@ -15,6 +15,7 @@
 #include "core/options.h"
 #include "core/terminal.h"
 #include "store/database_internal.h"
+#include "store/maintain.h"
 #include "store/paths.h"
 #include "store/runlog_internal.h"
 #include "store/schema.h"
@@ -146,12 +147,23 @@ static int put_version(StoreDatabase *database) {
   return code;
 }
 
-/* Forwards only. From 1 to 2 and to 3 columns came to iteration_row, which add_columns adds, and from 2 to 3 views
+/* The file as it was, kept beside it as results.db.v<version>; an earlier copy stays, it is the older one. */
+static int keep_old_version(StoreDatabase *database, int64_t version) {
+  char path[CORE_PATH_MAX];
+  TRY(core_files_path(path, "%s.v%lld", database->path, (long long)version));
+  if (core_files_exists(path)) return CORE_OK;
+  int code = store_backup(database, path);
+  return code == CORE_OK ? code : core_error_context(code, "%s is of an older version (%lld), and is only changed when "
+                                                     "a copy of it can be kept", database->path, (long long)version);
+}
+
+/* Forwards only. From 1 to 2, 3 and 4 columns came to iteration_row, which add_columns adds, and from 2 to 3 views
  * changed. A later version puts its other steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));
   int code = identify(database, &version); /* again: another process may have done it meanwhile */
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION) code = keep_old_version(database, version);
   if (code == CORE_OK && version == 0) code = create_schema(database);
   for (int table = 0; table < 2 && code == CORE_OK; table++) code = add_columns(database, table);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)

@@ -37,6 +37,36 @@ int store_query_open(StoreDatabase *database, const char *sql, StoreQuery **quer
   return CORE_OK;
 }
 
+/* SQLite asks this for each thing that a statement would do. That the file is open for reading only is not enough: ATTACH
+ * reaches other files, and VACUUM INTO (which attaches) writes one. What would write into the file itself is left to the
+ * connection to refuse: table-valued functions declare themselves by such steps. */
+static int only_reading(void *context, int action, const char *first, const char *second, const char *schema,
+                        const char *trigger) {
+  static const char *const naming[] = {"table_info", "table_xinfo", "table_list", "index_list", "index_info"};
+  bool names_something = false; /* by its argument; that of another pragma would be a new value */
+  switch (action) {
+    case SQLITE_ATTACH:
+    case SQLITE_DETACH: return SQLITE_DENY;
+    case SQLITE_FUNCTION: return second && strcmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+      for (size_t i = 0; i < sizeof naming / sizeof *naming; i++)
+        names_something = names_something || (first && strcmp(first, naming[i]) == 0);
+      return second && !names_something ? SQLITE_DENY : SQLITE_OK;
+    default: return SQLITE_OK;
+  }
+}
+
+int store_query_open_reading(StoreDatabase *database, const char *sql, StoreQuery **query) {
+  sqlite3_set_authorizer(database->handle, only_reading, NULL);
+  int code = store_query_open(database, sql, query);
+  bool writes = code == CORE_OK && !sqlite3_stmt_readonly((*query)->statement);
+  if (writes) store_query_close(query);
+  if (writes || (code != CORE_OK && sqlite3_errcode(database->handle) == SQLITE_AUTH))
+    return core_error(CORE_USAGE, "this statement would do more than read; expected one SELECT (to change rows, work on a "
+                      "copy with the program sqlite3)");
+  return code;
+}
+
 void store_query_bind_text(StoreQuery *query, int index, const char *value) {
   sqlite3_bind_text(query->statement, index, value, -1, SQLITE_TRANSIENT);
 }

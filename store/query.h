@@ -13,6 +13,9 @@ typedef enum StoreValue { STORE_VALUE_NULL, STORE_VALUE_INT, STORE_VALUE_REAL, S
 /* `sql` is a constant of ours (or the user's own text in `analyze sql`, then on a read-only connection): one statement.
  * CORE_USAGE: SQLite does not understand it. CORE_FAIL: the file is damaged, locked ... */
 int store_query_open(StoreDatabase *database, const char *sql, StoreQuery **query);
+/* The same for a text of the user's: only reading is allowed (no ATTACH, no VACUUM INTO, no PRAGMA that sets), whatever
+ * the connection could do. CORE_USAGE names what was refused. Use a connection of its own: it stays so. */
+int store_query_open_reading(StoreDatabase *database, const char *sql, StoreQuery **query);
 /* index from 1; NULL and NaN bind NULL. */
 void store_query_bind_text(StoreQuery *query, int index, const char *value);
 void store_query_bind_int(StoreQuery *query, int index, int64_t value);

@@ -134,7 +134,7 @@ static void executor_fill(Executor *executor) {
   for (size_t i = 0; i < executor->set_count; i++) running += job_set_running(executor->sets[i]);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
-    while (job_set_waiting(set) > 0 && (int)running < job_set_places(set)) {
+    while (job_set_has_ready(set) && (int)running < job_set_places(set)) {
       if (job_set_start_next(set)) running++;
     }
   }

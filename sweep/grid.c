@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "sweep/ids.h"
+#include "sweep/parent.h"
 
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
@@ -76,6 +77,7 @@ void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config) {
   *config = grid->spec->base;
   config->train.seed = grid->spec->seeds[seed_of(grid, run)];
   visit_cell(part_of(grid, cell), cell, apply_value, config);
+  CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* it was when the grid was expanded */
 }
 
 /* ---- what tells runs apart ------------------------------------------------------------------------------------- */
@@ -122,8 +124,9 @@ static void append_value(void *context, const SweepList *list, size_t value) {
   core_text_appendf(context, " %s=%s", list->row->name, list->values[value].text);
 }
 
-static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell, const CoreConfig *config) {
-  int code = core_config_check(config);
+static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell, CoreConfig *config) {
+  int code = sweep_parent_resolve(config);
+  if (code == CORE_OK) code = core_config_check(config);
   if (code == CORE_OK) return CORE_OK;
   const CoreIni *ini = &grid->spec->ini;
   if (part->axis_count == 0) return core_error_context(code, "%s", ini->file);
@@ -136,14 +139,16 @@ static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell,
   return code;
 }
 
-/* One seed of one block. Inside a block every cell sets the same keys, so `config` needs no fresh start. */
+/* One seed of one block. Inside a block every cell sets the same keys, so `values` needs no fresh start. */
 static int expand_part(SweepGrid *grid, const SweepPart *part, size_t seed, SweepIds *ids) {
-  CoreConfig config = grid->spec->base;
-  config.train.seed = grid->spec->seeds[seed];
+  CoreConfig values = grid->spec->base;
+  values.train.seed = grid->spec->seeds[seed];
   for (size_t cell = part->first_cell; cell < part->first_cell + part->cells; cell++) {
     char id[CORE_RUN_ID];
-    visit_cell(part, cell, apply_value, &config);
+    visit_cell(part, cell, apply_value, &values);
+    CoreConfig config = values;
     if (seed == 0) TRY(check_cell(grid, part, cell, &config)); /* no check looks at the seed */
+    else TRY(sweep_parent_resolve(&config));
     core_config_id(&config, id);
     if (sweep_ids_add(ids, id, NULL)) grid->places[grid->runs++] = (uint32_t)(seed * grid->cells + cell);
     else grid->duplicates++;

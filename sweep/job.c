@@ -12,6 +12,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/origin.h"
 #include "core/terminal.h"
 #include "store/run.h"
 #include "sweep/executor.h"
@@ -20,6 +21,7 @@
 #include "sweep/sweep.h"
 
 enum { STARTS_MAX = 3 /* of one run in one session, when it is killed */ };
+static const size_t NO_PARENT = SIZE_MAX;
 
 typedef enum JobPhase { JOB_WAITING, JOB_RUNNING, JOB_ENDED } JobPhase;
 
@@ -29,6 +31,7 @@ typedef struct Job {
   int starts;
   JobPhase phase;
   bool force;
+  size_t parent;   /* in the grid: the run whose checkpoint this one begins from; NO_PARENT when it is not of this sweep */
 } Job;
 
 struct JobSet {
@@ -42,6 +45,34 @@ struct JobSet {
 };
 
 static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
+
+/* Runs that begin from another run of the sweep wait for it (init.from). */
+static void find_parents(JobSet *set) {
+  SweepIds places = {0};
+  sweep_ids_add_all(&places, (const char(*)[CORE_RUN_ID])set->grid.ids, set->grid.runs);
+  for (size_t i = 0; i < set->grid.runs; i++) {
+    CoreConfig config;
+    CoreOrigin origin;
+    size_t parent;
+    sweep_grid_config(&set->grid, i, &config);
+    set->jobs[i].parent = NO_PARENT;
+    if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run) continue;
+    if (sweep_ids_find(&places, origin.run, &parent)) set->jobs[i].parent = parent;
+  }
+  sweep_ids_free(&places);
+}
+
+/* Has the parent ended, well or not? Without its checkpoint the trainer says what is missing. */
+static bool is_ready(const JobSet *set, const Job *job) {
+  return job->phase == JOB_WAITING && (job->parent == NO_PARENT || set->jobs[job->parent].phase == JOB_ENDED);
+}
+
+/* The first run that may start now; the grid's number of runs when there is none. */
+static size_t find_ready(const JobSet *set) {
+  size_t run = set->next;
+  while (run < set->grid.runs && !is_ready(set, &set->jobs[run])) run++;
+  return run;
+}
 
 /* What of the grid is to be done now. */
 static void choose(JobSet *set, const SweepRequest *request) {
@@ -83,6 +114,7 @@ int job_set_create(const char *root, const char *name, const SweepRequest *reque
     return code;
   }
   set->jobs = core_memory_zero_allocate(set->grid.runs + 1, sizeof *set->jobs);
+  find_parents(set);
   choose(set, request);
   *out = set;
   return CORE_OK;
@@ -97,8 +129,10 @@ int job_set_reload(JobSet *set, const SweepRequest *request) {
     size_t k;
     if (set->jobs[i].phase != JOB_RUNNING || !sweep_ids_find(&places, set->grid.ids[i], &k)) continue;
     if (fresh->jobs[k].phase == JOB_WAITING) fresh->waiting--;
+    size_t parent = fresh->jobs[k].parent;
     fresh->jobs[k] = set->jobs[i];
     fresh->jobs[k].run = k;
+    fresh->jobs[k].parent = parent;
     fresh->running++;
   }
   sweep_ids_free(&places);
@@ -123,6 +157,7 @@ void job_set_destroy(JobSet **set) {
 
 const char *job_set_name(const JobSet *set) { return set->spec.name; }
 size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->waiting; }
+bool job_set_has_ready(const JobSet *set) { return !set->stopping && find_ready(set) < set->grid.runs; }
 size_t job_set_running(const JobSet *set) { return set->running; }
 size_t job_set_finished(const JobSet *set) { return set->finished; }
 size_t job_set_failed(const JobSet *set) { return set->failed; }
@@ -205,11 +240,9 @@ static void record_failure(const JobSet *set, const Job *job, const char *reason
 
 bool job_set_start_next(JobSet *set) {
   while (set->next < set->grid.runs && set->jobs[set->next].phase != JOB_WAITING) set->next++;
-  if (set->next == set->grid.runs) {
-    CORE_CHECK(set->waiting == 0);
-    return false;
-  }
-  Job *job = &set->jobs[set->next];
+  size_t ready = find_ready(set);
+  if (ready == set->grid.runs) return false;
+  Job *job = &set->jobs[ready];
   set->waiting--;
   job->starts++;
   if (job_start(set, job) == CORE_OK) {

@@ -4,14 +4,30 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/origin.h"
 #include "sweep/commands.h"
 #include "sweep/speed.h"
 #include "sweep/sweep.h"
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
+
+double sweep_plan_transitions(const CoreConfig *config) {
+  CoreOrigin origin = {.iteration = 0};
+  bool continues = strcmp(config->init.restore, "all") == 0 && core_origin_parse(config->init.from, &origin) == CORE_OK &&
+                   origin.is_run && origin.iteration > 0;
+  int64_t inherited = continues ? origin.iteration : 0;
+  return (double)(core_config_iterations(config) - inherited) * (double)core_config_transitions_per_iteration(config);
+}
+
+double sweep_plan_left(const CoreConfig *config, const StoreState *state) {
+  double end = (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
+  double start = end - sweep_plan_transitions(config); /* a run that continues counts on from its parent's place */
+  return fmax(0, end - fmax(start, (double)state->transitions));
+}
 
 /* One run: its state, what is left of it, and how long that takes. */
 static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, size_t run, SweepPlan *plan) {
@@ -19,17 +35,17 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   StoreState state = {.status = STORE_PENDING};
   sweep_grid_config(&plan->grid, run, &config);
   if (has_runs) TRY(store_run_state_read(root, plan->grid.ids[run], true, &state));
-  double planned = (double)core_config_iterations(&config) * (double)core_config_transitions_per_iteration(&config);
+  double planned = sweep_plan_transitions(&config);
   plan->status[run] = (uint8_t)state.status;
   plan->count[state.status]++;
   plan->transitions += planned;
   if (state.status == STORE_FINISHED || state.status == STORE_DIVERGED) return CORE_OK;
-  double left = fmax(0, planned - (double)state.transitions);
+  double left = sweep_plan_left(&config, &state);
   plan->to_run++;
   plan->partly += state.transitions > 0;
   plan->transitions_left += left;
   if (!speeds) return CORE_OK;
-  SweepSpeed speed = sweep_speeds_find(speeds, &config);
+  SweepSpeed speed = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE);
   plan->seconds_left += speed.steps_per_second > 0 ? left / speed.steps_per_second : NAN;
   plan->speed_exact = plan->speed_exact && speed.exact;
   if (speed.runs > plan->speed_runs) plan->speed_runs = speed.runs;
@@ -72,18 +88,21 @@ void sweep_plan_free(SweepPlan *plan) {
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static const char usage[] = "sweep plan FILE|NAME [options]";
+static const char usage[] = "sweep plan FILE|NAME... [options]";
 static const char about[] =
     "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how many "
     "transitions are left and how long they take at the speed measured so far. Writes and starts nothing. FILE is an "
-    "experiment (docs/experiments.md); NAME a sweep that was submitted.";
+    "experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each one adds to those "
+    "before it (shared runs count once), and what all of them cost.";
 
 int sweep_plan(int argc, char **argv) {
   SweepCommon common = {0};
   bool help, json = false, with_runs = false;
+  double speed = 0;
   const CoreOption options[] = {
     SWEEP_OPTION_PROFILE(common), SWEEP_OPTION_SET(common), SWEEP_OPTION_ROOT(common),
     {"runs", 0, CORE_OPTION_FLAG, &with_runs, NULL, "list each run with its id, its status and what differs"},
+    {"speed", 0, CORE_OPTION_REAL, &speed, "N", "of several files: price them at N transitions a second, not as measured"},
     {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON instead of tables"},
     {0}};
   const char **operands = NULL;
@@ -96,8 +115,13 @@ int sweep_plan(int argc, char **argv) {
     core_options_help(usage, about, options);
     goto out;
   }
-  TRY_GOTO(code, out, sweep_common_operands(usage, count, 1, 1));
+  TRY_GOTO(code, out, sweep_common_operands(usage, count, 1, SIZE_MAX));
   TRY_GOTO(code, out, sweep_common_open(&common));
+  if (count > 1) {
+    if (with_runs) TRY_GOTO(code, out, core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count));
+    TRY_GOTO(code, out, sweep_plan_several(&common, operands, count, speed, json));
+    goto out;
+  }
   TRY_GOTO(code, out, sweep_common_spec(&common, operands[0], &spec));
   TRY_GOTO(code, out, sweep_plan_make(common.root, &spec, &plan));
   if (json) sweep_plan_print_json(&plan, with_runs);

@@ -10,6 +10,7 @@
 #include "sweep/grid.h"
 #include "sweep/manifest.h"
 #include "sweep/spec.h"
+#include "sweep/sweep.h"
 
 enum { SWEEP_STATUS_COUNT = STORE_LOST + 1 };
 
@@ -33,8 +34,19 @@ typedef struct SweepPlan {
 int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan);
 void sweep_plan_free(SweepPlan *plan);
 
+/* The transitions that a run trains on: the whole budget, less what it takes over from a checkpoint (init.from with
+ * init.restore = all counts on from there; a parent without a stated iteration counts for nothing). */
+double sweep_plan_transitions(const CoreConfig *config);
+/* Of these, what a run in this state has not done yet. */
+double sweep_plan_left(const CoreConfig *config, const StoreState *state);
+
 /* To stdout: tables of axes and totals; with_runs: also a line a run. */
 void sweep_plan_print(const SweepPlan *plan, bool with_runs);
 void sweep_plan_print_json(const SweepPlan *plan, bool with_runs);
+
+/* Prices several experiments together, to stdout: a row a file with what it adds to those before it, and the sum, in which
+ * a run that several files share counts once. speed: transitions a second to price with; 0 = as measured, apart for
+ * processors and GPUs. CORE_USAGE names the file that can not be read. */
+int sweep_plan_several(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json);
 
 #endif

@@ -13,6 +13,7 @@
 
 typedef struct Shape {
   char task[CORE_CONFIG_TEXT];
+  SweepDevice device;
   int64_t width, depth, epochs;
   double median;
   size_t runs;
@@ -25,17 +26,18 @@ struct SweepSpeeds {
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
-/* Sorted, so that a shape's runs follow each other from slow to fast. */
+/* Sorted, so that a shape's runs follow each other from slow to fast. A device of cuda:0 is a GPU, all else processors. */
 static const char sql[] =
     "SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.net.width') AS width,"
     "       json_extract(config, '$.net.depth') AS depth, json_extract(config, '$.ppo.epochs') AS epochs,"
+    "       coalesce(device LIKE 'cuda%', 0) AS gpu,"
     "       (SELECT steps_per_second FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
     "        ORDER BY iteration DESC LIMIT 1) AS speed"
-    "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, speed";
+    "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, gpu, speed";
 
 static bool is_same(const Shape *shape, const Shape *other) {
   return strcmp(shape->task, other->task) == 0 && shape->width == other->width && shape->depth == other->depth &&
-         shape->epochs == other->epochs;
+         shape->epochs == other->epochs && shape->device == other->device;
 }
 
 typedef struct Group { double *sorted; size_t count, capacity; } Group;
@@ -52,7 +54,7 @@ static void close_group(SweepSpeeds *speeds, Group *group) {
 static int read_shape(StoreQuery *query, Shape *shape) {
   const char *task = store_query_text(query, 0);
   *shape = (Shape){.width = store_query_int(query, 1), .depth = store_query_int(query, 2),
-                   .epochs = store_query_int(query, 3)};
+                   .epochs = store_query_int(query, 3), .device = store_query_int(query, 4) ? SWEEP_GPU : SWEEP_CPU};
   return core_text_copy(shape->task, sizeof shape->task, task ? task : "", "env.task");
 }
 
@@ -74,7 +76,7 @@ static int load(StoreQuery *query, SweepSpeeds *speeds) {
       group.capacity = group.capacity ? 2 * group.capacity : 64;
       group.sorted = core_memory_resize(group.sorted, group.capacity * sizeof *group.sorted);
     }
-    group.sorted[group.count++] = store_query_real(query, 4);
+    group.sorted[group.count++] = store_query_real(query, 5);
   }
   close_group(speeds, &group);
 out:
@@ -119,10 +121,11 @@ static double distance(const Shape *shape, const CoreConfig *config) {
          log_ratio(shape->epochs, config->ppo.epochs) + (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
 }
 
-SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config) {
+SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device) {
   const Shape *best = NULL;
   double least = 0;
   for (size_t i = 0; i < speeds->count; i++) {
+    if (device != SWEEP_ANY_DEVICE && speeds->shapes[i].device != device) continue;
     double d = distance(&speeds->shapes[i], config);
     if (best && d >= least) continue;
     best = &speeds->shapes[i];

@@ -1,5 +1,6 @@
 /* The `trainer` program: parses, calls, returns. Without a command it trains (run.c). */
 #include "core/config.h"
+#include "core/device.h"
 #include "core/options.h"
 #include "trainer/check_level.h"
 #include "trainer/checkpoint.h"
@@ -95,6 +96,7 @@ static int command_info(int argc, char **argv) {
   char memory[32];
   printf("trainer    %s commit %s\n", core_version(), core_commit());
   printf("ops        cpu: %s\n", ops_cpu_description());
+  printf("CUDA       %s\n", core_device_description());
   printf("MPI        %s\n", ranks_built() ? "yes" : "no: a run is one process");
   printf("threads    %d\n", machine_threads(0));
   printf("memory     %sB\n", core_text_count(machine_memory_bytes(), memory));

@@ -184,8 +184,31 @@ static void layer_forward(Ops *ops, const NetworkShape *shape, const float *thet
                     NETWORK_NORM_EPSILON, shape->activation[layer]);
 }
 
+/* Layers first .. end-1 as the ops take them at once. gradient may be NULL. */
+static void make_chain(const NetworkShape *shape, const float *theta, const NetworkActivations *activations, int first,
+                       int end, float *gradient, OpsLayer *chain) {
+  for (int layer = first; layer < end; layer++) {
+    const size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer);
+    chain[layer - first] = (OpsLayer){
+        .in = shape->width[layer], .out = shape->width[layer + 1], .activation = shape->activation[layer],
+        .w = theta + kernel, .b = theta + bias, .y = activations->hidden[layer],
+        .dw = gradient ? gradient + kernel : NULL, .db = gradient ? gradient + bias : NULL};
+  }
+}
+
+/* Layer norm stands between a product and its activation. */
+static bool is_chain(const Ops *ops, const NetworkShape *shape, int first, int end) {
+  return ops->chain_forward && end > first && !shape->layer_norm;
+}
+
 void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                             const NetworkActivations *activations, int first, int end) {
+  OpsLayer chain[NETWORK_LAYERS_MAX];
+  if (is_chain(ops, shape, first, end)) {
+    make_chain(shape, theta, activations, first, end, NULL, chain);
+    ops->chain_forward(ops, x, chain, end - first, rows);
+    return;
+  }
   for (int layer = first; layer < end; layer++)
     layer_forward(ops, shape, theta, layer > first ? activations->hidden[layer - 1] : x, rows, activations, layer);
 }
@@ -221,6 +244,12 @@ void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *t
                              const NetworkActivations *activations, int first, int end, float *dy, float *dx,
                              float *scratch, float *gradient) {
   float *halves[2] = {scratch, scratch + (size_t)rows * (size_t)widest(shape)};
+  OpsLayer chain[NETWORK_LAYERS_MAX];
+  if (is_chain(ops, shape, first, end)) {
+    make_chain(shape, theta, activations, first, end, gradient, chain);
+    ops->chain_backward(ops, x, chain, end - first, dy, dx, scratch, rows);
+    return;
+  }
   for (int layer = end - 1; layer >= first; layer--) {
     float *below = layer > first ? halves[layer % 2] : dx;
     layer_backward(ops, shape, theta, layer > first ? activations->hidden[layer - 1] : x, rows, activations, layer, dy,

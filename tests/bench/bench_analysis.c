@@ -10,6 +10,7 @@
 #include "analysis/group.h"
 #include "analysis/select.h"
 #include "analysis/statistics.h"
+#include "analysis/stratified.h"
 #include "analysis_workspace.h"
 #include "bench/bench.h"
 #include "core/options.h"
@@ -40,6 +41,25 @@ static void bench_bootstrap(void) {
   print_row("spearman bootstrap of 400 runs", "replicates", REPLICATES / (bench_seconds() - start), "1/s");
 }
 
+/* Agarwal et al.'s usual intervals: IQM and mean of 50 configurations, each of 5 seeds on 10 tasks. */
+static void bench_stratified(void) {
+  enum { CONFIGURATIONS = 50, SEEDS = 5, TASKS = 10 };
+  const AnalysisAggregate wanted[] = {ANALYSIS_AGGREGATE_IQM, ANALYSIS_AGGREGATE_MEAN};
+  double score[SEEDS * TASKS];
+  size_t first[TASKS + 1];
+  AnalysisInterval interval[2];
+  for (size_t t = 0; t <= TASKS; t++) first[t] = t * SEEDS;
+  double start = bench_seconds();
+  for (uint32_t c = 0; c < CONFIGURATIONS; c++) {
+    for (uint32_t i = 0; i < SEEDS * TASKS; i++)
+      score[i] = core_random_unit(core_random_4(c, CORE_RANDOM_TEST, i, 0, 0).v[0]);
+    analysis_stratified_aggregates(&(AnalysisScores){score, first, TASKS}, wanted, 2, ANALYSIS_REPLICATES, 0.95, 1,
+                                   interval);
+  }
+  print_row("stratified_bootstrap", "intervals of IQM and mean: 50 configurations x 5 seeds x 10 tasks x 50000 replicates",
+            bench_seconds() - start, "s");
+}
+
 static int bench_selection(const char *folder) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database = NULL;
@@ -67,6 +87,7 @@ static int measure(void) {
   TRY(core_files_path(folder, "%s/bench-analysis-XXXXXX", temporary ? temporary : "/tmp"));
   if (!mkdtemp(folder)) return core_error_errno(CORE_FAIL, "%s", folder);
   bench_bootstrap();
+  bench_stratified();
   int code = bench_selection(folder);
   core_files_remove_tree(folder);
   return code;

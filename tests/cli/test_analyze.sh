@@ -98,6 +98,14 @@ run sql "$db" "SELECT 1 AS a, 'x' AS b, NULL AS c" --json; check "sql --json" ba
 run sql "$db" "SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate ORDER BY 3 DESC" --csv
 check "sql reads the views, as its help shows" [ "$(wc -l <"$out")" = 73 ]
 run sql "$db" "DELETE FROM run"; check "sql can not change anything" [ $rc != 0 ]
+for text in "VACUUM INTO '$folder/copy.db'" "ATTACH '$folder/copy.db' AS x" "PRAGMA user_version = 9" "CREATE TEMP TABLE x(a)" \
+            "INSERT INTO run(id) VALUES('x')" "UPDATE run SET seed = 1 RETURNING id" "DROP VIEW run_ddr" "WITH a AS (SELECT 1) DELETE FROM run"; do
+  run sql "$db" "$text"; check "sql refuses: $text" refuses 2 "more than read"
+done
+run sql "$db" "SELECT load_extension('x')"; check "sql loads no extension" refuses 2 "not authorized"
+check "sql made no file" [ ! -e "$folder/copy.db" ]
+run sql "$db" --csv "SELECT count(*) AS n FROM run, json_each(config) AS j WHERE j.key = 'ppo'"; check "sql has JSON tables" [ "$(tail -1 "$out")" = 36 ]
+run sql "$db" "SELECT '12' AS a, 12 AS b, 9e999 AS c" --json; check "sql --json keeps text that looks like a number" bash -c "tr -d ' \n' <'$out' | grep -qF '[{\"a\":\"12\",\"b\":12,\"c\":\"Inf\"}]'"
 run sql "$db" "SELECT count(*) AS n FROM run" --csv; check "and nothing was changed" [ "$(tail -1 "$out")" = 36 ]
 run sql "$db" "SELEC 1"; check "sql reports SQL's own error" [ $rc != 0 -a -s "$err" ]
 run sql "$db"; check "sql without a statement" refuses 2 "one quoted statement"

@@ -110,7 +110,8 @@ tap_run "a file that is not there" 1 "missing.ini" plan missing.ini
 tap_run "a folder in place of a file" 1 "root" plan ./root
 tap_run "a sweep that is not there" 2 "there is no sweep 'nothing', nor any other" plan nothing
 tap_run "no argument" 2 "usage: sweep plan" plan
-tap_run "too many arguments" 2 "too many arguments" plan good.ini good.ini
+tap_run "the same file twice adds nothing" 0 "good                  24      0" plan good.ini good.ini
+tap_run "too many arguments" 2 "too many arguments" sweep submit good.ini good.ini --root "$root"
 tap_run "an unknown profile" 2 "good.ini has no [profile dmo]; did you mean demo?" plan good.ini --profile dmo
 tap_run "an unknown option" 2 "did you mean --profile?" plan good.ini --profle demo
 tap_run "--set of an unknown key" 2 "--set ppo.epoch=1: ppo.epoch is no setting; did you mean ppo.epochs?" plan good.ini --set ppo.epoch=1

@@ -15,7 +15,7 @@ for folder in "${!may[@]}"; do
   while IFS=: read -r file line text; do
     target=$(sed -E 's/.*"([a-z_]+)\/.*/\1/' <<<"$text")
     case " ${may[$folder]} " in *" $target "*) ;; *) problems+="$file:$line includes $target/, which $folder/ may not"$'\n' ;; esac
-  done < <(grep -rnE '^ *# *include "[a-z_]+/' --include='*.[ch]' --include='*.def' "$folder" | cut -d: -f1-3)
+  done < <(grep -rnE '^ *# *include "[a-z_]+/' --include='*.[ch]' --include='*.cu' --include='*.inc' --include='*.def' "$folder" | cut -d: -f1-3)
 done
 result "folders include only what the design allows" "$problems"
 
@@ -34,8 +34,7 @@ done
 result "each header compiles alone" "$problems"
 
 result "no source file is longer than 600 lines" \
-  "$(git ls-files -co --exclude-standard 'core/*' 'sim/*' 'store/*' 'trainer/*' 'slurm/*' 'sweep/*' 'analysis/*' | grep -E '\.(c|h|def)$' | grep -v '_attempts.h$' | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 }')"
+  "$(git ls-files -co --exclude-standard 'core/*' 'sim/*' 'store/*' 'trainer/*' 'slurm/*' 'sweep/*' 'analysis/*' | grep -E '\.(c|h|cu|inc|def)$' | grep -v '_attempts.h$' | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 }')"
 result "docs/config.md is what core/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md 2>&1 | head -5)"
-result "every experiment can be planned" "$(for e in experiments/*.ini; do "$SWEEP_BUILD/bin/sweep" plan "$e" --root "$(mktemp -d)" 2>&1 >/dev/null | head -2; done)"
 echo "1..$n"
 exit $bad

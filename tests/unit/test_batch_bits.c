@@ -141,6 +141,20 @@ static void draw_actions(uint32_t first, int worlds, uint32_t t, uint8_t *action
   }
 }
 
+/* Where the worlds are; NULL: with the CPU. A device gets actions and gives results through these. */
+static CoreDevice *device;
+typedef struct DeviceBuffers { CoreArena *arena; uint8_t *actions; float *observations, *reward; } DeviceBuffers;
+
+static DeviceBuffers make_buffers(int worlds, size_t length) {
+  DeviceBuffers buffers = {.arena = core_arena_create("test")};
+  core_arena_set_device(buffers.arena, device);
+  CORE_ARENA_DEVICE(buffers.arena, buffers.actions, (size_t)worlds * SIM_ACTIONS, "actions");
+  CORE_ARENA_DEVICE(buffers.arena, buffers.observations, (size_t)worlds * length, "observations");
+  CORE_ARENA_DEVICE(buffers.arena, buffers.reward, (size_t)worlds, "reward");
+  assert_int_equal(core_arena_commit(buffers.arena), CORE_OK);
+  return buffers;
+}
+
 /* Steps worlds first..first+worlds-1 and adds up a hash of each one's every observation and reward (where they are
  * observed), and of its state at the end, so that the sum is the same however the worlds are divided. */
 static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t first, int worlds) {
@@ -152,21 +166,28 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
   options.seed = 3;
   options.max_steps = extent->max_steps;
   options.pad_writes_zero = true;
+  options.device = device;
   assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
   const size_t length = (size_t)sim_batch_observation_length(batch);
   float *observations = calloc((size_t)worlds * length, sizeof *observations);
   float *reward = calloc((size_t)worlds, sizeof *reward);
   uint8_t *actions = calloc((size_t)worlds, SIM_ACTIONS);
-  const SimStepOut out = {.observations = extent->observed ? observations : NULL, .reward = reward};
+  DeviceBuffers on = make_buffers(worlds, length);
+  const SimStepOut out = {.observations = extent->observed ? on.observations : NULL, .reward = on.reward};
   for (uint32_t t = 0; t < extent->steps; t++) {
     draw_actions(first, worlds, t, actions);
-    sim_batch_step(batch, actions, &out);
+    core_device_to_device(device, on.actions, actions, (size_t)worlds * SIM_ACTIONS);
+    sim_batch_step(batch, on.actions, &out);
+    core_device_to_host(device, reward, on.reward, (size_t)worlds * sizeof *reward);
+    if (extent->observed) core_device_to_host(device, observations, on.observations, (size_t)worlds * length * sizeof *observations);
     for (int w = 0; w < worlds && extent->observed; w++) {
       hash[w] = mix(hash[w], observations + (size_t)w * length, length * sizeof *observations);
       hash[w] = mix(hash[w], &reward[w], sizeof reward[w]);
     }
   }
+  if (device) sim_batch_device_fetch(batch);
   for (int w = 0; w < worlds; w++) sum += mix_world(hash[w], &batch->worlds[w]);
+  core_arena_destroy(&on.arena);
   sim_batch_destroy(&batch);
   free(observations), free(reward), free(actions), free(hash);
   return sum;
@@ -227,6 +248,32 @@ static void side_by_side_with_avx512(void **state) { (void)state, check_kernels(
 /* What runs on AVX-512, but for a handful of instructions, on AVX2. */
 static void side_by_side_with_sixteen_lanes(void **state) { (void)state, check_kernels("avx2x2"); }
 
+/* The GPU's kernels, run by the emulator; its threads one way and the other. */
+static void check_device(CoreDeviceOrder order, Way way) {
+  device = core_device_emulated(order);
+  check_way(&SMALL, "emulated device", way);
+  core_device_close(&device);
+}
+static void on_a_device(void **state) { (void)state, check_device(CORE_DEVICE_FORWARD, (Way){1, 1}); }
+static void on_a_device_backward(void **state) {
+  (void)state;
+  if (asked_for("brief")) skip();
+  check_device(CORE_DEVICE_BACKWARD, (Way){3, 1});
+}
+
+/* The GPU itself, where there is one (tests/gpu). */
+static void on_a_gpu(void **state) {
+  (void)state;
+  char reason[256];
+  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
+    print_message("# %s\n", core_error_message());
+    skip();
+  }
+  check_way(&SMALL, "GPU", (Way){1, 1});
+  check_way(&LARGE, "GPU", (Way){1, 1});
+  core_device_close(&device);
+}
+
 static void many_worlds_for_long(void **state) {
   (void)state;
   const SimLanesKernels *kernels = sim_block_kernels();
@@ -285,6 +332,9 @@ int main(void) {
     cmocka_unit_test(side_by_side_with_avx512),
     cmocka_unit_test(side_by_side_with_sixteen_lanes),
     cmocka_unit_test(crowded_worlds_side_by_side),
+    cmocka_unit_test(on_a_device),
+    cmocka_unit_test(on_a_device_backward),
+    cmocka_unit_test(on_a_gpu),
     cmocka_unit_test(many_worlds_for_long),
   };
   omp_set_num_threads(1);

@@ -278,6 +278,29 @@ static void test_ids(void **state) {
   free(ids);
 }
 
+/* A parent is the run of the same seed with the settings in the braces, whatever its own [init]; seeds keep apart. */
+static void test_parents(void **state) {
+  (void)state;
+  char parent[CORE_RUN_ID];
+  CoreConfig config;
+  Expanded e;
+  expand(HEAD "seeds = 3, 7\n[algo]\nname = ppo_ewma\n[ppo]\nepsilon = 0.3\n[grid up]\nppo.com = 512, 1024\n"
+         "init.from = run:{ppo.com=8}@40, run:{ppo.com=8 ppo.epochs=2}\n[grid one]\nppo.com = 8\n", &e);
+  assert_int_equal(e.grid.runs, 2 * 5);
+  for (size_t run = 0; run < 10; run++) {
+    char expected[64], pairs[128];
+    size_t cell = run % 5;
+    snprintf(pairs, sizeof pairs, "algo.name=ppo_ewma ppo.epsilon=0.3 ppo.com=8 train.seed=%d%s", run < 5 ? 3 : 7,
+             cell % 2 == 1 ? " ppo.epochs=2" : "");
+    id_of(pairs, parent);
+    snprintf(expected, sizeof expected, cell == 4 ? "" : cell % 2 == 1 ? "run:%s" : "run:%s@40", parent);
+    sweep_grid_config(&e.grid, run, &config);
+    assert_string_equal(config.init.from, expected);
+  }
+  release(&e);
+  assert_refused(HEAD "[grid g]\ninit.from = run:{ppo.comm=8}@4\n", "ppo.com", "f.ini:3");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_no_grid_is_one_configuration), cmocka_unit_test(test_product_and_order),
@@ -286,7 +309,7 @@ int main(void) {
     cmocka_unit_test(test_grid_wins_over_section), cmocka_unit_test(test_text_values_do_not_leak_between_cells),
     cmocka_unit_test(test_describe), cmocka_unit_test(test_invalid_cell_is_named), cmocka_unit_test(test_too_many_runs),
     cmocka_unit_test(test_frozen_form_gives_the_same_runs), cmocka_unit_test(test_long_lines_freeze),
-    cmocka_unit_test(test_ids),
+    cmocka_unit_test(test_ids), cmocka_unit_test(test_parents),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -494,7 +494,15 @@ static void test_published_lists(void **state) {
   assert_message("env.level_folder");
   assert_int_equal(sim_level_set_read("kinetix_s", folder, &set), CORE_USAGE);
   assert_message("h0_weak_thrust.json");
+  assert_int_equal(sim_level_set_read("s/h0_weak_thrust", "", &set), CORE_USAGE);
+  assert_message("env.level_folder");
+  assert_int_equal(sim_level_set_read("s/h0_weak_trust", folder, &set), CORE_USAGE); /* none of theirs: a file of ours? */
+  assert_message("s/h0_weak_trust");
   if (!core_files_exists(PUBLIC_LEVELS)) skip();
+  assert_int_equal(sim_level_set_read("s/h0_weak_thrust+l/grasp_easy", PUBLIC_LEVELS, &set), CORE_OK);
+  assert_int_equal(set.count, 2);
+  assert_string_equal(set.level[1].name, "l/grasp_easy");
+  sim_level_set_free(&set);
   if (sim_level_set_read("kinetix_s+kinetix_m+kinetix_l", PUBLIC_LEVELS, &set) != CORE_OK)
     fail_msg("%s", core_error_message());
   assert_int_equal(set.count, 74);

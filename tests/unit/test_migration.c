@@ -25,7 +25,7 @@ static void test_brought_forward(void **state) {
   assert_ok(store_database_open(database_path, false, &database));
   store_database_close(&database);
   assert_int_equal(query_int("PRAGMA user_version"), STORE_SCHEMA_VERSION);
-  assert_query("SELECT version FROM schema_version ORDER BY version", "1\n3\n");
+  assert_query("SELECT version FROM schema_version ORDER BY version", "1\n4\n");
   assert_query("SELECT iteration, transitions, kl, wall_seconds, feature_rank_actor, kl_k2 FROM iteration"
                " WHERE run_id = '" RUN "' ORDER BY iteration",
                "1|64.0|3.74680855e-05|0.0885516|NULL|NULL\n2|128.0|1.82069111e-05|0.089440037|NULL|NULL\n"
@@ -73,6 +73,27 @@ static void test_read_only_stays_old(void **state) {
   assert_int_equal(query_int("PRAGMA user_version"), 1);
 }
 
+/* The file as it was stays beside it, whole and of its version; one that is there already is not written over. */
+static void test_keeps_a_copy(void **state) {
+  (void)state;
+  StoreDatabase *database;
+  char copy[CORE_PATH_MAX];
+  make_version_1();
+  assert_ok(store_database_open(database_path, false, &database));
+  store_database_close(&database);
+  assert_ok(core_files_path(copy, "%s.v1", database_path));
+  assert_true(core_files_exists(copy));
+  assert_int_equal(rename(copy, database_path), 0);
+  assert_int_equal(query_int("PRAGMA user_version"), 1);
+  assert_int_equal(query_int("SELECT count(*) FROM iteration"), 3);
+  write_text(copy, "older");
+  assert_ok(store_database_open(database_path, false, &database));
+  store_database_close(&database);
+  char *text = read_text(copy, NULL);
+  assert_string_equal(text, "older");
+  free(text);
+}
+
 static void test_newer_is_refused(void **state) {
   (void)state;
   sqlite3 *handle;
@@ -89,6 +110,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_brought_forward), WORKSPACE_TEST(test_once), WORKSPACE_TEST(test_takes_new_rows),
     WORKSPACE_TEST(test_read_only_stays_old), WORKSPACE_TEST(test_newer_is_refused),
+    WORKSPACE_TEST(test_keeps_a_copy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,12 +142,12 @@ static void test_estimate(void **state) {
   import(&f);
   assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
   sweep_grid_config(&f.grid, 6, &config);
-  SweepSpeed speed = sweep_speeds_find(speeds, &config);
+  SweepSpeed speed = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE);
   assert_true(speed.steps_per_second == 200);
   assert_true(speed.exact);
   assert_int_equal(speed.runs, 3);
   sweep_grid_config(&f.grid, 7, &config);
-  assert_false(sweep_speeds_find(speeds, &config).exact);
+  assert_false(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).exact);
   sweep_speeds_destroy(&speeds);
   assert_null(speeds);
   assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
@@ -170,9 +170,9 @@ static void test_nearest_network(void **state) {
   assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
   CoreConfig config = f.spec.base;
   config.net.width = 128;
-  assert_true(sweep_speeds_find(speeds, &config).steps_per_second == 300);
+  assert_true(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).steps_per_second == 300);
   config.net.width = 16;
-  assert_true(sweep_speeds_find(speeds, &config).steps_per_second == 900);
+  assert_true(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).steps_per_second == 900);
   sweep_speeds_destroy(&speeds);
   close_fixture(&f);
 }

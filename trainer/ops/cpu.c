@@ -1,5 +1,5 @@
-/* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_dense.c, cpu_norm.c,
- * cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in cpu_library.c. */
+/* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_chain.c, cpu_dense.c,
+ * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in cpu_library.c. */
 #include <omp.h>
 
 #include "core/memory.h"
@@ -19,7 +19,8 @@ static void cpu_destroy(Ops *ops) {
 
 static const Ops cpu_table = {
     .name = "cpu",
-    .dense_forward = cpu_dense_forward, .dense_backward = cpu_dense_backward, .norm_forward = cpu_norm_forward,
+    .dense_forward = cpu_dense_forward, .dense_backward = cpu_dense_backward,
+    .chain_forward = cpu_chain_forward, .chain_backward = cpu_chain_backward, .norm_forward = cpu_norm_forward,
     .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows, .add = cpu_add,
     .q_policy = cpu_q_policy, .q_values = cpu_q_values, .q_loss = cpu_q_loss,
     .policy_sample = cpu_policy_sample, .policy_logp = cpu_policy_logp, .policy_kl = cpu_policy_kl,
@@ -31,6 +32,7 @@ static const Ops cpu_table = {
     .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .radam = cpu_radam,
     .ewma = cpu_ewma,
     .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
+    .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
     .entity = &CPU_ENTITY, .destroy = cpu_destroy,
 };
 
@@ -50,10 +52,12 @@ int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
   size_t blocks = (size_t)cpu_blocks(max_rows), width = (size_t)max_width;
   cpu->arena = core_arena_create("cpu ops");
   CORE_ARENA(cpu->arena, state->kernel_parts, cpu_kernel_parts_floats(max_width), "kernel gradient parts");
+  CORE_ARENA(cpu->arena, state->kernels, cpu_chain_kernels_floats(max_width), "kernels of a chain");
+  CORE_ARENA(cpu->arena, state->bias_sums, cpu_chain_bias_sums(max_width), "bias gradient sums");
   CORE_ARENA(cpu->arena, state->bias_parts, cpu_bias_parts_floats(max_rows, max_width), "bias gradient parts");
   CORE_ARENA(cpu->arena, state->gain_parts, cpu_bias_parts_floats(max_rows, max_width), "gain gradient parts");
-  CORE_ARENA(cpu->arena, state->rows_scratch, (size_t)state->threads * CPU_ROWS * width,
-             "row scratch [threads][rows][width]");
+  CORE_ARENA(cpu->arena, state->rows_scratch, (size_t)state->threads * CPU_SCRATCHES * CPU_ROWS * width,
+             "row scratch [threads][scratches][rows][width]");
   CORE_ARENA(cpu->arena, state->sum_parts, blocks * CPU_SUMS, "sums of blocks [blocks][sums]");
   int code = core_arena_commit(cpu->arena);
   if (code != CORE_OK) {

@@ -1,13 +1,13 @@
-/* Dense layers on the CPU: matrix products over blocks of rows with bias, activation and the activation's gradient
- * applied to a block while it is in the cache. Blocks are fixed (cpu_internal.h); threads take whole blocks. */
+/* What dense layers on the CPU are made of: activations and their gradients over blocks of rows, sums of parts; and the
+ * backward pass of a kernel so large that few parts of rows can have a copy of its gradient, so that threads share out its
+ * columns too. All others: cpu_chain.c. */
 #include <omp.h>
 
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
 
 enum {
-  KERNEL_PARTS = 16,               /* a kernel's gradient is summed in at most so many row parts */
-  KERNEL_PARTS_FLOATS = 1 << 24,   /* and in fewer where they would take more memory than this */
+  KERNEL_PARTS = 256,              /* room for copies of a square kernel, as far as it is below CPU_KERNEL_PARTS_FLOATS */
   KERNEL_COLUMNS = 256,            /* inputs of the layer that one task takes: work for all threads in wide layers */
   BIAS_COLUMNS = 64,
 };
@@ -78,54 +78,7 @@ void cpu_activation_gradient(OpsActivation activation, const float *y, const flo
   activation_gradient[activation](y, bias, dy, db, rows, columns);
 }
 
-/* -------- forward -------------------------------------------------------------------------------------------- */
-
-void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
-                       OpsActivation activation) {
-  CpuState *state = cpu_state(ops);
-  int threads_before = omp_get_max_threads();
-  omp_set_num_threads(state->threads);
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int block = 0; block < cpu_blocks(rows); block++) {
-    size_t first = (size_t)block * CPU_ROWS;
-    int count = cpu_block_rows(rows, block);
-    float *target = y + first * out;
-    state->library->product(0, 0, count, out, in, x + first * in, in, w, out, 0, target, out);
-    cpu_activate(activation, target, b, count, out);
-  }
-  omp_set_num_threads(threads_before);
-  ops->flops += 2.0 * rows * in * out;
-}
-
-/* -------- backward ------------------------------------------------------------------------------------------- */
-
-typedef struct Layer {
-  CpuState *state;
-  const float *x, *w, *b, *y;
-  float *dy, *dx, *dw, *db;
-  int rows, in, out;
-  OpsActivation activation;
-} Layer;
-
-/* dy of a block becomes the gradient before the activation, its column sums and the gradient at the input follow. */
-static void backward_block(const Layer *layer, int block) {
-  CpuState *state = layer->state;
-  size_t first = (size_t)block * CPU_ROWS;
-  int count = cpu_block_rows(layer->rows, block), in = layer->in, out = layer->out;
-  float *dy = layer->dy + first * out;
-  const float *y = layer->y + first * out;
-  if (layer->activation == OPS_SILU) {
-    float *product = state->rows_scratch + (size_t)omp_get_thread_num() * CPU_ROWS * state->max_width;
-    state->library->product(0, 0, count, out, in, layer->x + first * in, in, layer->w, out, 0, product, out);
-    y = product;
-  }
-  for (int r = 0; r < count; r += CPU_BIAS_ROWS) {
-    float *db = state->bias_parts + (first + r) / CPU_BIAS_ROWS * out;
-    cpu_activation_gradient(layer->activation, y + (size_t)r * out, layer->b, dy + (size_t)r * out, db,
-                            count - r < CPU_BIAS_ROWS ? count - r : CPU_BIAS_ROWS, out);
-  }
-  if (layer->dx) state->library->product(0, 1, count, in, out, dy, out, layer->w, out, 0, layer->dx + first * in, in);
-}
+/* -------- sums of parts --------------------------------------------------------------------------------------- */
 
 /* Columns from `first` on, at most BIAS_COLUMNS of them. */
 static void fold_some(const float *parts, int count, int columns, int first, float *target) {
@@ -141,61 +94,89 @@ void cpu_fold_columns(const float *parts, int count, int columns, float *target)
   for (int first = 0; first < columns; first += BIAS_COLUMNS) fold_some(parts, count, columns, first, target);
 }
 
-/* How many row parts a kernel's gradient is summed in: from the shape alone. */
-static int kernel_parts(int rows, int in, int out) {
-  int64_t parts = cpu_blocks(rows) / 2, room = KERNEL_PARTS_FLOATS / ((int64_t)in * out);
-  if (parts > room) parts = room;
-  if (parts > KERNEL_PARTS) parts = KERNEL_PARTS;
-  return parts < 1 ? 1 : (int)parts;
+CPU_VECTOR static void fold_kernel(const float *copies, int parts, size_t stride, size_t first, size_t end, float *dw) {
+  for (size_t i = first; i < end; i++) dw[i] = copies[i];
+  for (int part = 1; part < parts; part++)
+    for (size_t i = first; i < end; i++) dw[i] += copies[(size_t)part * stride + i];
+}
+
+void cpu_fold_kernel(const float *copies, int parts, size_t stride, size_t size, float *dw) {
+  const size_t chunk = 2048;
+#pragma omp for schedule(static) nowait
+  for (size_t first = 0; first < size; first += chunk)
+    fold_kernel(copies, parts, stride, first, first + chunk < size ? first + chunk : size, dw);
 }
 
 size_t cpu_kernel_parts_floats(int max_width) {
   size_t most = (size_t)KERNEL_PARTS * max_width * max_width;
-  return most < KERNEL_PARTS_FLOATS ? most : KERNEL_PARTS_FLOATS;
+  return most < CPU_KERNEL_PARTS_FLOATS ? most : CPU_KERNEL_PARTS_FLOATS;
+}
+
+/* -------- backward with a large kernel ------------------------------------------------------------------------ */
+
+typedef struct Large {
+  CpuState *state;
+  const OpsLayer *layer;
+  const float *x;
+  float *dy, *dx;
+  int rows, parts;
+} Large;
+
+/* dy of a block becomes the gradient before the activation, its column sums and the gradient at the input follow. */
+static void backward_block(const Large *large, int block) {
+  CpuState *state = large->state;
+  const OpsLayer *layer = large->layer;
+  size_t first = (size_t)block * CPU_ROWS;
+  int count = cpu_block_rows(large->rows, block), in = layer->in, out = layer->out;
+  float *dy = large->dy + first * out;
+  const float *y = layer->y + first * out;
+  if (layer->activation == OPS_SILU) {
+    float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
+    state->library->product(0, 0, count, out, in, large->x + first * in, in, layer->w, out, 0, product, out);
+    y = product;
+  }
+  for (int r = 0; r < count; r += CPU_BIAS_ROWS) {
+    float *db = state->bias_parts + (first + r) / CPU_BIAS_ROWS * out;
+    cpu_activation_gradient(layer->activation, y + (size_t)r * out, layer->b, dy + (size_t)r * out, db,
+                            count - r < CPU_BIAS_ROWS ? count - r : CPU_BIAS_ROWS, out);
+  }
+  if (large->dx) state->library->product(0, 1, count, in, out, dy, out, layer->w, out, 0, large->dx + first * in, in);
+}
+
+/* How many row parts a kernel's gradient is summed in: from the shape alone. */
+static int kernel_parts(const CpuState *state, int rows, const OpsLayer *layer) {
+  const size_t size = (size_t)layer->in * (size_t)layer->out, room = cpu_kernel_parts_floats(state->max_width) / size;
+  const size_t parts = (size_t)cpu_blocks(rows) / 2;
+  return room < 1 || parts < 1 ? 1 : (int)(parts < room ? parts : room);
 }
 
 /* dw = x^T dy: part p sums its rows into its own copy. With one part the copy is dw itself. */
-static void kernel_task(const Layer *layer, int parts, int part, int column) {
-  int blocks = cpu_blocks(layer->rows);
+static void kernel_task(const Large *large, int part, int column) {
+  const OpsLayer *layer = large->layer;
+  int blocks = cpu_blocks(large->rows), parts = large->parts;
   int first = (int)((int64_t)blocks * part / parts) * CPU_ROWS;
   int end = (int)((int64_t)blocks * (part + 1) / parts) * CPU_ROWS;
   int in = layer->in, out = layer->out, columns = in - column < KERNEL_COLUMNS ? in - column : KERNEL_COLUMNS;
-  if (end > layer->rows) end = layer->rows;
-  float *dw = parts == 1 ? layer->dw : layer->state->kernel_parts + (size_t)part * in * out;
-  layer->state->library->product(1, 0, columns, out, end - first, layer->x + (size_t)first * in + column, in,
-                                 layer->dy + (size_t)first * out, out, 0, dw + (size_t)column * out, out);
+  if (end > large->rows) end = large->rows;
+  float *dw = parts == 1 ? layer->dw : large->state->kernel_parts + (size_t)part * in * out;
+  large->state->library->product(1, 0, columns, out, end - first, large->x + (size_t)first * in + column, in,
+                                 large->dy + (size_t)first * out, out, 0, dw + (size_t)column * out, out);
 }
 
-CPU_VECTOR static void fold_kernel(const float *parts_of_kernel, int parts, size_t size, size_t first, size_t end,
-                                   float *dw) {
-  for (size_t i = first; i < end; i++) dw[i] = parts_of_kernel[i];
-  for (int part = 1; part < parts; part++)
-    for (size_t i = first; i < end; i++) dw[i] += parts_of_kernel[(size_t)part * size + i];
-}
-
-void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
-                        float *dw, float *db, int rows, int in, int out, OpsActivation activation) {
-  CpuState *state = cpu_state(ops);
-  Layer layer = {state, x, w, b, y, dy, dx, dw, db, rows, in, out, activation};
-  int parts = kernel_parts(rows, in, out), slices = (in + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS;
-  size_t size = (size_t)in * out, chunk = 8192;
-  CORE_CHECK(rows <= state->max_rows && in <= state->max_width && out <= state->max_width);
+void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows) {
+  const int in = layer->in, slices = (in + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS, parts = kernel_parts(state, rows, layer);
+  const size_t size = (size_t)in * (size_t)layer->out;
+  const Large large = {state, layer, x, dy, dx, rows, parts};
   int threads_before = omp_get_max_threads();
   omp_set_num_threads(state->threads);
 #pragma omp parallel
   {
 #pragma omp for schedule(dynamic, 1)
-    for (int block = 0; block < cpu_blocks(rows); block++) backward_block(&layer, block);
+    for (int block = 0; block < cpu_blocks(rows); block++) backward_block(&large, block);
 #pragma omp for schedule(dynamic, 1)
-    for (int task = 0; task < parts * slices; task++)
-      kernel_task(&layer, parts, task / slices, task % slices * KERNEL_COLUMNS);
-    cpu_fold_columns(state->bias_parts, cpu_bias_parts(rows), out, db);
-    if (parts > 1) {
-#pragma omp for schedule(static)
-      for (size_t first = 0; first < size; first += chunk)
-        fold_kernel(state->kernel_parts, parts, size, first, first + chunk < size ? first + chunk : size, dw);
-    }
+    for (int task = 0; task < parts * slices; task++) kernel_task(&large, task / slices, task % slices * KERNEL_COLUMNS);
+    cpu_fold_columns(state->bias_parts, cpu_bias_parts(rows), layer->out, layer->db);
+    if (parts > 1) cpu_fold_kernel(state->kernel_parts, parts, size, size, layer->dw);
   }
   omp_set_num_threads(threads_before);
-  ops->flops += 2.0 * rows * in * out * (1 + (dx != NULL) + (activation == OPS_SILU));
 }

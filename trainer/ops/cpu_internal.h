@@ -4,6 +4,8 @@
  * are folded in the order of the parts: a result has the same bits with 1 thread and with 64. */
 #ifndef TRAINER_OPS_CPU_INTERNAL_H
 #define TRAINER_OPS_CPU_INTERNAL_H
+#include <omp.h>
+
 #include "trainer/ops/ops.h"
 
 /* One row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes where asked.
@@ -22,6 +24,7 @@ const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
 
 enum {
   CPU_ROWS = 128,         /* rows of a matrix that one thread takes at a time */
+  CPU_KERNEL_PARTS_FLOATS = 1 << 24, /* copies of kernels for parts of the rows take at most so much memory */
   CPU_SUM_PARTS = 256,    /* a long vector is summed in at most so many parts ... */
   CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
 };
@@ -29,15 +32,23 @@ enum {
 typedef struct CpuState {
   int threads, max_rows, max_width;
   const CpuLibrary *library;
-  float *kernel_parts;    /* gradients of a kernel by row part, folded afterwards */
-  float *bias_parts;      /* gradients of a bias by row part, folded afterwards */
+  float *kernel_parts;    /* gradients of kernels by row part, folded afterwards */
+  float *kernels;         /* of a chain, transposed */
+  double *bias_sums;      /* gradients of a chain's biases by row part, folded afterwards */
+  float *bias_parts;      /* the same of one bias, in smaller parts */
   float *gain_parts;      /* the same for the gains of a layer norm */
-  float *rows_scratch;    /* [threads][CPU_ROWS][max_width] */
+  float *rows_scratch;    /* [threads][CPU_SCRATCHES][CPU_ROWS][max_width] */
   double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
 } CpuState;
 enum { CPU_SUMS = 8 };
+/* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows. */
+enum { CPU_PRODUCT_SCRATCH, CPU_EVEN_SCRATCH, CPU_ODD_SCRATCH, CPU_BIAS_SCRATCH, CPU_SCRATCHES };
 
 static inline CpuState *cpu_state(Ops *ops) { return ops->state; }
+static inline float *cpu_thread_rows(CpuState *state, int scratch) {
+  const size_t place = (size_t)omp_get_thread_num() * CPU_SCRATCHES + (size_t)scratch;
+  return state->rows_scratch + place * CPU_ROWS * (size_t)state->max_width;
+}
 static inline int cpu_blocks(int rows) { return (rows + CPU_ROWS - 1) / CPU_ROWS; }
 static inline int cpu_block_rows(int rows, int block) {
   int left = rows - block * CPU_ROWS;
@@ -55,8 +66,17 @@ void cpu_activation_gradient(OpsActivation activation, const float *y, const flo
                              int columns);
 /* target[columns] = the sums of the rows of parts [count][columns], from the calling team of threads. */
 void cpu_fold_columns(const float *parts, int count, int columns, float *target);
+/* dw[size] = the sum of `parts` copies that lie `stride` apart, from the calling team of threads. */
+void cpu_fold_kernel(const float *copies, int parts, size_t stride, size_t size, float *dw);
 size_t cpu_kernel_parts_floats(int max_width);
 size_t cpu_bias_parts_floats(int max_rows, int max_width);
+void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows);
+/* cpu_chain.c */
+size_t cpu_chain_kernels_floats(int max_width);
+size_t cpu_chain_bias_sums(int max_width);
+void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
+void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx, float *scratch,
+                        int rows);
 void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                        OpsActivation activation);
 void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
@@ -122,5 +142,9 @@ void cpu_gae(Ops *ops, double gamma, double lambda, double reward_scale, const f
              const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
              float *advantage, float *target);
 size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n);
+/* cpu_episodes.c */
+void cpu_bound(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
+void cpu_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+void cpu_count_episodes(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
 
 #endif

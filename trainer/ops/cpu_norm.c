@@ -85,7 +85,7 @@ static void backward_part(const Norm *norm, int part) {
   const size_t at = (size_t)first * columns;
   const float *y = norm->y + at;
   if (norm->activation == OPS_SILU) {
-    float *product = state->rows_scratch + (size_t)omp_get_thread_num() * CPU_ROWS * state->max_width;
+    float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
     multiply_rows(norm->n + at, norm->gain, product, rows, columns);
     y = product;
   }

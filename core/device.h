@@ -1,0 +1,86 @@
+/* A device: memory of its own and kernels that run there. The rest of the program sees this table and never a vendor's
+ * library. There are two: a GPU (device_cuda.c), and an emulator (device_emulated.c) that runs the same kernel bodies on
+ * the CPU, for tests, debugging and machines without a GPU. No device at all (NULL) means that everything is in the
+ * host's memory; the functions below take NULL and then do the plain thing.
+ *
+ * Device memory must never be touched by host code but through the table. The emulator protects its memory while no
+ * operation runs, so that a program which works there keeps this rule.
+ *
+ * All operations are in one order (a stream); those that give the host something wait for it. Failures other than
+ * running out of memory end the program with a message: nothing sensible can follow them. */
+#ifndef CORE_DEVICE_H
+#define CORE_DEVICE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/device_kernel.h"
+
+#ifndef CORE_HAS_CUDA
+#define CORE_HAS_CUDA 0
+#endif
+
+/* What threads of a kernel wait for at a barrier. */
+enum { CORE_TEAM_NONE = 0, CORE_TEAM_BLOCK = -1 }; /* else: so many neighbouring threads, a power of two up to 32 */
+
+/* A kernel: one body (device_kernel.h), compiled for the host and, in a build with CUDA, for the GPU. */
+typedef struct CoreKernel {
+  const char *name;
+  void (*body)(const CoreDeviceThread *at, const void *arguments);
+  const void *(*entry)(void); /* the __global__ function; NULL in a build without CUDA */
+  int team;
+} CoreKernel;
+
+typedef struct CoreDevice CoreDevice;
+struct CoreDevice {
+  const char *name;           /* "cuda", "emulated" */
+  char description[128];      /* "NVIDIA H200, compute capability 9.0, 139.8 GiB" */
+  size_t memory_bytes;        /* of the device; SIZE_MAX where it is the host's */
+  size_t shared_bytes;        /* that a block may have */
+  /* Zeroed memory, aligned to 256 bytes. CORE_FAIL: there is no more. */
+  int (*allocate)(CoreDevice *device, size_t bytes, void **memory);
+  void (*release)(CoreDevice *device, void *memory);
+  void (*to_device)(CoreDevice *device, void *target, const void *host, size_t bytes);
+  void (*to_host)(CoreDevice *device, void *host, const void *source, size_t bytes); /* waits */
+  void (*copy)(CoreDevice *device, void *target, const void *source, size_t bytes);
+  void (*fill)(CoreDevice *device, void *target, int byte, size_t bytes);
+  void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                 const void *arguments);
+  void (*synchronise)(CoreDevice *device);
+  void *stream;               /* cudaStream_t; NULL: not a GPU */
+  uint64_t launches, transfers; /* so far; transfers: between host and device */
+  void (*destroy)(CoreDevice *device);
+};
+
+/* The device that `wanted` (train.device: auto, cpu, cuda) names: NULL for the CPU. local_rank: this process's number
+ * among those of the machine; it takes the GPU of that number. `reason` (at least 256 bytes) says why auto came to the
+ * CPU; empty otherwise. CORE_USAGE: cuda, but the build or the machine has none, or more processes than GPUs.
+ * CORE_DEVICE=emulated in the environment puts the emulator in the GPU's place. */
+int core_device_open(const char *wanted, int local_rank, CoreDevice **device, char *reason);
+void core_device_close(CoreDevice **device);
+/* For `trainer info`: what there is, or why there is none. */
+const char *core_device_description(void);
+
+/* order: in which the emulator takes the threads between two barriers. A kernel whose result depends on it lacks a
+ * barrier. */
+typedef enum CoreDeviceOrder { CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD } CoreDeviceOrder;
+CoreDevice *core_device_emulated(CoreDeviceOrder order);
+/* CORE_USAGE says why there is none. */
+int core_device_cuda(int number, CoreDevice **device);
+int core_device_cuda_count(int *count);
+
+/* With NULL for the device: within the host's memory, and nothing where both are the same place. */
+void core_device_to_device(CoreDevice *device, void *target, const void *host, size_t bytes);
+void core_device_to_host(CoreDevice *device, void *host, const void *source, size_t bytes);
+void core_device_copy(CoreDevice *device, void *target, const void *source, size_t bytes);
+void core_device_zero(CoreDevice *device, void *target, size_t bytes);
+/* One element of an array in device memory. */
+float core_device_float(CoreDevice *device, const float *array, size_t i);
+
+/* Blocks of `threads` that cover n elements, at most `most` of them. */
+static inline unsigned core_device_blocks(size_t n, unsigned threads, unsigned most) {
+  const size_t blocks = (n + threads - 1) / threads;
+  return blocks < 1 ? 1 : blocks < most ? (unsigned)blocks : most;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* A GPU through the CUDA runtime, which is linked statically and looks for the driver when it is first used: a program
+ * with CUDA starts on machines without one. Only the kernels themselves (kernels.cu of each folder) are CUDA code. */
+#include "core/device.h"
+
+#if CORE_HAS_CUDA
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+
+/* The device's failures are final: kernels that were launched before may have left anything behind. */
+static void check(cudaError_t code, const char *what, const char *kernel) {
+  if (code == cudaSuccess) return;
+  fprintf(stderr, "CUDA: %s%s%s: %s (%s)\n", what, kernel ? " " : "", kernel ? kernel : "", cudaGetErrorString(code),
+          cudaGetErrorName(code));
+  core_error_abort(__FILE__, __LINE__, what);
+}
+
+static cudaStream_t stream_of(CoreDevice *device) { return device->stream; }
+
+static int allocate(CoreDevice *device, size_t bytes, void **memory) {
+  *memory = NULL;
+  const cudaError_t code = cudaMalloc(memory, bytes ? bytes : 1);
+  if (code == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    return core_error(CORE_FAIL, "out of memory of %s: %zu bytes", device->description, bytes);
+  }
+  check(code, "cudaMalloc", NULL);
+  check(cudaMemsetAsync(*memory, 0, bytes, stream_of(device)), "cudaMemsetAsync", NULL);
+  return CORE_OK;
+}
+
+static void release(CoreDevice *device, void *memory) {
+  (void)device;
+  check(cudaFree(memory), "cudaFree", NULL);
+}
+
+/* From pageable memory: the call returns when the source may be changed. */
+static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
+  device->transfers++;
+  check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
+}
+
+static void synchronise(CoreDevice *device) { check(cudaStreamSynchronize(stream_of(device)), "waiting", NULL); }
+
+static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
+  device->transfers++;
+  check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
+  synchronise(device);
+}
+
+static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
+  check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream_of(device)), "copy", NULL);
+}
+
+static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
+  check(cudaMemsetAsync(target, byte, bytes, stream_of(device)), "fill", NULL);
+}
+
+static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                   const void *arguments) {
+  enum { SHARED_FREE = 48 * 1024 }; /* more must be asked for */
+  const void *entry = kernel->entry();
+  void *parameters[] = {(void *)(uintptr_t)arguments};
+  if (shared > SHARED_FREE)
+    check(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared), "shared memory of",
+          kernel->name);
+  device->launches++;
+  check(cudaLaunchKernel(entry, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, parameters, shared, stream_of(device)),
+        "launch of", kernel->name);
+}
+
+static void destroy(CoreDevice *device) {
+  cudaStreamDestroy(stream_of(device));
+  free(device);
+}
+
+int core_device_cuda_count(int *count) {
+  const cudaError_t code = cudaGetDeviceCount(count);
+  if (code == cudaSuccess && *count > 0) return CORE_OK;
+  *count = 0;
+  (void)cudaGetLastError();
+  return core_error(CORE_USAGE, "this machine shows no GPU: %s; check nvidia-smi and CUDA_VISIBLE_DEVICES",
+                    code == cudaSuccess ? "none is visible" : cudaGetErrorString(code));
+}
+
+int core_device_cuda(int number, CoreDevice **device) {
+  struct cudaDeviceProp properties;
+  cudaStream_t stream;
+  *device = NULL;
+  cudaError_t code = cudaSetDevice(number);
+  if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, number);
+  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  if (code != cudaSuccess) {
+    (void)cudaGetLastError();
+    return core_error(CORE_USAGE, "GPU %d can not be used: %s", number, cudaGetErrorString(code));
+  }
+  CoreDevice *made = core_memory_zero_allocate(1, sizeof *made);
+  *made = (CoreDevice){
+    .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
+    .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
+    .launch = launch, .synchronise = synchronise, .stream = stream, .destroy = destroy};
+  snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
+           properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
+  *device = made;
+  return CORE_OK;
+}
+#endif

@@ -1,0 +1,223 @@
+/* The emulated device: kernel bodies run on the CPU for every block and thread, so that tests execute all that a GPU
+ * would, and compare it with the CPU's own implementation.
+ *
+ * - Threads that wait for each other are coroutines of one processor, switched at barriers. All must come to the same
+ *   barriers, which is checked; between two barriers they are taken forward or backward, so that a result which depends
+ *   on the order shows that a barrier is missing.
+ * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "core/device.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+enum { MEMORIES_MAX = 64, STACK_BYTES = 64 * 1024, THREADS_MAX = 1024, SHARED_BYTES = 227 * 1024 };
+
+typedef struct Memory { char *start; size_t bytes; } Memory;
+
+typedef struct Emulator {
+  CoreDevice table;
+  CoreDeviceOrder order;
+  Memory memory[MEMORIES_MAX];
+  char *shared, *stacks;
+} Emulator;
+
+static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+static void protect(Emulator *emulator, int protection) {
+  for (int i = 0; i < MEMORIES_MAX; i++)
+    if (emulator->memory[i].start) CORE_CHECK(mprotect(emulator->memory[i].start, emulator->memory[i].bytes, protection) == 0);
+}
+static void unlock(Emulator *emulator) { protect(emulator, PROT_READ | PROT_WRITE); }
+static void lock(Emulator *emulator) { protect(emulator, PROT_NONE); }
+
+static int allocate(CoreDevice *device, size_t bytes, void **memory) {
+  Emulator *emulator = emulator_of(device);
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  int place = 0;
+  while (place < MEMORIES_MAX && emulator->memory[place].start) place++;
+  CORE_CHECK(place < MEMORIES_MAX);
+  *memory = NULL;
+  if (bytes > SIZE_MAX / 2) return core_error(CORE_FAIL, "out of memory of the emulated device");
+  bytes = (bytes + page) / page * page;
+  char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
+  emulator->memory[place] = (Memory){start, bytes};
+  *memory = start;
+  return CORE_OK;
+}
+
+static void release(CoreDevice *device, void *memory) {
+  Emulator *emulator = emulator_of(device);
+  for (int i = 0; i < MEMORIES_MAX && memory; i++) {
+    if (emulator->memory[i].start != memory) continue;
+    munmap(memory, emulator->memory[i].bytes);
+    emulator->memory[i] = (Memory){0};
+    return;
+  }
+  CORE_CHECK(memory == NULL);
+}
+
+/* That [start, start + bytes) is this device's: a host pointer given for a device pointer would work here, not on a GPU. */
+static void check_range(const Emulator *emulator, const void *start, size_t bytes) {
+  const char *first = start;
+  for (int i = 0; i < MEMORIES_MAX; i++) {
+    const Memory *m = &emulator->memory[i];
+    if (m->start && first >= m->start && first + bytes <= m->start + m->bytes) return;
+  }
+  CORE_CHECK(!"an address that is not in device memory");
+}
+
+static void move(CoreDevice *device, void *target, const void *source, size_t bytes) {
+  unlock(emulator_of(device));
+  memmove(target, source, bytes);
+  lock(emulator_of(device));
+}
+
+static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
+  check_range(emulator_of(device), target, bytes);
+  device->transfers++;
+  move(device, target, host, bytes);
+}
+
+static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
+  check_range(emulator_of(device), source, bytes);
+  device->transfers++;
+  move(device, host, source, bytes);
+}
+
+static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
+  check_range(emulator_of(device), target, bytes);
+  check_range(emulator_of(device), source, bytes);
+  move(device, target, source, bytes);
+}
+
+static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
+  check_range(emulator_of(device), target, bytes);
+  unlock(emulator_of(device));
+  memset(target, byte, bytes);
+  lock(emulator_of(device));
+}
+
+/* ---- threads that wait for each other --------------------------------------------------------------------------- */
+
+typedef struct Coroutine {
+  jmp_buf jump;
+  CoreDeviceThread at;
+  enum { FRESH, WAITING, FINISHED } state;
+} Coroutine;
+
+/* One team at a time, so that there is one of these; the first start of a coroutine goes through a ucontext, all later
+ * switches through _longjmp, which needs no system call. */
+typedef struct CoreEmulatedTeam {
+  jmp_buf scheduler;
+  Coroutine thread[THREADS_MAX];
+  const CoreKernel *kernel;
+  const void *arguments;
+  Coroutine *running;
+} CoreEmulatedTeam;
+static CoreEmulatedTeam the_team;
+
+static void run_coroutine(void) {
+  Coroutine *self = the_team.running;
+  the_team.kernel->body(&self->at, the_team.arguments);
+  self->state = FINISHED;
+  _longjmp(the_team.scheduler, 1);
+}
+
+void core_device_barrier(const CoreDeviceThread *at) {
+  CORE_CHECK(at->team != NULL); /* the kernel was listed as one whose threads do not wait */
+  Coroutine *self = at->team->running;
+  self->state = WAITING;
+  if (_setjmp(self->jump) == 0) _longjmp(at->team->scheduler, 1);
+}
+
+/* Runs a coroutine until its next barrier or its end. */
+static void resume(Coroutine *thread, char *stack) {
+  the_team.running = thread;
+  if (_setjmp(the_team.scheduler) != 0) return;
+  if (thread->state == WAITING) _longjmp(thread->jump, 1);
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = STACK_BYTES;
+  context.uc_link = NULL;
+  makecontext(&context, run_coroutine, 0);
+  setcontext(&context);
+}
+
+/* All of a team from barrier to barrier. */
+static void run_team(Emulator *emulator, CoreDeviceThread first, unsigned count) {
+  const bool backward = emulator->order == CORE_DEVICE_BACKWARD;
+  for (unsigned i = 0; i < count; i++) {
+    the_team.thread[i].at = first;
+    the_team.thread[i].at.thread += i;
+    the_team.thread[i].at.team = &the_team;
+    the_team.thread[i].state = FRESH;
+  }
+  for (unsigned finished = 0; finished < count;) {
+    finished = 0;
+    for (unsigned i = 0; i < count; i++) {
+      const unsigned k = backward ? count - 1 - i : i;
+      resume(&the_team.thread[k], emulator->stacks + (size_t)k * STACK_BYTES);
+      finished += the_team.thread[k].state == FINISHED;
+    }
+    CORE_CHECK(finished == 0 || finished == count); /* else some wait at a barrier that others never come to */
+  }
+}
+
+static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                   const void *arguments) {
+  Emulator *emulator = emulator_of(device);
+  const bool backward = emulator->order == CORE_DEVICE_BACKWARD;
+  const unsigned team = kernel->team == CORE_TEAM_BLOCK ? threads : (unsigned)kernel->team;
+  CORE_CHECK(blocks > 0 && threads > 0 && threads <= THREADS_MAX && shared <= SHARED_BYTES);
+  CORE_CHECK(team == 0 || threads % team == 0);
+  device->launches++;
+  the_team.kernel = kernel;
+  the_team.arguments = arguments;
+  unlock(emulator);
+  for (unsigned i = 0; i < blocks; i++) {
+    CoreDeviceThread at = {.block = backward ? blocks - 1 - i : i, .blocks = blocks, .threads = threads,
+                           .shared = emulator->shared};
+    memset(emulator->shared, 0xa5, shared); /* a GPU's is not zero either */
+    for (unsigned k = 0; team == 0 && k < threads; k++) {
+      at.thread = backward ? threads - 1 - k : k;
+      kernel->body(&at, arguments);
+    }
+    for (at.thread = 0; team > 0 && at.thread < threads; at.thread += team) run_team(emulator, at, team);
+  }
+  lock(emulator);
+}
+
+static void synchronise(CoreDevice *device) { (void)device; }
+
+static void destroy(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  for (int i = 0; i < MEMORIES_MAX; i++) release(device, emulator->memory[i].start);
+  munmap(emulator->stacks, (size_t)THREADS_MAX * STACK_BYTES);
+  free(emulator->shared);
+  free(emulator);
+}
+
+CoreDevice *core_device_emulated(CoreDeviceOrder order) {
+  Emulator *emulator = core_memory_zero_allocate(1, sizeof *emulator);
+  emulator->order = order;
+  emulator->shared = core_memory_allocate(SHARED_BYTES);
+  emulator->stacks = mmap(NULL, (size_t)THREADS_MAX * STACK_BYTES, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  CORE_CHECK(emulator->stacks != MAP_FAILED);
+  emulator->table = (CoreDevice){
+    .name = "emulated", .description = "emulated on the CPU", .memory_bytes = SIZE_MAX, .shared_bytes = SHARED_BYTES,
+    .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
+    .launch = launch, .synchronise = synchronise, .destroy = destroy};
+  return &emulator->table;
+}

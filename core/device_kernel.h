@@ -1,0 +1,73 @@
+/* What a kernel's body is written with, in C for the host and in CUDA for the GPU (both read the same text). A body is
+ *
+ *   CORE_KERNEL_FN void name(const CoreDeviceThread *at, const NameArguments *arguments)
+ *
+ * and a thread's work; it may wait for the other threads of its team (device.h). Kernels of a folder are listed in its
+ * kernels.def, from which device_entries.inc makes the GPU's entries and kernels.c the table for the host. */
+#ifndef CORE_DEVICE_KERNEL_H
+#define CORE_DEVICE_KERNEL_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* Device code compiles these as they stand; the host's compiler, as ordinary functions. CORE_DEVICE_FN: for both. */
+#if defined(__CUDACC__)
+#define CORE_KERNEL_FN static __device__ inline
+#define CORE_DEVICE_FN static __host__ __device__ inline
+#else
+#define CORE_KERNEL_FN static inline
+#define CORE_DEVICE_FN static inline
+#endif
+
+/* Who a thread is. */
+typedef struct CoreDeviceThread {
+  uint32_t block, thread, blocks, threads;
+  void *shared;               /* the block's, of the size that the launch gave */
+#if !defined(__CUDACC__)
+  struct CoreEmulatedTeam *team;
+#endif
+} CoreDeviceThread;
+
+/* The first element that a thread takes, and from one to the next: for (i = first; i < n; i += stride). */
+CORE_DEVICE_FN size_t core_device_first(const CoreDeviceThread *at) {
+  return (size_t)at->block * at->threads + at->thread;
+}
+CORE_DEVICE_FN size_t core_device_stride(const CoreDeviceThread *at) { return (size_t)at->blocks * at->threads; }
+
+/* Waits until all threads of the block, or of the thread's team of `team` neighbours, have come here; what each wrote
+ * to shared and device memory before is then seen by the others. */
+#if defined(__CUDACC__)
+CORE_KERNEL_FN void core_device_barrier(const CoreDeviceThread *at) {
+  (void)at;
+  __syncthreads();
+}
+CORE_KERNEL_FN void core_device_team_barrier(const CoreDeviceThread *at, unsigned team) {
+  const unsigned lanes = team == 32 ? 0xffffffffu : (1u << team) - 1;
+  __syncwarp(lanes << (at->thread % 32 / team * team));
+}
+#else
+void core_device_barrier(const CoreDeviceThread *at);
+static inline void core_device_team_barrier(const CoreDeviceThread *at, unsigned team) {
+  (void)team;
+  core_device_barrier(at);
+}
+#endif
+
+/* Adds to a number that other threads add to as well. Whole numbers only: their sum does not depend on the order. */
+CORE_KERNEL_FN void core_device_count(int64_t *counter, int64_t by) {
+#if defined(__CUDACC__)
+  atomicAdd((unsigned long long *)counter, (unsigned long long)by);
+#else
+  *counter += by;
+#endif
+}
+
+/* Lowers *least to x where that is smaller. */
+CORE_KERNEL_FN void core_device_least(uint64_t *least, uint64_t x) {
+#if defined(__CUDACC__)
+  atomicMin((unsigned long long *)least, (unsigned long long)x);
+#else
+  if (x < *least) *least = x;
+#endif
+}
+
+#endif

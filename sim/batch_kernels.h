@@ -1,0 +1,92 @@
+/* The kernels of a batch on a device, over the same functions as the CPU's (batch_world.h, task.h, step_team.h). Listed
+ * in kernels.def; launched by batch_device.c. State and results are in device memory. */
+#ifndef SIM_BATCH_KERNELS_H
+#define SIM_BATCH_KERNELS_H
+#include "core/device_kernel.h"
+#include "sim/batch_world.h"
+
+/* What all of them know of the batch. */
+typedef struct SimDeviceBatch {
+  SimWorld *worlds;            /* [count] */
+  const SimModel *models;      /* [levels] */
+  const float *templates;      /* [levels][whole_length] */
+  const int32_t *features;     /* [observation_length] */
+  int64_t *nonfinite;
+  int count, levels, whole_length, observation_length;
+  uint32_t first_world;
+  uint64_t seed;
+  SimSize size;
+} SimDeviceBatch;
+
+typedef struct SimDeviceStep {
+  SimDeviceBatch batch;
+  SimTaskRules rules;
+  SimActionSpace space;
+  int auto_reset;
+  const void *actions;
+  SimStepOut out;
+} SimDeviceStep;
+
+typedef struct SimDeviceReset {
+  SimDeviceBatch batch;
+  const int32_t *level;        /* [count]; NULL: drawn */
+  int keeps_level;
+} SimDeviceReset;
+
+typedef struct SimDeviceObserve {
+  SimDeviceBatch batch;
+  float *observations;         /* [count][observation_length] */
+} SimDeviceObserve;
+
+SIM_FN int sim_device_draw_level(const SimDeviceBatch *batch, size_t w) {
+  return sim_world_draw_level(batch->seed, batch->first_world + (uint32_t)w, batch->worlds[w].episode, batch->levels);
+}
+
+/* Closes a step: results, and where the episode is over the next one. */
+CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const SimTaskResult *result) {
+  const SimDeviceBatch *batch = &step->batch;
+  SimWorld *world = &batch->worlds[w];
+  sim_world_report(world, result, batch->levels, w, &step->out);
+  if (result->nonfinite) core_device_count(batch->nonfinite, 1);
+  if (!result->done || !step->auto_reset) return;
+  world->episode++;
+  const int level = world->keeps_level ? world->level : sim_device_draw_level(batch, w);
+  sim_world_start(world, &batch->models[level], level);
+}
+
+/* An environment step, a thread a world: the oracle of the faster one below. */
+CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceStep *step) {
+  const SimDeviceBatch *batch = &step->batch;
+  SimScratch scratch;
+  for (size_t w = core_device_first(at); w < (size_t)batch->count; w += core_device_stride(at)) {
+    SimWorld *world = &batch->worlds[w];
+    const SimCommand command = sim_task_command(step->space, step->actions, w);
+    const SimTaskResult result = sim_task_step(&step->rules, &batch->models[world->level], world, &command, &scratch);
+    sim_device_finish(step, w, &result);
+  }
+}
+
+CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *reset) {
+  const SimDeviceBatch *batch = &reset->batch;
+  for (size_t w = core_device_first(at); w < (size_t)batch->count; w += core_device_stride(at)) {
+    SimWorld *world = &batch->worlds[w];
+    world->episode = 0;
+    world->keeps_level = reset->keeps_level;
+    const int level = reset->level ? reset->level[w] : sim_device_draw_level(batch, w);
+    sim_world_start(world, &batch->models[level], level);
+  }
+}
+
+/* Flat observations, a thread a number: neighbours write neighbours. */
+CORE_KERNEL_FN void sim_observe_flat(const CoreDeviceThread *at, const SimDeviceObserve *observe) {
+  const SimDeviceBatch *batch = &observe->batch;
+  const size_t length = (size_t)batch->observation_length, n = length * (size_t)batch->count;
+  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) {
+    const SimWorld *world = &batch->worlds[i / length];
+    const float *template_row = batch->templates + (size_t)world->level * (size_t)batch->whole_length;
+    observe->observations[i] =
+      sim_observe_feature(&batch->models[world->level], world, template_row, batch->features[i % length]);
+  }
+}
+
+#endif

@@ -1,0 +1,211 @@
+/* `analyze` on a large results.db: 2000 runs of 5000 iterations, 10 million rows. Makes the file, then runs each command
+ * on it as a person would and prints its wall time and peak memory as CSV rows.
+ *   bench_large                          all of it, in a temporary folder (needs 4 GB of disk)
+ *   bench_large make FILE RUNS ITERATIONS  only the file
+ *   bench_large time FILE ANALYZE          only the commands */
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "analysis_workspace.h"
+#include "bench/bench.h"
+#include "core/options.h"
+#include "core/text.h"
+
+enum { SEEDS = 5, EVALUATIONS = 40 };
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+/* Settings of run r: PPO-EWMA and PPO in turn, over COM or epsilon, epochs and environments, 5 seeds each. */
+static CoreConfig large_config(int64_t r, int64_t iterations) {
+  static const double com[] = {2, 8, 32, 128, 512}, epsilon[] = {0.05, 0.1, 0.2, 0.4, 0.8};
+  CoreConfig config = core_config_default();
+  int64_t c = r / SEEDS;
+  bool ewma = c % 2 == 0;
+  snprintf(config.algo.name, sizeof config.algo.name, "%s", ewma ? "ppo_ewma" : "ppo");
+  if (ewma) config.ppo.com = com[c / 2 % 5];
+  else config.ppo.epsilon = epsilon[c / 2 % 5];
+  config.ppo.epochs = (int64_t)1 << (c / 10 % 4);
+  config.ppo.learning_rate = 1e-4 * (double)(1 + c / 40);
+  config.env.num = 128;
+  config.ppo.num_steps = WORKSPACE_NK / 128;
+  config.train.total_steps = iterations * WORKSPACE_NK;
+  config.train.seed = r % SEEDS;
+  config.eval.count = EVALUATIONS;
+  return config;
+}
+
+/* A row as a trainer with the default settings measures it: 38 columns an iteration, those of the network's last layer
+ * every tenth. */
+static StoreIteration large_iteration(const Workspace *w, const CoreConfig *config, int64_t i) {
+  StoreIteration row = workspace_iteration(w, config, i);
+  CoreRandom4 words = core_random_4((uint64_t)config->train.seed, CORE_RANDOM_TEST, (uint32_t)i, 9, 0);
+  double noise = 1 + 0.01 * core_random_unit(words.v[0]);
+  double *measured[] = {&row.kl_k1, &row.kl_k2, &row.kl_k3, &row.grad_norm_critic, &row.grad_norm_actor_max,
+                        &row.grad_norm_critic_max, &row.update_norm_actor, &row.update_norm_critic, &row.clip_fraction,
+                        &row.explained_variance, &row.policy_loss, &row.value_loss, &row.advantage_mean, &row.advantage_sd,
+                        &row.learning_rate, &row.episode_return, &row.episode_length, &row.seconds_rollout,
+                        &row.seconds_update, &row.seconds_other, &row.ess_percent, &row.policy_variance,
+                        &row.weight_norm_actor, &row.weight_norm_critic, &row.seconds_environment, &row.seconds_metrics};
+  for (size_t k = 0; k < sizeof measured / sizeof *measured; k++) *measured[k] = noise * (0.1 + (double)k);
+  row.grad_clipped_actor = row.grad_clipped_critic = 1;
+  row.episodes = 130 + (double)(words.v[1] % 32);
+  row.steps_per_second *= noise;
+  double *rare = &row.clip_fraction_silent; /* and what follows it, as far as dead_critic */
+  for (double *value = rare; value <= &row.dead_critic && i % 10 == 0; value++) *value = noise * 3;
+  return row;
+}
+
+typedef struct Maker { sqlite3 *handle; sqlite3_stmt *iteration, *evaluation; Workspace workspace; } Maker;
+
+static int step(Maker *maker, sqlite3_stmt *statement) {
+  bool good = sqlite3_step(statement) == SQLITE_DONE;
+  sqlite3_reset(statement);
+  return good ? CORE_OK : core_error(CORE_FAIL, "%s", sqlite3_errmsg(maker->handle));
+}
+
+static int make_rows(Maker *maker, const CoreConfig *config, const char *id, int64_t key) {
+  const Workspace *w = &maker->workspace;
+  for (int64_t i = 0; i <= w->iterations; i++) {
+    StoreIteration row = large_iteration(w, config, i);
+    const double *value = &row.transitions;
+    int columns = (int)(sizeof row / sizeof *value) - 1;
+    sqlite3_bind_int64(maker->iteration, 1, key << 32 | i);
+    for (int c = 0; c < columns; c++) sqlite3_bind_double(maker->iteration, 2 + c, value[c]);
+    if (i > 0) TRY(step(maker, maker->iteration));
+    if (i * EVALUATIONS % w->iterations >= EVALUATIONS) continue;
+    sqlite3_bind_text(maker->evaluation, 1, id, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(maker->evaluation, 2, i);
+    sqlite3_bind_double(maker->evaluation, 3, (double)(i * WORKSPACE_NK));
+    sqlite3_bind_double(maker->evaluation, 4, row.solve_rate);
+    TRY(step(maker, maker->evaluation));
+  }
+  return CORE_OK;
+}
+
+static int make_runs(Maker *maker, StoreDatabase *database, int64_t runs) {
+  char id[CORE_RUN_ID], sql[256];
+  for (int64_t r = 0; r < runs; r++) {
+    CoreConfig config = large_config(r, maker->workspace.iterations);
+    core_config_id(&config, id);
+    TRY(store_database_begin(database));
+    int code = store_database_put_run(database, "large", r, &config, id);
+    code = code == CORE_OK ? store_database_commit(database) : code;
+    if (code != CORE_OK) return code;
+    snprintf(sql, sizeof sql, "UPDATE run SET status = 'finished', attempt = 1, iteration = %lld, iterations = %lld WHERE"
+             " key = %lld; BEGIN", (long long)maker->workspace.iterations, (long long)maker->workspace.iterations,
+             (long long)r + 1);
+    bool good = sqlite3_exec(maker->handle, sql, NULL, NULL, NULL) == SQLITE_OK;
+    if (good) TRY(make_rows(maker, &config, id, r + 1));
+    if (!good || sqlite3_exec(maker->handle, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+      return core_error(CORE_FAIL, "%s", sqlite3_errmsg(maker->handle));
+  }
+  return CORE_OK;
+}
+
+static int make_file(const char *path, int64_t runs, int64_t iterations) {
+  StoreDatabase *database = NULL;
+  Maker maker = {.workspace = {NULL, iterations, EVALUATIONS, SEEDS}};
+  CoreText insert = {0};
+  TRY(store_database_open(path, false, &database));
+  int code = store_database_begin(database);
+  if (code == CORE_OK) code = store_database_put_sweep(database, "large", "[sweep]\nname = large\n");
+  if (code == CORE_OK) code = store_database_commit(database);
+  core_text_append(&insert, "INSERT INTO iteration_row VALUES(?");
+  for (size_t c = 1; c < sizeof(StoreIteration) / sizeof(double); c++) core_text_append(&insert, ", ?");
+  core_text_append(&insert, ")");
+  bool good = sqlite3_open(path, &maker.handle) == SQLITE_OK &&
+              sqlite3_exec(maker.handle, "PRAGMA synchronous = OFF; PRAGMA cache_size = -65536", NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(maker.handle, insert.data, -1, &maker.iteration, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(maker.handle, "INSERT INTO evaluation(run_id, iteration, level_set, transitions, solve_rate,"
+                                 " episodes) VALUES(?1, ?2, 'train', ?3, ?4, 512)", -1, &maker.evaluation, NULL) == SQLITE_OK;
+  if (!good) code = core_error(CORE_FAIL, "%s: %s", path, sqlite3_errmsg(maker.handle));
+  if (code == CORE_OK) code = make_runs(&maker, database, runs);
+  sqlite3_finalize(maker.iteration);
+  sqlite3_finalize(maker.evaluation);
+  sqlite3_close(maker.handle);
+  store_database_close(&database);
+  core_text_free(&insert);
+  return code;
+}
+
+/* ---- the commands ----------------------------------------------------------------------------------------------- */
+
+static int time_command(const char *analyze, const char *label, char *const *arguments) {
+  struct rusage usage;
+  int status;
+  double start = bench_seconds();
+  pid_t child = fork();
+  if (child < 0) return core_error_errno(CORE_FAIL, "fork");
+  if (child == 0) {
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(null, 1);
+    execv(analyze, arguments);
+    _exit(127);
+  }
+  if (wait4(child, &status, 0, &usage) < 0) return core_error_errno(CORE_FAIL, "wait4");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return core_error(CORE_FAIL, "analyze %s ended with status %d", label, WEXITSTATUS(status));
+  bench_row("analysis", label, "wall time", bench_seconds() - start, "s", 2);
+  double user = (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
+  bench_row("analysis", label, "processor time", user, "s", 2);
+  bench_row("analysis", label, "peak memory", (double)usage.ru_maxrss / 1024, "MB", 2);
+  return CORE_OK;
+}
+
+static int time_all(const char *path, const char *analyze) {
+  char output[CORE_PATH_MAX];
+  struct stat status;
+  sqlite3 *handle = NULL;
+  TRY(core_files_path(output, "%s.figures", path));
+  char *file = (char *)path;
+  const struct { const char *label; char *arguments[8]; } commands[] = {
+    {"10 M rows: ddr-vs-solve", {"analyze", "ddr-vs-solve", file, "-o", output, NULL}},
+    {"10 M rows: curves of solve rates", {"analyze", "curves", file, "-o", output, NULL}},
+    {"10 M rows: curves of KL", {"analyze", "curves", file, "--y", "kl", "-o", output, NULL}},
+    {"10 M rows: claims", {"analyze", "claims", file, NULL}},
+    {"10 M rows: report", {"analyze", "report", file, "-o", output, NULL}},
+  };
+  if (stat(path, &status) == 0 && sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
+    sqlite3_stmt *count = NULL;
+    if (sqlite3_prepare_v2(handle, "SELECT count(*) FROM iteration_row", -1, &count, NULL) == SQLITE_OK &&
+        sqlite3_step(count) == SQLITE_ROW)
+      bench_row("analysis", "results.db", "size", (double)status.st_size / sqlite3_column_double(count, 0), "bytes/row", 1);
+    sqlite3_finalize(count);
+  }
+  sqlite3_close(handle);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    TRY(time_command(analyze, commands[i].label, commands[i].arguments));
+  return CORE_OK;
+}
+
+static int measure(void) {
+  char folder[CORE_PATH_MAX], file[CORE_PATH_MAX], analyze[CORE_PATH_MAX];
+  const char *temporary = getenv("TMPDIR"), *build = getenv("SWEEP_BUILD");
+  TRY(core_files_path(folder, "%s/bench-large-XXXXXX", temporary ? temporary : "/tmp"));
+  TRY(core_files_path(analyze, "%s/bin/analyze", build ? build : "build"));
+  if (!mkdtemp(folder)) return core_error_errno(CORE_FAIL, "%s", folder);
+  int code = core_files_path(file, "%s/results.db", folder);
+  if (code == CORE_OK) code = make_file(file, 2000, 5000);
+  if (code == CORE_OK) code = time_all(file, analyze);
+  core_files_remove_tree(folder);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  int64_t runs = 0, iterations = 0;
+  bool make = argc == 5 && strcmp(argv[1], "make") == 0 && core_text_to_int(argv[3], &runs) && runs > 0 &&
+              core_text_to_int(argv[4], &iterations) && iterations > 0;
+  bool timed = argc == 4 && strcmp(argv[1], "time") == 0;
+  if (argc > 1 && !make && !timed)
+    return core_options_report("bench_large", core_error(CORE_USAGE, "expected nothing, `make FILE RUNS ITERATIONS`, or "
+                               "`time FILE ANALYZE`"));
+  return core_options_report("bench_large", make ? make_file(argv[2], runs, iterations)
+                                            : timed ? time_all(argv[2], argv[3]) : measure());
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Every file in experiments/: it can be planned as it is and with both profiles, says what it claims, and asks for the runs
+# that others are said to share with it. Then runs that begin from another run of their sweep. TAP.
+set -u
+. "$(dirname "$0")/tap.sh"
+cd "$(dirname "$0")/../.." || exit 1
+root=$tap_dir/root; mkdir "$root"
+files=$(find experiments -name '*.ini' | sort)
+
+# ---- each file
+for file in $files; do
+  problems=
+  for profile in "" laptop demo; do
+    sweep plan "$file" ${profile:+--profile $profile} --root "$root" >"$tap_dir/out" 2>&1 || problems+="${profile:-paper}: $(head -1 "$tap_dir/out") "
+  done
+  grep -q '^; Claim: ' "$file" || problems+="no line '; Claim: ...' "
+  stem=$(basename "$file" .ini)
+  grep -qE "^name  = (onpolicy_|fixed_point_)?${stem%%_*}" "$file" || problems+="the sweep's name does not begin with ${stem%%_*} "
+  [ -z "$problems" ]; tap_result "$file: paper, laptop and demo" $? "$problems"
+done
+names=$(sed -n 's/^name  = //p' $files | sort | uniq -d)
+[ -z "$names" ]; tap_result "no two files have one sweep's name" $? "$names"
+
+# ---- all of them together
+row() { sweep plan "$@" --root "$root" | awk -v name="$last" '$1 == name { print $2, $3 }'; }
+tap_run "sweep plan prices the whole paper" 0 "all, each run once" sweep plan $files --root "$root"
+last=fig8_ddr; pooled=$(row experiments/fig5_regularisation.ini experiments/fig6_epochs.ini experiments/fig7_minibatch.ini experiments/fig8_ddr.ini)
+[ "$pooled" = "310 0" ]; tap_result "Fig. 8 pools the runs of Figs. 5 to 7" $? "$pooled"
+last=onpolicy_fig3_dynamics; shared=$(row experiments/onpolicy/fig1b_more_data.ini experiments/onpolicy/fig3_dynamics.ini)
+[ "$shared" = "150 0" ]; tap_result "the dynamics are those of runs that Fig. 1b has" $? "$shared"
+last=fixed_point_fig3; shared=$(row experiments/fixed_point/*.ini)
+[ "$shared" = "32 0" ]; tap_result "the KL profiles are those of runs that Fig. 1 has" $? "$shared"
+one=$(sweep plan experiments/fig5_regularisation.ini experiments/fig8_ddr.ini --root "$root" --json)
+# 65 runs of 310 are shared. 3e9 transitions in whole iterations of N * 256: 30 runs each with N = 512 and 8192, 250 with 2048.
+all=$((30 * 22889 * 512 * 256 + 250 * 5723 * 2048 * 256 + 30 * 1431 * 8192 * 256))
+grep -q '"added": 310,' <<<"$one" && grep -q "\"transitions\": $all.0" <<<"$one"
+tap_result "shared runs are counted once" $? "$one"
+tap_run "--speed prices" 0 " 258" sweep plan experiments/fig5_regularisation.ini experiments/fig8_ddr.ini --root "$root" --speed 1e6
+tap_run "a bad file among several is named" 1 "nothing.ini" sweep plan experiments/fig8_ddr.ini "$tap_dir/nothing.ini" --root "$root"
+tap_run "--speed -1" 2 "--speed" sweep plan experiments/fig8_ddr.ini experiments/fig1a_com.ini --root "$root" --speed=-1
+tap_run "--runs is for one file" 2 "one file" sweep plan experiments/fig8_ddr.ini experiments/fig1a_com.ini --root "$root" --runs
+
+# ---- runs that begin from others of their sweep
+cat >"$tap_dir/switch.ini" <<'INI'
+[sweep]
+name = switch
+seeds = 2
+[env]
+num = 16
+level_count = 4
+morphologies = car
+[train]
+total_steps = 2560
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 1
+[net]
+width = 8
+depth = 1
+[eval]
+count = 1
+episodes = 4
+[checkpoint]
+every_iterations = 5
+keep = 10
+[grid switched]
+algo.name = ppo_ewma
+ppo.com = 512
+init.from = run:{ppo.com=8}@5
+[grid parents]
+algo.name = ppo_ewma
+ppo.com = 8
+INI
+tap_run "only what a continued run adds is priced" 0 "transitions  7.68 k" sweep plan "$tap_dir/switch.ini" --root "$root"
+tap_run "they wait for those that they begin from" 0 "4 finished" sweep submit "$tap_dir/switch.ini" --root "$root" --jobs 2 --wait
+first=$(analyze sql "$root/results.db" --csv "SELECT DISTINCT min(i.iteration) FROM iteration i GROUP BY run_id ORDER BY 1" | tr '\n' ' ')
+grep -q '1 6 $' <<<"$first"; tap_result "and go on where those stood" $? "$first"
+for bad in 'run:{ppo.com=8' 'run:{}@5' 'run:{ppo.con=8}@5' 'run:{ppo.com=8}x' 'run:{ppo.com=eight}' 'run:{init.restore=all}'; do
+  sed "s/^init.from.*/init.from = $bad/" "$tap_dir/switch.ini" >"$tap_dir/bad.ini"
+  tap_run "init.from = $bad is refused" 2 "init.from = run:{" sweep plan "$tap_dir/bad.ini" --root "$root"
+done
+tap_done
