@@ -10,7 +10,7 @@ static const Reason reasons[] = {
   {"None", "waits to be scheduled", "", false},
   {"Resources", "next in line, waits for free nodes", "", false},
   {"Priority", "waits behind jobs of higher priority", "", false},
-  {"BeginTime", "requeued; Slurm lets it start again in about two minutes", "", false},
+  {"BeginTime", "requeued, and waits about two minutes until Slurm lets it start again", "", false},
   {"JobArrayTaskLimit", "waits for others of its sweep (slurm.max_running)", "", false},
   {"Dependency", "waits for the sweep that it is to follow (slurm.after)", "", false},
   {"DependencyNeverSatisfied", "what it waits for can never come", "sweep cancel, and submit without slurm.after", true},

@@ -235,11 +235,11 @@ cluster_stop() {
   [ -n "$cluster_dir" ] || return 0
   local i pids=
   for i in $(seq "$cluster_nodes"); do pids+=" $(cluster_job_pids "n$i")"; done
-  for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" TERM; done
+  for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" KILL; done # nobody needs what they would save
   cluster_rest stop
-  cluster_end slurmctld TERM
+  cluster_end slurmctld KILL
   [ -z "${pids// /}" ] || kill -9 $pids 2>/dev/null
-  cluster_end munged TERM
+  cluster_end munged KILL
   rm -rf "$cluster_dir"
   cluster_dir=
   unset SLURM_CONF SLURMRESTD
