@@ -8,11 +8,12 @@
 #include "slurm/site.h"
 #include "sweep/checkup.h"
 #include "sweep/commands.h"
+#include "sweep/notify.h"
 #include "sweep/sweep.h"
 
 typedef struct DoctorOptions {
   SweepCommon common;
-  bool json, job;
+  bool json, job, notify;
   int64_t wait;
   const char *on_node;
 } DoctorOptions;
@@ -39,6 +40,11 @@ static void check_site(SweepCheckup *checkup, const DoctorOptions *options, Slur
   if (code == CORE_OK && *site.notify_url)
     sweep_checkup_add(checkup, "notify", core_http_is_built() ? SWEEP_GOOD : SWEEP_BAD, core_http_is_built() ? NULL : "build with libcurl", "%s, %s, on %s",
                       core_http_host(site.notify_url, host), site.notify_style, site.notify_on);
+  if (code != CORE_OK || !options->notify) return;
+  if (!*site.notify_url) sweep_checkup_add(checkup, "test message", SWEEP_BAD, "write url = https://... under [notify] in the site file", "there is no webhook");
+  else if (sweep_notify_send(&site, &(SweepNews){.sweep = "test", .event = "test", .message = ""}) == CORE_OK)
+    sweep_checkup_add(checkup, "test message", SWEEP_GOOD, NULL, "%s took it", core_http_host(site.notify_url, host));
+  else sweep_checkup_add(checkup, "test message", SWEEP_BAD, "correct notify.url or notify.style", "%s", core_error_message());
 }
 
 static void print_text(const SweepCheckup *checkup) {
@@ -88,6 +94,7 @@ int sweep_doctor(int argc, char **argv) {
     SWEEP_OPTION_ROOT(given.common),
     {"set", 's', CORE_OPTION_LIST, &given.common.sets, "slurm.KEY=VALUE", "a [slurm] setting, over the site's"},
     {"job", 0, CORE_OPTION_FLAG, &given.job, NULL, "also submit a job of one minute and let it look at its node: workspace, locks, clock, trainer, CUDA"},
+    {"notify", 0, CORE_OPTION_FLAG, &given.notify, NULL, "also send a test message to the site file's webhook"},
     {"wait", 0, CORE_OPTION_INT, &given.wait, "SECONDS", "how long to wait for that job (default 120)"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"},
     {"on-node", 0, CORE_OPTION_TEXT, &given.on_node, "FILE", "what that job executes; not for people"},

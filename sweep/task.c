@@ -22,6 +22,7 @@
 #include "store/run.h"
 #include "sweep/commands.h"
 #include "sweep/journal.h"
+#include "sweep/notify.h"
 #include "sweep/record.h"
 #include "sweep/sweep.h"
 #include "sweep/trainer.h"
@@ -346,6 +347,18 @@ static int conclude(Task *task, const sigset_t *signals) {
   return CORE_REQUEUE;
 }
 
+static void notify(const Task *task) {
+  size_t ended = 0;
+  const Attempt *failed = NULL;
+  StoreState state;
+  for (size_t i = 0; i < task->count; i++) {
+    ended += !task->attempts[i].unfinished && (task->attempts[i].begun || task->attempts[i].failed);
+    if (task->attempts[i].failed && !failed) failed = &task->attempts[i];
+  }
+  if (failed && store_run_state_read(task->root, failed->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
+  sweep_notify_ended(task->root, task->name, ended, failed ? state.message : NULL);
+}
+
 static int carry_out(Task *task) {
   const int64_t packed = task->batch.settings.runs_per_task;
   sigset_t signals;
@@ -362,6 +375,7 @@ static int carry_out(Task *task) {
     reap(task);
     if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);
   }
+  notify(task);
   return conclude(task, &signals);
 }
 
