@@ -221,6 +221,7 @@ static void killed(Task *task, Attempt *attempt, int signal) {
   core_warn("run %s: killed by signal %d", attempt->id, signal);
   attempt->unfinished = true;
   attempt->record.cause = SWEEP_CAUSE_KILLED;
+  if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message()); /* start reads it */
   if (task->stop == STOP_NONE) start_or_fail(task, attempt); /* from its checkpoint; max_restarts bounds it */
 }
 
