@@ -87,6 +87,7 @@ refused "an unknown figure: the nearest" "settings" setings "$db"
 refused "an unknown paper figure: the nearest" "fig1" fig1z "$db"
 refused "settings without --x" "--x KEY" settings "$db"
 refused "an unknown setting: the nearest" "ppo.com" settings "$db" --x ppo.con
+refused "a name of two settings" "ppo.lr_schedule or pqn.lr_schedule" settings "$db" --x lr_schedule
 refused "two settings on one axis" "one setting" settings "$db" --x com,epsilon
 refused "an unknown measure: the nearest" "final" settings "$db" --x com --measure finall
 refused "a budget that is none" "budget" settings "$db" --x com --budget=-3
@@ -135,6 +136,9 @@ mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/$id
 same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
 for paper in $(sed -n 's/^FIGURE("\([^"]*\)".*/\1/p' analysis/papers.def); do
   tap_run "$paper is of a figure and options that are there, and its experiment is a file" 0 "Options:" analyze "$paper" --help
+  # on other runs: what is refused may be these runs, never a key, a column or an option
+  answer=$(draw "$paper" "$db" --sweep two_grids 2>&1); case $answer in *"unknown key"*|*"can be "*|*"no such column"*|*"unknown option"*|*"expected"*)
+    tap_result "$paper: its options" 1 "$answer" ;; esac
   [ -f "$(analyze "$paper" --help | sed -n 's/^Runs: sweep submit //p')" ] || tap_result "$paper: its experiment" 1
 done
 tap_done
