@@ -10,15 +10,15 @@
 static const AnalysisColumn columns[] = {
 #define X(column, unit_text, comment) \
   {"evaluation." #column, unit_text, true, \
-   "SELECT e.transitions, e.iteration, i.wall_seconds, e." #column " FROM evaluation e LEFT JOIN iteration i" \
-   " ON i.run_id = e.run_id AND i.iteration = e.iteration" \
+   "SELECT e.transitions, e.iteration, CASE WHEN ?3 THEN (SELECT wall_seconds FROM iteration i" \
+   " WHERE i.run_id = e.run_id AND i.iteration = e.iteration) END, e." #column " FROM evaluation e" \
    " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
   STORE_EVALUATION_COLUMNS(X)
 #undef X
 #define X(column, unit_text, comment) \
   {"iteration." #column, unit_text, false, \
    "SELECT transitions, iteration, wall_seconds, " #column " FROM iteration" \
-   " WHERE run_id = ?1 AND ?2 IS NOT NULL AND " #column " IS NOT NULL ORDER BY iteration"},
+   " WHERE run_id = ?1 AND ?2 IS NOT NULL AND ?3 IS NOT NULL AND " #column " IS NOT NULL ORDER BY iteration"},
   STORE_ITERATION_COLUMNS(X)
 #undef X
 };
