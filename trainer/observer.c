@@ -50,9 +50,9 @@ void observer_see(const Observer *observer, float *seen) {
     seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)((int64_t)w * observer->blocks / observer->worlds);
 }
 
-void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {
+void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen) {
   if (!observer->active) {
-    memcpy(seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
+    core_device_copy(device, seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
     return;
   }
   normalise_apply(&observer->normaliser, raw, worlds, seen, observer->seen);
