@@ -10,8 +10,8 @@
 static const AnalysisColumn columns[] = {
 #define X(column, unit_text, comment) \
   {"evaluation." #column, unit_text, true, \
-   "SELECT e.transitions, e.iteration, CASE WHEN ?3 THEN (SELECT wall_seconds FROM iteration_row WHERE row =" \
-   " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration) END, e." #column " FROM evaluation e" \
+   "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration_row WHERE row =" \
+   " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration), NULL), e." #column " FROM evaluation e" \
    " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
   STORE_EVALUATION_COLUMNS(X)
 #undef X

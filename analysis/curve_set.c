@@ -77,14 +77,13 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static int read_curve(const AnalysisCurveSet *set, StoreQuery *query, bool evaluation, const AnalysisRun *run,
-                      AnalysisCurve *curve) {
+static int read_curve(const AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run, AnalysisCurve *curve) {
   bool row = false;
   int code;
   store_query_reset(query);
   store_query_bind_text(query, 1, run->id);
   store_query_bind_text(query, 2, set->context.level_set);
-  if (evaluation) store_query_bind_int(query, 3, set->abscissa == ANALYSIS_SECONDS);
+  store_query_bind_int(query, 3, set->abscissa == ANALYSIS_SECONDS);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     double x = store_query_real(query, (int)set->abscissa), y = store_query_real(query, 3);
     bool start = set->abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */
@@ -100,7 +99,7 @@ static int read_column(AnalysisCurveSet *set, size_t c) {
   int code = store_query_open(set->context.database, set->columns[c]->sql, &query);
   set->curves[c] = core_memory_zero_allocate(selection->count, sizeof **set->curves);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
-    code = read_curve(set, query, set->columns[c]->evaluation, &selection->runs[r], &set->curves[c][r]);
+    code = read_curve(set, query, &selection->runs[r], &set->curves[c][r]);
     without += set->curves[c][r].n == 0 && r < selection->count - selection->repeats;
   }
   store_query_close(&query);
