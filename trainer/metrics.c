@@ -73,7 +73,7 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
 static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
   const OpsHead *head = &rollout->head;
   double kl, kl_reverse;
-  ops->gather_rows(ops, rollout->observations, metrics->index, metrics->observations, rows, rollout->features);
+  rollout_gather_observations(rollout, ops, metrics->index, rows, metrics->observations);
   ops->gather_rows(ops, rollout->logits, metrics->index, metrics->behaviour, rows, head->logits);
   ops->gather_rows(ops, rollout->logp, metrics->index, metrics->behaviour_logp, rows, 1);
   rollout_gather_actions(rollout, metrics->index, rows, metrics->actions);

@@ -42,8 +42,7 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
     int64_t row = shards_row(&rollout->shards, metrics_state(seed, iteration, i, profile->states, total));
     if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
   }
-  ops->gather_rows(ops, rollout->observations, profile->index, profile->observations, profile->own,
-                   rollout->features);
+  rollout_gather_observations(rollout, ops, profile->index, profile->own, profile->observations);
   profile->taken = profile->seen = 0;
   take(profile, ops, agent);
 }

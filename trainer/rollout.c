@@ -19,8 +19,13 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   observer_register(&rollout->observer, config, env, worlds, shards->all_worlds, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
-  CORE_ARENA(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
-             "rollout observations [steps + 1][worlds][features]");
+  const size_t block = n * (size_t)rollout->features;
+  if (rollout->observer.is_half) {
+    CORE_ARENA(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
+    CORE_ARENA(arena, rollout->observations, block, "last observations [worlds][features]");
+  } else {
+    CORE_ARENA(arena, rollout->observations, (k + 1) * block, "rollout observations [steps + 1][worlds][features]");
+  }
   CORE_ARENA(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
   CORE_ARENA(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
   CORE_ARENA(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
@@ -37,8 +42,11 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA(arena, rollout->solutions, (size_t)env->levels, "solutions [levels]");
 }
 
+static size_t observation_block(const Rollout *rollout) { return (size_t)rollout->worlds * (size_t)rollout->features; }
+
+/* Row block t; in half precision the one that came last, whatever t is. */
 static float *observations_at(const Rollout *rollout, int t) {
-  return rollout->observations + (size_t)t * (size_t)rollout->worlds * (size_t)rollout->features;
+  return rollout->observations + (rollout->halves ? 0 : (size_t)t) * observation_block(rollout);
 }
 
 float *rollout_last_observations(const Rollout *rollout) { return observations_at(rollout, rollout->steps); }
@@ -48,8 +56,16 @@ static float *shown_at(Rollout *rollout, int t) {
   return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
 }
 
+/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is what is kept. */
+static void see(Rollout *rollout, Ops *ops, int t) {
+  const size_t block = observation_block(rollout);
+  float *observations = observations_at(rollout, t);
+  observer_see(&rollout->observer, observations);
+  if (rollout->halves && ops) ops->store_halves(ops, observations, block, rollout->halves + (size_t)t * block);
+}
+
 /* One step of the environment from row block t to t + 1. */
-static void step_env(Rollout *rollout, Env *env, int t) {
+static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
   const size_t n = (size_t)rollout->worlds, row = (size_t)t * n;
   const void *actions = action_for_env(&rollout->head, rollout->actions + row * rollout->action_bytes, rollout->worlds,
                                        rollout->bounded);
@@ -59,7 +75,7 @@ static void step_env(Rollout *rollout, Env *env, int t) {
   env->step(env, actions, &out);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
-  observer_see(&rollout->observer, observations_at(rollout, t + 1));
+  see(rollout, ops, t + 1);
 }
 
 /* Statistics of observations before the first iteration, outside of the budget. */
@@ -69,7 +85,7 @@ static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
     action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)rollout->shards.first_world,
                   (uint32_t)step, rollout->actions);
     observer_count_acted_on(&rollout->observer);
-    step_env(rollout, env, 0);
+    step_env(rollout, env, NULL, 0);
   }
   observer_advance(&rollout->observer);
 }
@@ -99,7 +115,7 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
                         n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
     sections_add_worlds(sections, "returns", rollout->returns, n * sizeof *rollout->returns);
   }
-  if (observer->active)
+  if (observer->has_moments)
     checkpoint_add(sections->checkpoint, OBSERVER_SECTION, observer->normaliser.moments,
                    observer_section_bytes(observer));
   if (rewards->rule == REWARD_NONE) return;
@@ -109,12 +125,12 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
 }
 
 void rollout_restored(Rollout *rollout) {
-  if (rollout->observer.active) normalise_restored(&rollout->observer.normaliser);
+  if (rollout->observer.has_moments) normalise_restored(&rollout->observer.normaliser);
 }
 
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
-static void begin(Rollout *rollout) {
-  if (rollout->observer.active) observer_see(&rollout->observer, observations_at(rollout, 0));
+static void begin(Rollout *rollout, Ops *ops) {
+  if (rollout->observer.active) see(rollout, ops, 0);
   else memcpy(observations_at(rollout, 0), rollout_last_observations(rollout),
               (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
@@ -178,7 +194,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   size_t n = (size_t)rollout->worlds;
   memset(rollout->attempts, 0, (size_t)rollout->levels * sizeof *rollout->attempts);
   memset(rollout->solutions, 0, (size_t)rollout->levels * sizeof *rollout->solutions);
-  begin(rollout);
+  begin(rollout, ops);
   *episodes = (RolloutEpisodes){0};
 
   for (int t = 0; t < rollout->steps; t++) {
@@ -195,7 +211,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                        (uint32_t)rollout->shards.first_world, (uint32_t)step, actions, rollout->logp + row);
     observer_count_acted_on(&rollout->observer);
     double stepped = core_clock_s();
-    step_env(rollout, env, t);
+    step_env(rollout, env, ops, t);
     episodes->environment_s += core_clock_s() - stepped;
     count_episodes(rollout, t, episodes);
     reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
@@ -203,6 +219,11 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + (size_t)rollout->steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, (size_t)rollout->steps * n);
   close_book(rollout, episodes);
+}
+
+void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations) {
+  if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
+  else ops->gather_rows(ops, rollout->observations, index, observations, rows, rollout->features);
 }
 
 void rollout_gather_actions(const Rollout *rollout, const uint32_t *index, int rows, uint8_t *actions) {

@@ -17,6 +17,16 @@ enum { ACTING_ROWS = 4096, PLANNING_WORLDS = 1 };
 /* ---- planning -------------------------------------------------------------------------------------------------- */
 
 static int check_device(const CoreConfig *config) {
+  const bool is_bf16 = strcmp(config->train.precision, "bf16") == 0;
+  if (is_bf16 && core_config_has_no_worlds(config))
+    return core_error(CORE_USAGE, "train.precision = bf16: algo.name = %s multiplies no matrices; set it to float32",
+                      config->algo.name);
+  if (strcmp(config->train.observation_storage, "float16") == 0 && strcmp(config->train.device, "cuda") == 0)
+    return core_error(CORE_USAGE, "train.observation_storage = float16 is kept on the CPU only; set train.device to cpu, or "
+                      "train.observation_storage to float32");
+  if (is_bf16 && strcmp(config->train.device, "cuda") == 0)
+    return core_error(CORE_USAGE, "train.precision = bf16 is computed on the CPU only; set train.device to cpu, or "
+                      "train.precision to float32");
   if (strcmp(config->train.device, "cuda") != 0) return CORE_OK;
   return core_error(CORE_USAGE, "train.device = cuda: this program was built without CUDA; "
                     "set train.device to cpu or auto");
@@ -62,7 +72,8 @@ static int estimate_memory(Training *training) {
     /* A checkpoint copies the training worlds' state, which is most of what they hold; the first rank copies all. */
     plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
-  plan->buffer_bytes = (double)core_arena_bytes(training->arena);
+  plan->buffer_bytes = (double)core_arena_bytes(training->arena) +
+                       ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   return CORE_OK;
 }
@@ -153,9 +164,11 @@ int training_check_memory(const Training *training) {
   double total = plan->buffer_bytes + plan->environment_bytes;
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
-                    "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
+                    "env.num or ppo.num_steps%s%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
+                    training->rollout.observer.is_half ? ""
+                    : ", or set train.observation_storage to float16",
                     plan->attempts > 4096 ? ", or eval.episodes" : "",
                     training->curriculum ? ", or sfl.batch_size" : "");
 }
@@ -167,8 +180,7 @@ int training_allocate(Training *training) {
   if (training->sgd) return CORE_OK;
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);
-  TRY(ops_cpu_create(training->plan.threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent),
-                     &training->ops));
+  TRY(agent_create_ops(&training->agent, config, training->plan.threads, &training->ops));
   if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
   else
     TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world,

@@ -92,7 +92,7 @@ static void gather_values(const SapgData *data, const float *source, size_t firs
 void sapg_data_gather(SapgData *data, Ops *ops, const Rollout *rollout, size_t first, int rows) {
   bool leader;
   for (int r = 0; r < rows; r++) data->index[r] = row_of(data, data->order[first + (size_t)r], &leader);
-  ops->gather_rows(ops, rollout->observations, data->index, data->observations, rows, rollout->features);
+  rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   rollout_gather_actions(rollout, data->index, rows, data->actions);
   for (int r = 0; r < rows; r++) {
     row_of(data, data->order[first + (size_t)r], &leader);
@@ -149,7 +149,7 @@ static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const 
       const uint32_t at = first + (uint32_t)r;
       data->index[r] = at / block * worlds + follower * block + at % block;
     }
-    ops->gather_rows(ops, rollout->observations, data->index, data->observations, piece, rollout->features);
+    rollout_gather_observations(rollout, ops, data->index, piece, data->observations);
     for (int r = 0; r < piece; r++) lead(data, rollout, r);
     agent_values(agent, ops, data->observations, piece, values + first);
     if (logp_own == NULL || first >= actions_end) continue;
