@@ -86,6 +86,33 @@ AnalysisInterval analysis_student_interval(const double *x, size_t n, double lev
   return interval;
 }
 
+AnalysisInterval analysis_welch_interval(const double *x, size_t n_x, const double *y, size_t n_y, double level) {
+  AnalysisInterval interval = {analysis_mean(x, n_x) - analysis_mean(y, n_y), NAN, NAN, n_x + n_y};
+  if (n_x < 2 || n_y < 2) return interval;
+  double sd_x = analysis_sd(x, n_x), sd_y = analysis_sd(y, n_y);
+  double a = sd_x * sd_x / (double)n_x, b = sd_y * sd_y / (double)n_y;
+  double degrees = (a + b) * (a + b) / (a * a / (double)(n_x - 1) + b * b / (double)(n_y - 1));
+  double half = a + b > 0 ? analysis_student_quantile((1 + level) / 2, degrees) * sqrt(a + b) : 0;
+  interval.low = interval.center - half;
+  interval.high = interval.center + half;
+  return interval;
+}
+
+size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, double level, double power) {
+  enum { MOST = 10000 };
+  double spread = sd_x * sd_x + sd_y * sd_y;
+  if (isnan(difference) || isnan(spread) || difference == 0) return 0;
+  size_t low = 1, high = MOST + 1; /* enough falls with n: bisection for the first n that is */
+  while (high - low > 1) {
+    size_t n = low + (high - low) / 2;
+    double degrees = 2 * (double)n - 2;
+    double t = analysis_student_quantile((1 + level) / 2, degrees) + analysis_student_quantile(power, degrees);
+    if (t * sqrt(spread / (double)n) <= fabs(difference)) high = n;
+    else low = n;
+  }
+  return high > MOST ? 0 : high;
+}
+
 static int by_value(const void *left, const void *right) {
   double a = *(const double *)left, b = *(const double *)right;
   return (a > b) - (a < b);

@@ -157,7 +157,7 @@ static int keep_old_version(StoreDatabase *database, int64_t version) {
                                                      "a copy of it can be kept", database->path, (long long)version);
 }
 
-/* Forwards only. From 1 to 2 and to 3 columns came to iteration_row, which add_columns adds, and from 2 to 3 views
+/* Forwards only. From 1 to 2, 3 and 4 columns came to iteration_row, which add_columns adds, and from 2 to 3 views
  * changed. A later version puts its other steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;

@@ -90,7 +90,22 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
   X(search_solve_rate, "", "mean over the levels of the search before this iteration") \
   X(search_learnability, "", "mean p (1 - p) of them, p their solve rate") \
   X(buffer_learnability, "", "the same of those that were kept") \
-  X(seconds_levels, "s", "of seconds_rollout: generating and searching levels")
+  X(seconds_levels, "s", "of seconds_rollout: generating and searching levels") \
+  X(grad_norm_joint, "", "norm of both networks' gradients together before clipping, mean over minibatches") \
+  X(step_norm_actor, "", "L2 length of a minibatch's step, mean over minibatches") \
+  X(step_norm_critic, "", "the same of the critic") \
+  X(kl_controller, "nat", "sapg: KL of the last epoch, which the learning rate follows") \
+  X(feature_rank_centred_actor, "", "as feature_rank_actor, of the features less their means") \
+  X(feature_rank_centred_critic, "", "the same of the critic") \
+  X(dormant_strict_actor, "", "as dormant_actor with a share of 0: units that are always 0") \
+  X(dormant_strict_critic, "", "the same of the critic") \
+  X(dormant_loose_actor, "", "as dormant_actor with a share of 0.1") \
+  X(dormant_loose_critic, "", "the same of the critic") \
+  X(coverage_50, "", "cells of a 50 x 50 grid that the run's states so far have reached, in a random projection") \
+  X(coverage_100, "", "the same of 100 x 100") \
+  X(coverage_entropy_50, "", "entropy of the 50 x 50 histogram / log 2500") \
+  X(coverage_entropy_100, "", "entropy of the 100 x 100 histogram / log 10000") \
+  X(coverage_states, "states", "that coverage has looked at so far")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

@@ -8,7 +8,7 @@
 #include "store/runlog.h"
 
 enum {
-  STORE_SCHEMA_VERSION = 3,               /* PRAGMA user_version; 2: more columns; 3: more, and views by level set */
+  STORE_SCHEMA_VERSION = 4,               /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
   STORE_SCHEMA_PAGE_BYTES = 32768,        /* measured: imports gain a fifth over 16384 */
 };

@@ -8,6 +8,21 @@ static inline void set(CoreConfig *config, const char *pair) {
   if (core_config_set_pair(config, pair) != CORE_OK) fail_msg("%s", core_error_message());
 }
 
+/* The defaults with `count` settings over them. */
+static inline CoreConfig configured(const char *const *pairs, size_t count) {
+  CoreConfig config = core_config_default();
+  for (size_t i = 0; i < count; i++) set(&config, pairs[i]);
+  return config;
+}
+#define CONFIGURED(...) configured((const char *const[]){__VA_ARGS__}, \
+                                   sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+/* Four iterations of sixteen worlds on easy levels: milliseconds each. More settings may follow. */
+#define CONFIGURED_SMALL(...) \
+  CONFIGURED("env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", \
+             "ppo.num_steps=16", "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", \
+             "eval.episodes=8", "eval.count=0", "train.total_steps=1024", "train.threads=1", \
+             "metrics.states=256", __VA_ARGS__)
+
 /* Planned, allocated and started; the caller destroys it. */
 static inline Training *make(const CoreConfig *config) {
   Training *training = NULL;
@@ -15,6 +30,19 @@ static inline Training *make(const CoreConfig *config) {
     fail_msg("%s", core_error_message());
   training_start(training);
   return training;
+}
+
+/* The row of the last of so many iterations. */
+static inline StoreIteration iterate(Training *training, int iterations) {
+  StoreIteration row = store_iteration_unmeasured(0);
+  for (int i = 0; i < iterations; i++)
+    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
+  return row;
+}
+
+static inline bool same_weights(const Training *a, const Training *b) {
+  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
+         memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
 }
 
 #endif

@@ -68,11 +68,29 @@ static int make_section(Training *training, const Parent *parent, const Checkpoi
   return read_section(parent, section); /* says that it is not there */
 }
 
+/* The cells that the parent's states have reached, where it had the same levels, and with them the same box. */
+static int restore_coverage(Coverage *coverage, const Parent *parent) {
+  CoverageBook *book = coverage->book;
+  const size_t box = sizeof book->low + sizeof book->high;
+  double own[4];
+  int64_t iteration;
+  bool there;
+  TRY(checkpoint_has_section(parent->checkpoint, COVERAGE_SECTION, &there));
+  if (!there) return CORE_OK;
+  memcpy(own, book, box);
+  TRY(checkpoint_read_section(parent->checkpoint, NULL, COVERAGE_SECTION, book, sizeof *book, &iteration));
+  if (memcmp(own, book, box) == 0) return CORE_OK;
+  memset(book, 0, sizeof *book);
+  memcpy(book, own, box);
+  return CORE_OK;
+}
+
 static int restore_all(Training *training, const Checkpoint *sections, const Parent *parent) {
   bool there[CHECKPOINT_SECTIONS_MAX];
   for (int i = 0; i < sections->sections; i++) {
     const CheckpointSection *section = &sections->section[i];
-    there[i] = strcmp(section->name, "clock") == 0; /* time is the run's own */
+    there[i] = strcmp(section->name, "clock") == 0 || /* time is the run's own */
+               strcmp(section->name, COVERAGE_SECTION) == 0;
     if (there[i]) continue;
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));
@@ -81,7 +99,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
   training->learner.kind->get_count(training->learner.state, &training->position.count);
-  return CORE_OK;
+  return restore_coverage(&training->coverage, parent);
 }
 
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {

@@ -24,6 +24,8 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   size_t rows = (size_t)metrics->piece;
   CORE_ARENA(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
   CORE_ARENA(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
+  CORE_ARENA(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
+             "weights before a step");
   CORE_ARENA(arena, metrics->index, rows, "metrics rows [rows]");
   CORE_ARENA(arena, metrics->observations, rows * (size_t)rollout->features, "metrics observations [rows][features]");
   CORE_ARENA(arena, metrics->behaviour, rows * (size_t)rollout->head.logits, "metrics behaviour [rows][logits]");
@@ -115,12 +117,14 @@ static double moved(Ops *ops, const AgentNetwork *network, const float *before) 
 
 static MetricsNetwork describe(const Metrics *metrics, Ops *ops, const AgentNetwork *network,
                                Representation *representation) {
-  MetricsNetwork result = {NAN, {NAN, NAN, NAN, NAN}, {NAN, NAN, NAN}};
+  MetricsNetwork result = {NAN, {NAN, NAN, NAN, NAN, NAN}, {NAN, NAN, NAN}, NAN, NAN};
   if (network->n == 0) return result;
   if (metrics->depth >= METRICS_POLICY) result.weight_norm = sqrt(ops->norm_squared(ops, network->theta, network->n));
   if (metrics->depth < METRICS_REPRESENTATION) return result;
   result.rank = representation_rank(representation);
   result.units = representation_units(representation, REPRESENTATION_TAU);
+  result.dormant_strict = representation_units(representation, 0).dormant;
+  result.dormant_loose = representation_units(representation, REPRESENTATION_TAU_LOOSE).dormant;
   return result;
 }
 

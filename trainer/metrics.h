@@ -18,6 +18,7 @@ typedef struct MetricsNetwork {
   double weight_norm;
   RepresentationRank rank;
   RepresentationUnits units;
+  double dormant_strict, dormant_loose; /* units.dormant with other taus: 0 and 0.1 */
 } MetricsNetwork;
 
 typedef struct MetricsPolicyChange {
@@ -33,6 +34,7 @@ typedef struct Metrics {
   MetricsDepth depth;        /* of this iteration; METRICS_KL until metrics_choose */
   int states, piece;         /* states looked at, by all ranks; and how many at once */
   float *actor_before, *critic_before; /* weights at the iteration's start */
+  float *step_before;        /* room for a network's weights before a minibatch's step (learner.h) */
   uint32_t *index;           /* [piece] rows of the rollout */
   float *observations;       /* [piece][features] */
   float *behaviour, *updated; /* [piece][logits] */

@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+#include "trainer/estimators.h"
 #include "trainer/metrics.h"
 #include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
 void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
@@ -19,6 +21,11 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
              "profile observations [states][features]");
   CORE_ARENA(arena, profile->logits, most * states * (size_t)rollout->head.logits,
              "profile snapshots [minibatches][states][logits]");
+  CORE_ARENA(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
+  CORE_ARENA(arena, profile->behaviour_logp, states, "profile behaviour log-probabilities [states]");
+  CORE_ARENA(arena, profile->logp, states, "profile log-probabilities [states]");
+  CORE_ARENA(arena, profile->ratios, 2 * most, "profile ratios [2][minibatches]");
+  CORE_ARENA(arena, profile->ess_percent, most, "profile effective sample sizes");
   CORE_ARENA(arena, profile->update, most, "profile minibatches");
   CORE_ARENA(arena, profile->sequential, most, "profile sequential KL");
   CORE_ARENA(arena, profile->reference, most, "profile reference KL");
@@ -43,6 +50,8 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
     if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
   }
   rollout_gather_observations(rollout, ops, profile->index, profile->own, profile->observations);
+  ops->gather_rows(ops, rollout->logp, profile->index, profile->behaviour_logp, profile->own, 1);
+  rollout_gather_actions(rollout, profile->index, profile->own, profile->actions);
   profile->taken = profile->seen = 0;
   take(profile, ops, agent);
 }
@@ -64,6 +73,31 @@ static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
   return sum / profile->states;
 }
 
+/* This rank's part of the ratios of snapshot i. */
+static void add_ratios(Profile *profile, Ops *ops, int i) {
+  const size_t bytes = ops_head_action_bytes(&profile->head), logits = (size_t)profile->head.logits;
+  LogSum *ratio = &profile->ratios[i], *squared = &profile->ratios[profile->most + i];
+  *ratio = *squared = log_sum_empty();
+  for (int row = 0; row < profile->own; row += profile->piece) {
+    const int rows = profile->own - row < profile->piece ? profile->own - row : profile->piece;
+    ops->policy_logp(ops, &profile->head, snapshot(profile, i) + (size_t)row * logits,
+                     profile->actions + (size_t)row * bytes, profile->logp + row, rows);
+  }
+  for (int row = 0; row < profile->own; row++) {
+    const double l = (double)profile->logp[row] - (double)profile->behaviour_logp[row];
+    log_sum_add(ratio, l);
+    log_sum_add(squared, 2 * l);
+  }
+}
+
+static void measure_ess(Profile *profile, Ops *ops) {
+  for (int i = 0; i < profile->taken; i++) add_ratios(profile, ops, i);
+  reduce_log_sums(profile->ratios, (size_t)profile->most + (size_t)profile->taken);
+  for (int i = 0; i < profile->taken; i++)
+    profile->ess_percent[i] =
+      100 * estimators_ess(&profile->ratios[i], &profile->ratios[profile->most + i]) / profile->states;
+}
+
 ProfileSummary profile_finish(Profile *profile, Ops *ops) {
   const int last = profile->taken - 1;
   for (int i = 0; i < last; i++) profile->sequential[i] = part_of_kl(profile, ops, i + 1, i);
@@ -71,6 +105,7 @@ ProfileSummary profile_finish(Profile *profile, Ops *ops) {
   ranks_sum(profile->sequential, (size_t)last);
   ranks_sum(profile->reference, (size_t)last);
   profile->reference[last] = 0;
+  measure_ess(profile, ops);
   return profile_summarise(profile->reference, profile->update, profile->taken);
 }
 

@@ -1,5 +1,5 @@
 /* How the policy moves within one iteration (spec metrics.md 2.8): KL between the policies after successive minibatches,
- * and from the last one to each. The learner calls profile_take; nothing is changed. Snapshots are the policy's outputs in
+ * and from the last one to each; and how much the rollout is still worth to each (4.3). The learner calls profile_take; nothing is changed. Snapshots are the policy's outputs in
  * fixed states of the rollout, not weights; of many minibatches only every q-th is kept. */
 #ifndef TRAINER_PROFILE_H
 #define TRAINER_PROFILE_H
@@ -17,9 +17,13 @@ typedef struct Profile {
   uint32_t *index;             /* [room] */
   float *observations;         /* [room][features] */
   float *logits;               /* [most][room][logits] */
+  uint8_t *actions;            /* [room][action_bytes] taken in the states */
+  float *behaviour_logp, *logp; /* [room] their log-probabilities when taken; those of a snapshot */
+  LogSum *ratios;              /* [2][most] of the ratios snapshot / behaviour, and of their squares */
   int *update;                 /* [most] minibatches before the snapshot: 0, q, 2q, ..., updates */
   double *sequential;          /* [most - 1] mean KL(snapshot i+1 || snapshot i) */
   double *reference;           /* [most] mean KL(last snapshot || snapshot i) */
+  double *ess_percent;         /* [most] effective sample size of the ratios, of the states */
 } Profile;
 
 /* What a curve of `reference` comes to. */
@@ -35,7 +39,7 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
                    int64_t iteration);
 /* After each minibatch. Uses the activations up. */
 void profile_take(Profile *profile, Ops *ops, const Agent *agent);
-/* After the last; all ranks together: fills sequential and reference. */
+/* After the last; all ranks together: fills sequential, reference and ess_percent. */
 ProfileSummary profile_finish(Profile *profile, Ops *ops);
 
 /* From reference[n] and the minibatches before each point. NaN with fewer than three points. */

@@ -59,10 +59,12 @@ const char *progress_scaling(const CoreConfig *config, CoreText *text) {
   CoreConfig run;
   if (core_config_resolve(config, &run) != CORE_OK) return "";
   core_text_appendf(text, "%s, factor %g: env.num %" PRId64 ", ppo.num_minibatches %" PRId64 " of %" PRId64
-                    " transitions, ppo.learning_rate %g, ppo.com %g", config->scale.scheme, config->scale.factor,
-                    run.env.num, run.ppo.num_minibatches,
-                    core_config_transitions_per_iteration(&run) / run.ppo.num_minibatches, run.ppo.learning_rate,
-                    run.ppo.com);
+                    " transitions, ", config->scale.scheme, config->scale.factor, run.env.num, run.ppo.num_minibatches,
+                    core_config_transitions_per_iteration(&run) / run.ppo.num_minibatches);
+  /* Only what the learner reads. */
+  if (strcmp(run.algo.name, "pqn") == 0) core_text_appendf(text, "pqn.learning_rate %g", run.pqn.learning_rate);
+  else core_text_appendf(text, "ppo.learning_rate %g", run.ppo.learning_rate);
+  if (strcmp(run.algo.name, "ppo_ewma") == 0) core_text_appendf(text, ", ppo.com %g", run.ppo.com);
   return core_text_string(text);
 }
 

@@ -22,6 +22,7 @@ void representation_register(Representation *representation, const NetworkShape 
   CORE_ARENA(arena, representation->magnitude, units, "activation magnitudes [units]");
   if (width > REPRESENTATION_WIDTH_MAX || units == 0) return;
   CORE_ARENA(arena, representation->gram, width * width, "feature Gram matrix [width][width]");
+  CORE_ARENA(arena, representation->centred, width * width, "centred Gram matrix [width][width]");
   CORE_ARENA(arena, representation->eigenvalues, width, "Gram eigenvalues [width]");
   CORE_ARENA(arena, representation->scratch, width, "eigenvalue scratch [width]");
 }
@@ -102,6 +103,14 @@ void representation_add_gram(const float *x, int rows, int width, double *gram) 
         for (int j = 0; j <= i; j++) gram[(size_t)i * stride + (size_t)j] += (double)row[i] * (double)row[j];
     }
   }
+}
+
+void representation_centre_gram(const double *gram, const Moments *feature, int width, double states, double *centred) {
+  for (int i = 0; i < width; i++)
+    for (int j = 0; j <= i; j++) {
+      const size_t k = (size_t)i * (size_t)width + (size_t)j;
+      centred[k] = gram[k] - states * feature[i].mean * feature[j].mean;
+    }
 }
 
 /* ---- eigenvalues ----------------------------------------------------------------------------------------------- */
@@ -219,11 +228,18 @@ RepresentationRank representation_rank_of(const double *eigenvalues, int width, 
 }
 
 RepresentationRank representation_rank(Representation *representation) {
-  if (representation->gram == NULL || representation->states < representation->width)
-    return (RepresentationRank){NAN, NAN, NAN, NAN};
-  representation_eigenvalues(representation->gram, representation->width, representation->eigenvalues,
-                             representation->scratch);
-  return representation_rank_of(representation->eigenvalues, representation->width, representation->states);
+  const int width = representation->width;
+  const double states = representation->states;
+  double *values = representation->eigenvalues, *scratch = representation->scratch;
+  if (representation->gram == NULL || states < width) return (RepresentationRank){NAN, NAN, NAN, NAN, NAN};
+  representation_centre_gram(representation->gram, representation->unit + representation->units - width, width, states,
+                             representation->centred);
+  representation_eigenvalues(representation->centred, width, values, scratch);
+  const double centred = representation_rank_of(values, width, states).pca;
+  representation_eigenvalues(representation->gram, width, values, scratch);
+  RepresentationRank rank = representation_rank_of(values, width, states);
+  rank.centred = centred;
+  return rank;
 }
 
 /* A saturating unit is dead when it does not move, one with a flat side when it never leaves that. */

@@ -6,9 +6,10 @@
 #include "core/memory.h"
 #include "trainer/network.h"
 
-/* Ranks of features X [n][width] from the singular values s_1 >= s_2 >= ... of X, which is not centred. */
+/* Ranks of features X [n][width] from the singular values s_1 >= s_2 >= ... of X, which is not centred but for `centred`. */
 typedef struct RepresentationRank {
   double pca;        /* least k with sum_{i<=k} s_i^2 >= 0.99 of all (Yang et al. 2019) */
+  double centred;    /* the same of X less the mean of each feature */
   double srank;      /* the same of s_i (Kumar et al. 2021) */
   double lyle;       /* number of s_i / sqrt(n) > 0.01 (Lyle et al. 2022) */
   double effective;  /* exp of the entropy of s_i / sum s (Roy and Vetterli 2007) */
@@ -21,6 +22,7 @@ typedef struct RepresentationUnits {
   double dead;       /* tanh, elu: standard deviation over the states < 1e-3; relu, silu: always 0 (Moalla et al.) */
 } RepresentationUnits;
 #define REPRESENTATION_TAU 0.025
+#define REPRESENTATION_TAU_LOOSE 0.1
 
 /* Sums of one network over the states seen since representation_begin. */
 typedef struct Representation {
@@ -30,6 +32,7 @@ typedef struct Representation {
   Moments *unit;         /* [units] of h, layer after layer */
   double *magnitude;     /* [units] sum of |h| */
   double *gram;          /* [width][width] X^T X, lower triangle; NULL when the layer is too wide to rank, or none */
+  double *centred;       /* [width][width] the same of X less its means; NULL likewise */
   double *eigenvalues;   /* [width] */
   double *scratch;       /* [width] */
 } Representation;
@@ -43,7 +46,7 @@ void representation_begin(Representation *representation);
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows);
 /* All ranks: the sums over the states of all of them. */
 void representation_reduce(Representation *representation);
-/* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrix up. */
+/* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrices up. */
 RepresentationRank representation_rank(Representation *representation);
 /* NaN without a hidden layer. */
 RepresentationUnits representation_units(const Representation *representation, double tau);
@@ -55,7 +58,10 @@ void representation_add_gram(const float *x, int rows, int width, double *gram);
 /* Eigenvalues of a symmetric matrix of which the lower triangle is read, in descending order; the matrix and
  * scratch[n] are used up. Householder's tridiagonal form, then implicit QL. */
 void representation_eigenvalues(double *matrix, int n, double *values, double *scratch);
-/* From the eigenvalues of x^T x, in descending order, and the number of states. */
+/* gram, of `states` rows with these means: x^T x -> (x - mean)^T (x - mean), which is x^T x - states mean mean^T; the
+ * lower triangle. */
+void representation_centre_gram(const double *gram, const Moments *feature, int width, double states, double *centred);
+/* From the eigenvalues of x^T x, in descending order, and the number of states; without `centred`. */
 RepresentationRank representation_rank_of(const double *eigenvalues, int width, double states);
 
 /* Adds the action probabilities in `rows` states, or a Gaussian's means and deviations: per_logit[head->logits],

@@ -73,6 +73,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
                        .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                        .episode_steps = rollout->episode_steps};
   env->step(env, actions, &out);
+  if (rollout->coverage) coverage_see(rollout->coverage, t, out.observations);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   see(rollout, ops, t + 1);

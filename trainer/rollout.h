@@ -4,6 +4,7 @@
 #ifndef TRAINER_ROLLOUT_H
 #define TRAINER_ROLLOUT_H
 #include "trainer/agent.h"
+#include "trainer/coverage.h"
 #include "trainer/observer.h"
 #include "trainer/sections.h"
 #include "trainer/shards.h"
@@ -34,6 +35,7 @@ typedef struct Rollout {
   float *rewards;        /* [steps][worlds] */
   uint8_t *dones;        /* [steps][worlds] */
   uint8_t *actions;      /* [steps][worlds][action_bytes]: head.factors classes or floats */
+  Coverage *coverage;    /* shown every state that is arrived in; NULL where this iteration is not measured */
 
   /* Carried from rollout to rollout, so part of a checkpoint (rollout_add_sections). */
   double *returns;       /* [worlds] reward so far of the episode that runs */

@@ -179,11 +179,11 @@ static void write_profile(Run *run) {
   const Profile *profile = &run->training->profile;
   char path[CORE_PATH_MAX], name[64];
   CoreText text = {0};
-  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\n");
+  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
   for (int i = 0; i < profile->taken; i++) {
     core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
     if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
-    core_text_appendf(&text, "\t%.9g\n", profile->reference[i]);
+    core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
   }
   snprintf(name, sizeof name, "profile.%" PRId64 ".tsv", run->row.iteration);
   int code = store_path_run(run->root, run->id, name, path);

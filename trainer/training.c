@@ -45,6 +45,8 @@ static int register_buffers(Training *training, int max_rows) {
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
+  coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
+                    core_config_transitions_per_iteration(config), arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
   return evaluation_sets_register(&training->others, config, levels, arena);
 }
@@ -187,6 +189,7 @@ int training_allocate(Training *training) {
                                   seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
   TRY(evaluation_sets_create(&training->others, seed));
+  TRY(coverage_create(&training->coverage, training->levels, &training->rollout.head));
   if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
@@ -215,6 +218,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
     return;
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
+  checkpoint_add(checkpoint, COVERAGE_SECTION, training->coverage.book, sizeof *training->coverage.book);
   rollout_add_sections(&training->rollout, sections);
   if (training->curriculum) {
     curriculum_add_sections(training->curriculum, checkpoint);
@@ -269,7 +273,11 @@ static void fill_networks(const LearnerUpdate *update, const MetricsPolicyChange
   row->feature_rank_effective_##network = change->network.rank.effective; \
   row->dormant_##network = change->network.units.dormant; \
   row->inactive_##network = change->network.units.inactive; \
-  row->dead_##network = change->network.units.dead
+  row->dead_##network = change->network.units.dead; \
+  row->step_norm_##network = update->network.step_norm; \
+  row->feature_rank_centred_##network = change->network.rank.centred; \
+  row->dormant_strict_##network = change->network.dormant_strict; \
+  row->dormant_loose_##network = change->network.dormant_loose
   FILL(actor);
   FILL(critic);
 #undef FILL
@@ -288,6 +296,8 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->ess_percent = change->ess_percent;
   row->policy_variance = change->policy_variance;
   fill_networks(update, change, row);
+  row->grad_norm_joint = update->joint_norm;
+  row->kl_controller = update->controller_kl;
   row->clip_fraction = update->clip_fraction;
   row->clip_fraction_silent = update->silent_fraction;
   row->entropy = update->entropy;
@@ -313,14 +323,31 @@ static int iterate_sgd(Training *training, StoreIteration *row) {
   return CORE_OK;
 }
 
-/* What is to be measured in this iteration, before its update. */
+/* What is to be measured in this iteration: before its rollout, and before its update. */
+static void choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
+  metrics_choose(&training->metrics, &training->config, iteration);
+  training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
+  if (training->rollout.coverage) coverage_begin(&training->coverage, seed, iteration);
+}
+
 static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
   const int64_t every = training->config.metrics.profile_every;
-  metrics_choose(&training->metrics, &training->config, iteration);
   metrics_begin(&training->metrics, &training->agent);
   training->profiled = every > 0 && (iteration - 1) % every == 0;
   if (training->profiled)
     profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
+}
+
+/* Of the rollout that was measured: what the run has seen so far. */
+static void finish_coverage(Training *training, StoreIteration *row) {
+  if (training->rollout.coverage == NULL) return;
+  coverage_finish(&training->coverage);
+  const CoverageSummary summary = coverage_summarise(training->coverage.book->count);
+  row->coverage_50 = summary.share_coarse;
+  row->coverage_100 = summary.share_fine;
+  row->coverage_entropy_50 = summary.entropy_coarse;
+  row->coverage_entropy_100 = summary.entropy_fine;
+  row->coverage_states = summary.states;
 }
 
 static void finish_profile(Training *training, StoreIteration *row) {
@@ -343,11 +370,13 @@ int training_iterate(Training *training, StoreIteration *row) {
     curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
                      iteration);
   double begun = core_clock_s();
+  choose_metrics(training, seed, iteration);
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
   const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
                             .measure = training->metrics.depth >= METRICS_REPRESENTATION,
+                            .before = training->metrics.step_before,
                             .profile = training->profiled ? &training->profile : NULL};
   int code = training->learner.kind->update(training->learner.state, &step, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
@@ -356,6 +385,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         &change);
   finish_profile(training, row);
+  finish_coverage(training, row);
   observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
   double measured = core_clock_s();
 

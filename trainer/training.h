@@ -41,6 +41,7 @@ typedef struct Training {
   Rollout rollout;
   Learner learner;
   Metrics metrics;
+  Coverage coverage;
   Profile profile;
   bool profiled;               /* `profile` is of the last iteration */
   Curriculum *curriculum;      /* NULL: env.curriculum = none */

@@ -22,10 +22,21 @@ tap_run() {
   else tap_result "$name" 0; fi
 }
 
+# tap_check NAME PROBLEMS: good when there are none
+tap_check() { tap_result "$1" "$([ -z "$2" ]; echo $?)" "$2"; }
+
+# tap_expect NAME CODE PATTERN COMMAND...: as tap_run with an extended regular expression
+tap_expect() {
+  local name=$1 want=$2 pattern=$3 out rc; shift 3
+  out=$("$@" 2>&1 </dev/null); rc=$?
+  tap_check "$name" "$([ $rc -eq "$want" ] || echo "exit $rc instead of $want"
+    grep -qE -- "$pattern" <<<"$out" || { echo "no /$pattern/ in:"; head -5 <<<"$out"; })"
+}
+
 # tap_wait SECONDS COMMAND...: until the command succeeds; 1 when it never does
 tap_wait() {
   local end=$((SECONDS + $1)); shift
-  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.1; done
+  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.02; done
 }
 
 tap_done() { echo "1..$tap_count"; exit $tap_bad; }

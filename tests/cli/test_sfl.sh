@@ -2,20 +2,9 @@
 # SFL through the command line: a small run to its end, stopped and killed ones that end with the same bytes, what the plan
 # and the logs say, and settings that can not be. TAP.
 set -u
-work=$(mktemp -d "${TMPDIR:-/tmp}/trainer-sfl.XXXXXX")
-trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work"
-n=0 bad=0
-check() { # name, problems (empty = good)
-  n=$((n + 1))
-  if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
-}
-expect() { # name, exit code, pattern in stdout+stderr, command...
-  local name=$1 code=$2 pattern=$3 out rc; shift 3
-  out=$("$@" 2>&1 </dev/null); rc=$?
-  check "$name" "$([ $rc -eq "$code" ] || echo "exit $rc instead of $code"
-    grep -qE -- "$pattern" <<<"$out" || { echo "no /$pattern/ in:"; head -5 <<<"$out"; })"
-}
+. "$(dirname "$0")/tap.sh"
+tap_cleanup() { kill -9 $(jobs -p) 2>/dev/null; rm -rf "$tap_dir"; }
+cd "$tap_dir"
 cat >small.ini <<'INI'
 [env]
 task = random_s
@@ -58,32 +47,32 @@ column() { # root name...
     END { for (r in row) print row[r] }' | sort -n
 }
 
-expect "the plan says who plays what" 0 'in every iteration 16 environments on new levels, 16 on the 16 most learnable of 128, searched every 7' \
+tap_expect "the plan says who plays what" 0 'in every iteration 16 environments on new levels, 16 on the 16 most learnable of 128, searched every 7' \
   trainer --config small.ini --dry-run
 mkdir reference killed
-expect "a run finishes" 0 'finished, 40 of 40 iterations' trainer --config small.ini --root reference
-check "new and sampled levels are logged in every iteration, the search in its own" "$(
+tap_expect "a run finishes" 0 'finished, 40 of 40 iterations' trainer --config small.ini --root reference
+tap_check "new and sampled levels are logged in every iteration, the search in its own" "$(
   column reference solve_rate_new solve_rate_sampled search_solve_rate search_learnability buffer_learnability seconds_levels |
   awk '/solve_rate_new= |sampled= |seconds_levels=$/ { print } { searched = $0 !~ /search_solve_rate= .*buffer_learnability= / }
     searched != (($1 - 1) % 7 == 0) { print "search: " $0 } END { if (NR != 40) print NR " lines" }')"
-check "the buffer's levels were worth more than those searched" "$(column reference search_learnability buffer_learnability |
+tap_check "the buffer's levels were worth more than those searched" "$(column reference search_learnability buffer_learnability |
   awk '{ split($2, a, "="); split($3, b, "=") } a[2] != "" && !(b[2] > a[2] && b[2] <= 0.25) { print }')"
-check "every evaluation is of the fixed set" "$(grep -v '^#' "$(folder reference)/eval.1.tsv" | awk -F'\t' '
+tap_check "every evaluation is of the fixed set" "$(grep -v '^#' "$(folder reference)/eval.1.tsv" | awk -F'\t' '
   NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["episodes[episodes]"] != 20 { print } END { if (NR != 6) print NR " lines" }')"
-check "a checkpoint holds the buffer and no worlds" "$(contents reference | grep -q 'level buffer' || echo "no buffer"
+tap_check "a checkpoint holds the buffer and no worlds" "$(contents reference | grep -q 'level buffer' || echo "no buffer"
   contents reference | grep -E 'section +(environment|observations)')"
 
 mkdir sets
-expect "more sets are evaluated, new levels getting their slots" 0 'finished, 40 of 40' trainer --config small.ini --root sets \
+tap_expect "more sets are evaluated, new levels getting their slots" 0 'finished, 40 of 40' trainer --config small.ini --root sets \
   --set env.size=m --set eval.levels=random_m
-check "each evaluation under its set's name" "$(grep -v '^#' "$(folder sets)/eval.1.tsv" | awk -F'\t' 'NR > 1 { n[$2]++ }
+tap_check "each evaluation under its set's name" "$(grep -v '^#' "$(folder sets)/eval.1.tsv" | awk -F'\t' 'NR > 1 { n[$2]++ }
   END { if (n["train"] != 5 || n["random_m"] != 5) for (s in n) print s, n[s] }')"
 kinetix=$OLDPWD/../shared/data/kinetix_levels
 if [ -d "$kinetix/s" ]; then
-  expect "hand-designed levels are such a set" 0 'finished, 40 of 40' trainer --config small.ini --root sets \
+  tap_expect "hand-designed levels are such a set" 0 'finished, 40 of 40' trainer --config small.ini --root sets \
     --set eval.levels=kinetix_s --set "env.level_folder=$kinetix"
 else
-  n=$((n + 1)); echo "ok $n - hand-designed levels are such a set # skip no ../shared/data/kinetix_levels here"
+  tap_skip "hand-designed levels are such a set" "no ../shared/data/kinetix_levels here"
 fi
 
 RANDOM=7
@@ -93,27 +82,26 @@ for i in 1 2 3 4 5 6; do
   for ((k = 0; k < 3000; k++)); do
     [ "$(newest killed)" != "$before" ] && break
     kill -0 $pid 2>/dev/null || break
-    sleep 0.02
+    sleep 0.005
   done
-  sleep "0.0$((RANDOM % 10))"
+  sleep "0.00$((RANDOM % 10))"
   kill -$([ $((i % 2)) -eq 0 ] && echo 9 || echo TERM) $pid 2>/dev/null
   wait $pid 2>/dev/null
 done
-expect "a run that was stopped and killed goes on" 0 'finished, 40 of 40' trainer --config small.ini --root killed --resume
-check "and ends with the same checkpoint and rows" "$(diff <(contents reference) <(contents killed) | head -5
+tap_expect "a run that was stopped and killed goes on" 0 'finished, 40 of 40' trainer --config small.ini --root killed --resume
+tap_check "and ends with the same checkpoint and rows" "$(diff <(contents reference) <(contents killed) | head -5
   rows="kl solve_rate solve_rate_new solve_rate_sampled search_solve_rate search_learnability buffer_learnability entropy"
   diff <(column reference $rows) <(column killed $rows) | head -5
   [ -s "$(folder killed)/stats.2.tsv" ] || echo "it was never interrupted")"
 
-expect "M of the paper that does not divide N" 2 'env.num = 32 can not be divided into ppo.num_minibatches = 1024' \
+tap_expect "M of the paper that does not divide N" 2 'env.num = 32 can not be divided into ppo.num_minibatches = 1024' \
   trainer --config small.ini --set ppo.num_minibatches=1024 --dry-run
-expect "M of the paper that does" 0 'updates +8192 an iteration, 192 transitions each' trainer --config small.ini --dry-run \
+tap_expect "M of the paper that does" 0 'updates +8192 an iteration, 192 transitions each' trainer --config small.ini --dry-run \
   --set env.num=65536 --set ppo.num_minibatches=8192
-expect "a ratio above 1" 2 'sfl.sampled_ratio' trainer --config small.ini --set sfl.sampled_ratio=1.5
-expect "a buffer larger than the search" 2 'sfl.buffer_size = 500 is more than the 128' trainer --config small.ini --set sfl.buffer_size=500
-expect "a task without generator" 2 'needs a generator' trainer --config small.ini --set env.task=loco512
-expect "episodes longer than rollouts" 2 'at least env.max_steps' trainer --config small.ini --set env.max_steps=25
-expect "a million environments are refused with numbers and settings" 1 'worlds [0-9.]+ GB.*lower env.num' trainer --config small.ini \
+tap_expect "a ratio above 1" 2 'sfl.sampled_ratio' trainer --config small.ini --set sfl.sampled_ratio=1.5
+tap_expect "a buffer larger than the search" 2 'sfl.buffer_size = 500 is more than the 128' trainer --config small.ini --set sfl.buffer_size=500
+tap_expect "a task without generator" 2 'needs a generator' trainer --config small.ini --set env.task=loco512
+tap_expect "episodes longer than rollouts" 2 'at least env.max_steps' trainer --config small.ini --set env.max_steps=25
+tap_expect "a million environments are refused with numbers and settings" 1 'worlds [0-9.]+ GB.*lower env.num' trainer --config small.ini \
   --set env.task=random_l --set env.num=1048576 --set ppo.num_steps=256
-echo "1..$n"
-exit $bad
+tap_done

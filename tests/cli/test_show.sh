@@ -4,11 +4,10 @@ set -u
 data=$(cd ../shared/data/kinetix_levels 2>/dev/null && pwd)
 source tests/cli/tap.sh
 cd "$tap_dir"
-check() { tap_result "$1" "$([ -z "$2" ] && echo 0 || echo 1)" "$2"; } # name, problems (empty = good)
 hex() { od -An -v -tx1 -j"$2" -N"$3" "$1" | tr -d ' \n'; }              # file, offset, bytes
 png_size() { echo "$((16#$(hex "$1" 16 4)))x$((16#$(hex "$1" 20 4)))"; }
 gif_size() { local h; h=$(hex "$1" 6 4); echo "$((16#${h:2:2}${h:0:2}))x$((16#${h:6:2}${h:4:2}))"; }
-expect_equal() { check "$1" "$([ "$2" = "$3" ] || echo "$2 instead of $3")"; }
+expect_equal() { tap_check "$1" "$([ "$2" = "$3" ] || echo "$2 instead of $3")"; }
 
 # ---- a level file by hand: size S, a green disc, a blue box ----
 pair() { printf '"%s":{"0":%s,"1":%s}' "$1" "$2" "$3"; }
@@ -42,7 +41,7 @@ tap_run "check-level says what a level holds" 0 "good.json: good: 2 bodies (0 fi
 tap_run "check-level notes a level that can not be solved" 0 "nothing green" trainer check-level dull.json
 tap_run "check-level names file and place" 2 "role.json: env_state.circle[0].role: 7" trainer check-level role.json
 tap_run "check-level counts wrong files and reads on" 2 "2 of 3 level files are wrong" trainer check-level role.json good.json cut.json
-check "check-level prints the good among the wrong" "$(trainer check-level role.json good.json cut.json 2>/dev/null | grep -c ': good:' | grep -vx 1)"
+tap_check "check-level prints the good among the wrong" "$(trainer check-level role.json good.json cut.json 2>/dev/null | grep -c ': good:' | grep -vx 1)"
 tap_run "check-level: truncated JSON, with its line" 2 "cut.json:1:" trainer check-level cut.json
 tap_run "check-level: no such file" 2 "absent.json" trainer check-level absent.json
 mkdir folder.json
@@ -78,14 +77,14 @@ mkdir 'odd & "names"' && cp good.json 'odd & "names"/fine.json' && cp dull.json 
 tap_run "show takes a folder with an odd name" 0 "2 of 2 levels" trainer show 'odd & "names"' -o 'odd & "names"/<x>.svg'
 tap_run "show finds a level by number in a folder" 0 "500 x 500" trainer show 'odd & "names"/1' -o number.svg
 if command -v xmllint >/dev/null; then
-  check "all .svg files are well-formed XML" "$(xmllint --noout ./*.svg odd*/*.svg 2>&1 | head -5)"
+  tap_check "all .svg files are well-formed XML" "$(xmllint --noout ./*.svg odd*/*.svg 2>&1 | head -5)"
 else
   tap_skip "all .svg files are well-formed XML" "no xmllint"
 fi
-check "a sheet's cells are labelled" "$(for name in public-000 public-007; do grep -q ">[0-7] $name<" sheet.svg || echo "no $name"; done)"
-check "the same command draws the same bytes" "$(trainer show loco512/17 -o again.svg >/dev/null; cmp a.svg again.svg 2>&1)"
+tap_check "a sheet's cells are labelled" "$(for name in public-000 public-007; do grep -q ">[0-7] $name<" sheet.svg || echo "no $name"; done)"
+tap_check "the same command draws the same bytes" "$(trainer show loco512/17 -o again.svg >/dev/null; cmp a.svg again.svg 2>&1)"
 trainer show car/0 --steps 20 -o stood.svg >/dev/null; trainer show car/0 --steps 20 --random --seed 1 -o drove.svg >/dev/null
-check "steps and actions change what is seen" "$(trainer show car/0 -o start.svg >/dev/null
+tap_check "steps and actions change what is seen" "$(trainer show car/0 -o start.svg >/dev/null
   [ -s start.svg ] && [ -s stood.svg ] && [ -s drove.svg ] || echo 'a picture is missing'
   cmp -s start.svg stood.svg && echo 'start = after 20 steps'; cmp -s stood.svg drove.svg && echo 'nothing = random actions')"
 
@@ -106,7 +105,7 @@ tap_run "show: no level" 2 "name one level" trainer show -o x.svg
 tap_run "show: two levels" 2 "name one level" trainer show good.json dull.json -o x.svg
 tap_run "show: a folder that is not there" 1 "nowhere" trainer show good.json -o nowhere/x.svg
 tap_run "show --help" 0 "green must touch blue" trainer show --help
-check "nothing is left of what failed" "$(ls x.* nowhere 2>/dev/null)"
+tap_check "nothing is left of what failed" "$(ls x.* nowhere 2>/dev/null)"
 
 # ---- pixels ----
 if trainer show good.json -o a.png >out 2>&1; then
@@ -116,10 +115,10 @@ if trainer show good.json -o a.png >out 2>&1; then
   tap_run "show moves in a .gif" 0 "7 frames" trainer show car/1 --random --steps 6 --size 64 -o a.gif
   expect_equal "of the size asked for" "$(hex a.gif 0 6) $(gif_size a.gif)" "474946383961 64x64"
   tap_run "a whole sheet moves" 0 "4 of 512 levels, 4 frames" trainer show all --sheet 2x2 --steps 3 --size 40 -o many.gif
-  check "an unmoved world is no less of a film" "$(trainer show good.json --steps 0 -o still.gif 2>&1 | grep -v '1 frames')"
-  check "without -o it is level.png" "$(trainer show good.json >/dev/null; [ -s level.png ] || echo 'no level.png')"
+  tap_check "an unmoved world is no less of a film" "$(trainer show good.json --steps 0 -o still.gif 2>&1 | grep -v '1 frames')"
+  tap_check "without -o it is level.png" "$(trainer show good.json >/dev/null; [ -s level.png ] || echo 'no level.png')"
 else
-  check "without libgd the way out is named" "$(grep -q 'choose .svg' out || cat out)"
+  tap_check "without libgd the way out is named" "$(grep -q 'choose .svg' out || cat out)"
   tap_skip "pictures of pixels" "built without libgd"
 fi
 
@@ -133,10 +132,10 @@ ckpt=runs/$run/ckpt/iteration-000000000002.ckpt
 before=$(cd "runs/$run" && find . -type f -exec cksum {} + | sort)
 tap_run "play shows a run's policy" 0 "after iteration 2" trainer play --checkpoint "$run" --level 1 --steps 5 -o p.svg
 tap_run "play takes a checkpoint file" 0 "run $run after iteration 2" trainer play -c "$ckpt" -l 1 -n 5 -o q.svg
-check "and plays the same episode" "$(cmp p.svg q.svg 2>&1)"
-check "inside the checkpoint's folder too" "$(cd "runs/$run/ckpt" && trainer play -c "$(basename "$ckpt")" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
+tap_check "and plays the same episode" "$(cmp p.svg q.svg 2>&1)"
+tap_check "inside the checkpoint's folder too" "$(cd "runs/$run/ckpt" && trainer play -c "$(basename "$ckpt")" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
   cmp "$tap_dir/p.svg" "$tap_dir/r.svg" 2>&1)"
-check "another seed acts otherwise" "$(trainer play -c "$run" -l 1 -n 5 --seed 9 -o s.svg >/dev/null; [ -s s.svg ] || echo 'no picture'
+tap_check "another seed acts otherwise" "$(trainer play -c "$run" -l 1 -n 5 --seed 9 -o s.svg >/dev/null; [ -s s.svg ] || echo 'no picture'
   cmp -s p.svg s.svg && echo 'the same picture')"
 tap_run "play takes a level that the run never saw" 0 "tree-0-007" trainer play -c "$run" -l all/7 -n 3 -o t.svg
 tap_run "play takes a level file of a smaller size" 0 "good," trainer play -c "$run" -l good.json -n 3 -o t.svg
@@ -144,7 +143,7 @@ if [ -e a.png ]; then
   tap_run "play draws a .gif" 0 "4 steps" trainer play -c "$run" -n 4 -o p.gif --size 100
   expect_equal "of the size asked for, with a label" "$(hex p.gif 0 6) $(gif_size p.gif)" "474946383961 116x132"
 fi
-check "play leaves the run as it was" "$(diff <(echo "$before") <(cd "runs/$run" && find . -type f -exec cksum {} + | sort))"
+tap_check "play leaves the run as it was" "$(diff <(echo "$before") <(cd "runs/$run" && find . -type f -exec cksum {} + | sort))"
 tap_run "play: no checkpoint named" 2 "--checkpoint" trainer play
 tap_run "play: a run that is not there" 2 "no run 0123456789abcdef" trainer play -c 0123456789abcdef
 tap_run "play: a workspace that is not there" 1 "nowhere" trainer play -c "$run" --root nowhere

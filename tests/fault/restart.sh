@@ -1,13 +1,8 @@
 # Sourced by tests that interrupt a trainer (fault/test_trainer_restart.sh, long/test_many_kills.sh): a small run with a
 # checkpoint after each iteration, and whether two of them ended alike. `steps` overrides its budget.
-work=$(mktemp -d "${TMPDIR:-/tmp}/trainer-restart.XXXXXX")
-mounted=
-trap 'kill -9 $(jobs -p) 2>/dev/null; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$work"' EXIT
-n=0 bad=0
-check() { # name, problems (empty = good)
-  n=$((n + 1))
-  if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
-}
+. "$(dirname "${BASH_SOURCE[0]}")/../cli/tap.sh"
+work=$tap_dir mounted=
+tap_cleanup() { kill -9 $(jobs -p) 2>/dev/null; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$work"; }
 cat >"$work/small.ini" <<INI
 [env]
 morphologies = car
@@ -66,10 +61,6 @@ same_as_reference() { # root [reference]
   diff <(rows "$reference" stats) <(rows "$1" stats) | head -5
   diff <(rows "$reference" eval) <(rows "$1" eval) | head -5
 }
-wait_for() { # seconds, command...
-  local tries=$(($1 * 50)); shift
-  while ! "$@" 2>/dev/null; do tries=$((tries - 1)); [ $tries -gt 0 ] || return 1; sleep 0.02; done
-}
 has_checkpoint() { compgen -G "$1/runs/*/ckpt/*.ckpt" >/dev/null; }
 
 newest_name() { ls "$1"/runs/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
@@ -83,7 +74,7 @@ kill_often() { # root kills longest-wait-in-ms
   while [ $kills -lt "$2" ] && [ $starts -lt $((2 * $2)) ]; do
     before=$(newest_name "$1") starts=$((starts + 1))
     start "$1" --resume
-    [ $((starts % 2)) -eq 0 ] && wait_for 60 moved_or_ended "$1"
+    [ $((starts % 2)) -eq 0 ] && tap_wait 60 moved_or_ended "$1"
     sleep "0.$(printf %03d $((RANDOM % $3)))"
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null; [ $? -eq 137 ] && kills=$((kills + 1))

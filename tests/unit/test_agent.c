@@ -165,27 +165,7 @@ static void test_parameter_counts(void **state) {
 
 /* ---- whole trainings ------------------------------------------------------------------------------------------- */
 
-static CoreConfig small_config(void) {
-  static const char *const pairs[] = {
-    "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
-    "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.episodes=8", "eval.count=0",
-    "train.total_steps=1024", "train.threads=1", "metrics.states=256"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
-  return config;
-}
-
-static StoreIteration iterate(Training *training, int iterations) {
-  StoreIteration row = store_iteration_unmeasured(0);
-  for (int i = 0; i < iterations; i++)
-    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
-  return row;
-}
-
-static bool same_weights(const Training *a, const Training *b) {
-  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
-         memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
-}
+static CoreConfig small_config(void) { return CONFIGURED_SMALL(); }
 
 /* Without a clip a common gradient norm changes nothing; with one it does. */
 static void test_joint_differs_by_the_clip_alone(void **state) {

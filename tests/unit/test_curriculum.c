@@ -11,27 +11,13 @@
 enum { WORLDS = 16, SAMPLED = 4, KEPT = 8 };
 
 static CoreConfig small_config(void) {
-  static const char *const pairs[] = {
+  return CONFIGURED(
     "env.task=random_s", "env.curriculum=sfl", "env.level_count=6", "env.num=16", "env.max_steps=12",
     "ppo.num_steps=16",
     "ppo.num_minibatches=4", "ppo.minibatch_by=environments", "ppo.epochs=1", "ppo.learning_rate=1e-3", "net.width=16",
     "net.depth=2", "eval.episodes=12", "eval.count=1", "train.total_steps=2560", "train.threads=1", "train.seed=3",
     "metrics.states=100", "sfl.sampled_ratio=0.25", "sfl.batch_size=48", "sfl.num_batches=1", "sfl.buffer_size=8",
-    "sfl.rollout_steps=24", "sfl.period=3"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
-  return config;
-}
-
-static StoreIteration iterate(Training *training, int iterations) {
-  StoreIteration row = {0};
-  for (int i = 0; i < iterations; i++) assert_ok(training_iterate(training, &row));
-  return row;
-}
-
-static bool same_weights(const Training *a, const Training *b) {
-  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
-         memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
+    "sfl.rollout_steps=24", "sfl.period=3");
 }
 
 /* ---- who plays what -------------------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ static void test_schema(void **state) {
   store_database_close(&database);
   assert_null(database);
   assert_query("PRAGMA journal_mode", "wal\n");
-  assert_query("SELECT version FROM schema_version", "3\n");
+  assert_query("SELECT version FROM schema_version", "4\n");
   assert_query("PRAGMA integrity_check", "ok\n");
   assert_int_equal(query_int("PRAGMA application_id"), 0x53574250);
   /* The names that scripts rely on. */
@@ -52,11 +52,11 @@ static void test_older_file_gets_new_columns(void **state) {
   StoreDatabase *database = open_database();
   store_database_close(&database);
   execute("DROP VIEW run_summary; DROP VIEW best_solve_rate; DROP VIEW run_ddr; DROP VIEW iteration;"
-          "ALTER TABLE iteration_row DROP COLUMN seconds_levels; ALTER TABLE evaluation DROP COLUMN episode_length");
+          "ALTER TABLE iteration_row DROP COLUMN coverage_states; ALTER TABLE evaluation DROP COLUMN episode_length");
   make_run(0, id);
   write_rows(id, 1, 1, 5, 0);
   assert_int_equal(import_all().rows, 5);
-  assert_query("SELECT count(*), sum(iteration), sum(kl), count(seconds_levels) FROM iteration", "5|15|1.25|0\n");
+  assert_query("SELECT count(*), sum(iteration), sum(kl), count(coverage_states) FROM iteration", "5|15|1.25|0\n");
   execute("ALTER TABLE iteration_row RENAME COLUMN kl TO kullback");
   assert_refused(CORE_USAGE, "rebuild");
 }

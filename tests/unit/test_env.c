@@ -19,8 +19,7 @@ static CoreConfig small_config(const char *const *more) {
     "env.task=random_s", "env.level_count=8", "env.num=16", "env.max_steps=20", "ppo.num_steps=16",
     "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.episodes=8", "eval.count=0",
     "train.total_steps=1024", "train.threads=1", "metrics.states=256"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
+  CoreConfig config = configured(pairs, sizeof pairs / sizeof *pairs);
   for (int i = 0; more && more[i]; i++) set(&config, more[i]);
   return config;
 }
@@ -41,13 +40,6 @@ static Env *make_env(const CoreConfig *config) {
   Env *env = NULL;
   if (env_create(config, 3, 1, &env) != CORE_OK) fail_msg("%s", core_error_message());
   return env;
-}
-
-static StoreIteration iterate(Training *training, int iterations) {
-  StoreIteration row = store_iteration_unmeasured(0);
-  for (int i = 0; i < iterations; i++)
-    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
-  return row;
 }
 
 /* ---- actions --------------------------------------------------------------------------------------------------- */

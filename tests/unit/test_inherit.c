@@ -8,18 +8,10 @@
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
-  static const char *const pairs[] = {
+  return CONFIGURED(
     "env.morphologies=car", "env.difficulty=0", "env.level_count=4", "env.num=8", "ppo.num_steps=16", "ppo.com=4",
     "ppo.num_minibatches=2", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.count=0", "algo.name=ppo_ewma",
-    "train.total_steps=512", "train.threads=1", "metrics.states=100", "ppo.epsilon=0.001"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
-  return config;
-}
-
-static void iterate(Training *training, int iterations) {
-  StoreIteration row;
-  for (int i = 0; i < iterations; i++) assert_ok(training_iterate(training, &row));
+    "train.total_steps=512", "train.threads=1", "metrics.states=100", "ppo.epsilon=0.001");
 }
 
 /* A run of `config` with a checkpoint after 2 of its iterations. Its id goes to `id`; it goes on in memory. */
@@ -57,11 +49,6 @@ static Training *make_child(CoreConfig config, const char *id) {
   return child;
 }
 
-static bool same_weights(const Training *a, const Training *b) {
-  return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
-         memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
-}
-
 static void assert_refused(CoreConfig config, const char *pair, int code, const char *part) {
   char parent[INHERIT_PARENT];
   set(&config, pair);
@@ -87,6 +74,8 @@ static void test_all(void **state) {
   assert_memory_equal(ppo_of(&other->learner)->proximal.theta, ppo_of(&parent->learner)->proximal.theta,
                       parent->agent.actor.n * sizeof(float));
   assert_int_equal(ppo_of(&other->learner)->actor_optimizer.t, ppo_of(&parent->learner)->actor_optimizer.t);
+  assert_memory_equal(same->coverage.book, parent->coverage.book, sizeof *parent->coverage.book);
+  assert_true(coverage_summarise(same->coverage.book->count).states > 0);
   iterate(parent, 2);
   iterate(same, 2);
   iterate(other, 2);
@@ -136,6 +125,23 @@ static void test_between_learners(void **state) {
   child = make_child(ppo, id);
   assert_true(same_weights(child, parent) && child->position.iteration == 2);
   iterate(child, 1);
+  training_destroy(&parent);
+  training_destroy(&child);
+}
+
+/* A curriculum's checkpoint holds no worlds, so a child may have another fixed set, whose random play has another box:
+ * cells are counted anew. */
+static void test_coverage_of_other_levels(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig config = CONFIGURED_SMALL("env.task=random_s", "env.curriculum=sfl", "env.max_steps=16",
+                                       "sfl.batch_size=32", "sfl.num_batches=1", "sfl.buffer_size=8",
+                                       "sfl.rollout_steps=16", "ppo.minibatch_by=environments");
+  Training *parent = make_parent(&config, id);
+  set(&config, "env.level_count=2");
+  Training *child = make_child(config, id);
+  assert_true(memcmp(child->coverage.book->low, parent->coverage.book->low, sizeof parent->coverage.book->low) != 0);
+  assert_true(coverage_summarise(child->coverage.book->count).states == 0);
   training_destroy(&parent);
   training_destroy(&child);
 }
@@ -207,6 +213,7 @@ static void test_names(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_all), WORKSPACE_TEST(test_weights), WORKSPACE_TEST(test_between_learners),
+    WORKSPACE_TEST(test_coverage_of_other_levels),
     WORKSPACE_TEST(test_refusals), WORKSPACE_TEST(test_damaged), cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,8 @@ static void test_depth(void **state) {
   assert_float_equal(change.policy_variance, 0, 1e-12);
   assert_float_equal(change.actor.weight_norm, hypot(log(0.9), log(0.1)), 1e-6);
   assert_float_equal(change.actor.units.dormant, 1, 0); /* all weights before the head are 0 */
+  assert_float_equal(change.actor.dormant_strict, 1, 0);
+  assert_float_equal(change.actor.dormant_loose, 1, 0);
   assert_float_equal(change.critic.units.dead, 1, 0);
   assert_float_equal(change.actor.rank.pca, 1, 0);
   destroy(f);

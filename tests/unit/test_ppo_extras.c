@@ -12,20 +12,7 @@
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
-  static const char *const pairs[] = {
-    "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
-    "ppo.num_minibatches=1", "ppo.epochs=1", "net.width=8", "net.depth=1", "eval.episodes=8", "eval.count=0",
-    "train.total_steps=1024", "train.threads=1", "metrics.states=256", "ppo.max_grad_norm=inf"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
-  return config;
-}
-
-static StoreIteration iterate(Training *training, int iterations) {
-  StoreIteration row = store_iteration_unmeasured(0);
-  for (int i = 0; i < iterations; i++)
-    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
-  return row;
+  return CONFIGURED_SMALL("ppo.num_minibatches=1", "ppo.epochs=1", "net.width=8", "net.depth=1", "ppo.max_grad_norm=inf");
 }
 
 static bool same_actor(const Training *a, const Training *b) {

@@ -10,26 +10,29 @@
 #include "trainer/learners/ppo.h"
 #include "training_tools.h"
 
-static CoreConfig small_config(void) {
-  static const char *const pairs[] = {
-    "env.morphologies=car+unicycle", "env.difficulty=0", "env.level_count=8", "env.num=16", "ppo.num_steps=16",
-    "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=16", "net.depth=2", "eval.episodes=8", "eval.count=0",
-    "train.total_steps=1024", "train.threads=1", "metrics.states=256"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
-  return config;
-}
+static CoreConfig small_config(void) { return CONFIGURED_SMALL(); }
 
-static StoreIteration iterate(Training *training, int iterations) {
-  StoreIteration row = store_iteration_unmeasured(0);
-  for (int i = 0; i < iterations; i++)
-    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
-  return row;
-}
-
-static void assert_same_weights(const Training *a, const Training *b) {
-  assert_memory_equal(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float));
-  assert_memory_equal(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float));
+/* With one minibatch an iteration's step is that minibatch's. */
+static void test_norms_of_steps(void **state) {
+  (void)state;
+  CoreConfig config = small_config();
+  set(&config, "ppo.num_minibatches=1");
+  set(&config, "ppo.epochs=1");
+  set(&config, "metrics.representation_every=2");
+  Training *training = make(&config);
+  StoreIteration first = iterate(training, 1), second = iterate(training, 1);
+  assert_true(first.step_norm_actor > 0 && first.step_norm_critic > 0);
+  assert_float_equal(first.step_norm_actor, first.update_norm_actor, 1e-9);
+  assert_float_equal(first.step_norm_critic, first.update_norm_critic, 1e-9);
+  assert_float_equal(first.grad_norm_joint, hypot(first.grad_norm_actor, first.grad_norm_critic), 1e-9);
+  assert_true(isnan(second.step_norm_actor) && second.grad_norm_joint > 0 && isnan(second.kl_controller));
+  training_destroy(&training);
+  set(&config, "ppo.epochs=4");
+  training = make(&config);
+  first = iterate(training, 1); /* a sum of steps is no longer than they are together */
+  assert_true(first.update_norm_actor <= 4 * first.step_norm_actor * (1 + 1e-9));
+  assert_true(first.step_norm_actor < first.update_norm_actor);
+  training_destroy(&training);
 }
 
 /* Eight easy levels: a small budget must lift the solve rate far beyond chance (of start and measurement). */
@@ -64,7 +67,7 @@ static void test_repeats_and_depends_on_the_seed(void **state) {
   iterate(a, 3);
   iterate(b, 3);
   iterate(other, 3);
-  assert_same_weights(a, b);
+  assert_true(same_weights(a, b));
   assert_memory_not_equal(a->agent.actor.theta, other->agent.actor.theta, a->agent.actor.n * sizeof(float));
   training_destroy(&a);
   training_destroy(&b);
@@ -87,12 +90,13 @@ static void test_evaluation_leaves_training_alone(void **state) {
     if (i < 4) iterate(evaluated, 1);
   }
   assert_int_equal(evaluations, 5); /* before training and after each of the four iterations */
-  assert_same_weights(plain, evaluated);
+  assert_true(same_weights(plain, evaluated));
   training_destroy(&plain);
   training_destroy(&evaluated);
 }
 
-/* KL within an iteration: a file-sized curve that ends at 0, and training as without it. */
+/* KL within an iteration: a file-sized curve that ends at 0, beside that of effective sample sizes, and training as
+ * without it. */
 static void test_profile(void **state) {
   CoreConfig config = small_config();
   set(&config, "metrics.states=256"); /* all of them */
@@ -108,10 +112,12 @@ static void test_profile(void **state) {
   /* The first snapshot is the rollout's policy, in all states since they are few. */
   assert_true(fabs(profile->reference[0] - row.kl_reverse) < 1e-4 * row.kl_reverse);
   assert_true(fabs(profile->reference[7] - profile->sequential[7]) < 1e-12);
+  assert_true(fabs(profile->ess_percent[0] - 100) < 1e-3 && profile->ess_percent[1] < profile->ess_percent[0]);
+  assert_true(fabs(profile->ess_percent[8] - row.ess_percent) < 1e-3);
   row = iterate(profiled, 1);
   assert_true(!profiled->profiled && isnan(row.kl_slope));
   iterate(plain, 2);
-  assert_same_weights(plain, profiled);
+  assert_true(same_weights(plain, profiled));
   training_destroy(&plain);
   training_destroy(&profiled);
 }
@@ -144,7 +150,7 @@ static void test_scaled_is_what_it_comes_to(void **state) {
   Training *plain = make(&config), *scaled = make(&reference);
   assert_int_equal(scaled->plan.minibatch_rows, plain->plan.minibatch_rows);
   StoreIteration a = iterate(plain, 2), b = iterate(scaled, 2);
-  assert_same_weights(plain, scaled);
+  assert_true(same_weights(plain, scaled));
   assert_true(a.transitions == b.transitions && a.learning_rate == b.learning_rate && a.kl == b.kl);
   training_destroy(&plain);
   training_destroy(&scaled);
@@ -173,7 +179,7 @@ static void test_measuring_changes_nothing(void **state) {
     assert_true(row.feature_rank_actor >= 1 && row.feature_rank_actor <= row.feature_srank_actor);
     assert_true(row.grad_kurtosis_critic >= 1 && row.dormant_critic <= 1);
   }
-  assert_same_weights(often, rarely);
+  assert_true(same_weights(often, rarely));
   training_destroy(&often);
   training_destroy(&rarely);
 }
@@ -206,7 +212,7 @@ static void test_resumes_bit_for_bit(void **state) {
   assert_int_equal(training_after_load(second), CORE_OK);
   StoreIteration row = iterate(second, 2);
 
-  assert_same_weights(whole, second);
+  assert_true(same_weights(whole, second));
   assert_memory_equal(ppo_of(&whole->learner)->proximal.theta, ppo_of(&second->learner)->proximal.theta,
                       whole->agent.actor.n * sizeof(float));
   assert_true(ppo_of(&whole->learner)->proximal.weight == ppo_of(&second->learner)->proximal.weight);
@@ -324,7 +330,7 @@ static void test_impossible_settings(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
+    cmocka_unit_test(test_norms_of_steps), cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
     cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_measuring_changes_nothing),
     cmocka_unit_test(test_profile), cmocka_unit_test(test_profile_thins),
     cmocka_unit_test(test_scaled_is_what_it_comes_to),

@@ -108,6 +108,32 @@ static void test_gram(void **state) {
     }
 }
 
+/* From the Gram matrix of features far from 0 and their means, that of the features less their means. */
+static void test_centred_gram(void **state) {
+  enum { ROWS = 23, WIDTH = 5 };
+  float x[ROWS * WIDTH], less[ROWS * WIDTH];
+  double gram[WIDTH * WIDTH] = {0}, centred[WIDTH * WIDTH], expected[WIDTH * WIDTH] = {0}, values[WIDTH], scratch[WIDTH];
+  Moments feature[WIDTH] = {{0}};
+  CoreRandomStream stream = core_random_stream(3, 1, 1, 1);
+  for (int r = 0; r < ROWS; r++) { /* two directions around a mean of 100 */
+    float a = (float)uniform(&stream), b = (float)uniform(&stream);
+    for (int i = 0; i < WIDTH; i++) {
+      x[r * WIDTH + i] = 100 + a * (float)(i + 1) + b * (float)(i * i);
+      moments_add(&feature[i], (double)x[r * WIDTH + i]);
+    }
+  }
+  for (int k = 0; k < ROWS * WIDTH; k++) less[k] = (float)((double)x[k] - feature[k % WIDTH].mean);
+  representation_add_gram(x, ROWS, WIDTH, gram);
+  representation_add_gram(less, ROWS, WIDTH, expected);
+  representation_centre_gram(gram, feature, WIDTH, ROWS, centred);
+  for (int i = 0; i < WIDTH; i++)
+    for (int j = 0; j <= i; j++) assert_near(centred[i * WIDTH + j], expected[i * WIDTH + j], 1e-4);
+  eigenvalues_of(gram, WIDTH, values);
+  assert_near(representation_rank_of(values, WIDTH, ROWS).pca, 1, 0); /* all that is seen is the mean */
+  representation_eigenvalues(centred, WIDTH, values, scratch);
+  assert_near(representation_rank_of(values, WIDTH, ROWS).pca, 2, 0);
+}
+
 /* ---- units ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Layers {
@@ -174,6 +200,7 @@ static void test_batches_add_up(void **state) {
   }
   RepresentationRank a = representation_rank(&layers->representation), b = representation_rank(&whole->representation);
   assert_true(a.pca == b.pca && a.srank == b.srank && a.lyle == b.lyle);
+  assert_true(a.centred == 1 && b.centred == 1 && a.pca == 1); /* the second unit moves by 1e-7, which is all there is */
   destroy_layers(layers);
   destroy_layers(whole);
 }
@@ -233,7 +260,7 @@ static void test_kurtosis_of_many(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_known_eigenvalues), cmocka_unit_test(test_hidden_eigenvalues),
-    cmocka_unit_test(test_known_ranks), cmocka_unit_test(test_gram), cmocka_unit_test(test_units),
+    cmocka_unit_test(test_known_ranks), cmocka_unit_test(test_gram), cmocka_unit_test(test_centred_gram), cmocka_unit_test(test_units),
     cmocka_unit_test(test_batches_add_up), cmocka_unit_test(test_too_few_states),
     cmocka_unit_test(test_policy_variance), cmocka_unit_test(test_kurtosis), cmocka_unit_test(test_kurtosis_of_many),
   };

@@ -15,21 +15,11 @@
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
-  static const char *const settings[] = {
+  return CONFIGURED(
     "algo.name=sapg", "env.actions=continuous", "env.morphologies=car", "env.difficulty=0", "env.level_count=2",
     "env.num=12", "env.max_steps=20", "sapg.blocks=3", "sapg.off_policy_ratio=2", "sapg.embedding=4",
     "sapg.entropy_scale=0.01", "ppo.num_steps=8", "ppo.num_minibatches=4", "ppo.epochs=2", "net.width=8", "net.depth=1",
-    "eval.count=0", "train.threads=1", "train.total_steps=9600", "net.sharing=joint"};
-  CoreConfig config = core_config_default();
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) set(&config, settings[i]);
-  return config;
-}
-
-static StoreIteration iterate(Training *training, int iterations) {
-  StoreIteration row;
-  for (int i = 0; i < iterations; i++)
-    if (training_iterate(training, &row) != CORE_OK) fail_msg("%s", core_error_message());
-  return row;
+    "eval.count=0", "train.threads=1", "train.total_steps=9600", "net.sharing=joint");
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------

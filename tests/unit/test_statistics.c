@@ -262,6 +262,24 @@ static void test_bootstrap_edges(void **state) {
   assert_true(isnan(empty.center) && empty.n == 0);
 }
 
+/* R: t.test(x, y)$conf.int; power.t.test(delta = 0.1, sd = 0.1, power = 0.8) gives n = 16.7, delta = 0.2: 5.09. */
+static void test_two_sides(void **state) {
+  const double x[] = {0.61, 0.64, 0.58, 0.66, 0.60}, y[] = {0.52, 0.55, 0.57};
+  AnalysisInterval interval = analysis_welch_interval(x, 5, y, 3, 0.95);
+  assert_near(interval.center, 0.618 - 0.5466666666666667, 1e-12);
+  /* by hand: se^2 = 0.00102 / 5 + 0.000633333 / 3, 5.27158 degrees: between the tables' t of 5 and of 6 degrees */
+  double t = (interval.high - interval.low) / 2 / sqrt(0.00102 / 5 + 0.0019 / 9);
+  assert_true(t < 2.5706 && t > 2.4469);
+  assert_near(t, analysis_student_quantile(0.975, 5.271582687621528), 1e-10);
+  assert_true(isnan(analysis_welch_interval(x, 5, y, 1, 0.95).low));
+  assert_int_equal(analysis_seeds_needed(0.1, 0.1, 0.1, 0.95, 0.8), 17);
+  assert_int_equal(analysis_seeds_needed(-0.2, 0.1, 0.1, 0.95, 0.8), 6);
+  assert_int_equal(analysis_seeds_needed(0, 0.1, 0.1, 0.95, 0.8), 0);
+  assert_int_equal(analysis_seeds_needed(1e-9, 0.1, 0.1, 0.95, 0.8), 0);
+  assert_int_equal(analysis_seeds_needed(1, 0, 0, 0.95, 0.8), 2);
+  assert_int_equal(analysis_seeds_needed(NAN, 0.1, 0.1, 0.95, 0.8), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_student_golden),    cmocka_unit_test(test_interpolate_golden),
@@ -269,6 +287,7 @@ int main(void) {
     cmocka_unit_test(test_incomplete_beta),   cmocka_unit_test(test_small_values),
     cmocka_unit_test(test_spearman),          cmocka_unit_test(test_bootstrap_threads),
     cmocka_unit_test(test_bootstrap_width),   cmocka_unit_test(test_bootstrap_edges),
+    cmocka_unit_test(test_two_sides),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,9 +77,12 @@ void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimize
                   double rate, double norm, double clip_norm, LearnerGradients *gradients) {
   int clipped;
   double factor = optimizer_clip(optimizer, clip_norm, &clipped);
+  if (step->measure) memcpy(step->before, network->theta, network->n * sizeof *network->theta);
   optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, rate, factor);
   count_gradient(gradients, norm, clipped);
-  if (step->measure) count_kurtosis(gradients, gradient, network->n);
+  if (!step->measure) return;
+  count_kurtosis(gradients, gradient, network->n);
+  gradients->step_norm += sqrt(step->ops->distance_squared(step->ops, network->theta, step->before, network->n));
 }
 
 int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
@@ -89,6 +92,7 @@ int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGr
   TRY(descent_norm(step->ops, &agent->actor, gradient->actor, &actor_norm));
   TRY(descent_norm(step->ops, &agent->critic, gradient->critic, &critic_norm));
   const double both = hypot(actor_norm, critic_norm);
+  update->joint_norm += both;
   descent_step(step, &agent->actor, actor, gradient->actor, rate, actor_norm, separate ? actor_norm : both,
                &update->actor);
   descent_step(step, &agent->critic, critic, gradient->critic, rate, critic_norm, separate ? critic_norm : both,
@@ -99,10 +103,11 @@ int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGr
 void descent_average(LearnerUpdate *update, double steps, bool measured) {
   double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
                           &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
-                          &update->critic.clipped_fraction};
+                          &update->critic.clipped_fraction, &update->joint_norm};
   double *const optional[] = {&update->silent_fraction, &update->actor.kurtosis.all, &update->actor.kurtosis.nonzero,
-                              &update->actor.kurtosis.zero_fraction, &update->critic.kurtosis.all,
-                              &update->critic.kurtosis.nonzero, &update->critic.kurtosis.zero_fraction};
+                              &update->actor.kurtosis.zero_fraction, &update->actor.step_norm,
+                              &update->critic.kurtosis.all, &update->critic.kurtosis.nonzero,
+                              &update->critic.kurtosis.zero_fraction, &update->critic.step_norm};
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) *sums[i] /= steps;
   for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
 }

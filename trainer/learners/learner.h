@@ -10,6 +10,7 @@
 /* Gradients before clipping, over an iteration's minibatches. */
 typedef struct LearnerGradients {
   double norm_mean, norm_max, clipped_fraction;
+  double step_norm;                /* length of a minibatch's step, mean; NaN unless step->measure */
   Kurtosis kurtosis;               /* mean; NaN unless step->measure */
 } LearnerGradients;
 
@@ -17,11 +18,13 @@ typedef struct LearnerGradients {
 typedef struct LearnerUpdate {
   double learning_rate;
   LearnerGradients actor, critic;
+  double joint_norm;               /* of both networks' gradients together before clipping, mean; NaN with one network */
   double policy_loss, value_loss;  /* without the entropy term; without ppo.value_coef */
   double entropy, clip_fraction;
   double silent_fraction;          /* samples that the clip leaves without policy gradient; NaN unless step->measure */
   double advantage_mean, advantage_sd; /* before standardisation */
   double explained_variance;       /* of the targets by the rollout's values */
+  double controller_kl;            /* that the learning rate follows */
 } LearnerUpdate;
 
 /* One iteration's work. */
@@ -29,7 +32,8 @@ typedef struct LearnerStep {
   Ops *ops;
   const Rollout *rollout;
   int64_t iteration;               /* from 1 */
-  bool measure;                    /* also what costs time: kurtosis, silent_fraction */
+  bool measure;                    /* also what costs time: kurtosis, step_norm, silent_fraction */
+  float *before;                   /* [the larger network's parameters]: room for step_norm */
   Profile *profile;                /* begun: gets a snapshot after each minibatch; NULL: none */
 } LearnerStep;
 

@@ -266,7 +266,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
   Ops *ops = step->ops;
-  *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration)};
+  *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration), .controller_kl = NAN};
   estimate_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   for (int epoch = 0; epoch < epochs; epoch++) {

@@ -95,7 +95,7 @@ static double entropy_of(double epsilon, int actions) {
 }
 
 static LearnerGradients unmeasured(void) {
-  return (LearnerGradients){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN};
+  return (LearnerGradients){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN, .step_norm = NAN};
 }
 
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
@@ -104,7 +104,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
   const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
   *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
-                            .silent_fraction = NAN};
+                            .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
   TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
   for (int epoch = 0; epoch < epochs; epoch++) {
     minibatch_shuffle(&pqn->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);

@@ -1,0 +1,284 @@
+/* `analyze compare results.db A B`: two groups of runs against each other: their aggregates, the difference, the
+ * probability that a run of A scores higher, and how many seeds would tell. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/commands.h"
+#include "analysis/figure.h"
+#include "analysis/measures.h"
+#include "analysis/stratified.h"
+#include "core/memory.h"
+#include "core/options.h"
+#include "core/terminal.h"
+
+enum { BOOTSTRAP_SEED = 9 };
+
+typedef struct Request {
+  const char *sweep, *level_set, *measure;
+  double budget;
+  CoreOptionList where;
+  bool json;
+} Request;
+
+/* One side. */
+typedef struct Side {
+  const char *text;            /* as the user wrote it */
+  AnalysisSelection selection;
+  AnalysisMeasured *measured;
+  char **task;                 /* [run] what it was trained on */
+  double *score;               /* by task: those of the common tasks */
+  size_t *first;               /* [tasks + 1] */
+  size_t used, unfinished, without, elsewhere; /* runs: counted; not at the end; without a value; other tasks */
+} Side;
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+/* "com=8,epochs=4" as conditions beside the common ones. */
+static int read_side(StoreDatabase *database, const Request *request, AnalysisMeasure measure, Side *side) {
+  char *copy = core_text_duplicate(side->text), *save = NULL;
+  size_t count = request->where.count;
+  const char **where = core_memory_allocate((count + strlen(copy) + 1) * sizeof *where);
+  for (size_t i = 0; i < count; i++) where[i] = request->where.items[i];
+  for (char *part = strtok_r(copy, ",", &save); part; part = strtok_r(NULL, ",", &save)) where[count++] = part;
+  int code = analysis_select_runs(database, request->sweep, where, count, &side->selection);
+  if (code == CORE_OK)
+    code = analysis_measures_read(database, &side->selection, request->level_set, request->budget, &side->measured);
+  free(where);
+  free(copy);
+  if (code != CORE_OK) return core_error_context(code, "%s", side->text);
+  side->task = core_memory_zero_allocate(side->selection.count + 1, sizeof *side->task);
+  static const char *const keys[] = {"env.task", "env.size", "env.levels", "env.morphologies", "env.difficulty", "env.curriculum"};
+  CoreText value = {0};
+  for (size_t r = 0; r < side->selection.count; r++) {
+    CoreText task = {0};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+      const CoreConfigRow *row = core_config_find(keys[k]);
+      if (!row) continue;
+      core_text_clear(&value);
+      core_text_appendf(&task, "%s%s", k ? " " : "", core_config_get(&side->selection.runs[r].config, row, &value));
+    }
+    side->task[r] = task.data;
+    side->unfinished += !side->measured[r].ended;
+    side->without += side->measured[r].ended && isnan(side->measured[r].value[measure]);
+  }
+  core_text_free(&value);
+  return CORE_OK;
+}
+
+static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
+  return side->measured[r].ended && !isnan(side->measured[r].value[measure]);
+}
+
+static bool has_task(const Side *side, const char *task, AnalysisMeasure measure) {
+  for (size_t r = 0; r < side->selection.count; r++) {
+    if (is_usable(side, r, measure) && strcmp(side->task[r], task) == 0) return true;
+  }
+  return false;
+}
+
+static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
+
+/* The tasks that both have, sorted; pointers into the sides. */
+static size_t common_tasks(const Side *a, const Side *b, AnalysisMeasure measure, const char **tasks) {
+  size_t count = 0, distinct = 0;
+  for (size_t r = 0; r < a->selection.count; r++) {
+    if (is_usable(a, r, measure) && has_task(b, a->task[r], measure)) tasks[count++] = a->task[r];
+  }
+  qsort(tasks, count, sizeof *tasks, by_name);
+  for (size_t i = 0; i < count; i++) {
+    if (distinct == 0 || strcmp(tasks[distinct - 1], tasks[i]) != 0) tasks[distinct++] = tasks[i];
+  }
+  return distinct;
+}
+
+static AnalysisScores gather(Side *side, const char *const *tasks, size_t count, AnalysisMeasure measure) {
+  side->score = core_memory_allocate((side->selection.count + 1) * sizeof *side->score);
+  side->first = core_memory_zero_allocate(count + 1, sizeof *side->first);
+  for (size_t t = 0; t < count; t++) {
+    for (size_t r = 0; r < side->selection.count; r++) {
+      if (is_usable(side, r, measure) && strcmp(side->task[r], tasks[t]) == 0)
+        side->score[side->used++] = side->measured[r].value[measure];
+    }
+    side->first[t + 1] = side->used;
+  }
+  side->elsewhere = side->selection.count - side->unfinished - side->without - side->used;
+  return (AnalysisScores){side->score, side->first, count};
+}
+
+static void side_free(Side *side) {
+  for (size_t r = 0; side->task && r < side->selection.count; r++) free(side->task[r]);
+  free(side->task);
+  free(side->score);
+  free(side->first);
+  free(side->measured);
+  analysis_selection_free(&side->selection);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------- */
+
+typedef struct Comparison {
+  AnalysisInterval mean[2], iqm[2], welch, difference, improvement;
+  size_t seeds_needed, tasks;
+  double sd[2]; /* within tasks */
+  const char *verdict;
+} Comparison;
+
+/* Unbiased, about each task's own mean. */
+static double sd_within(const AnalysisScores *scores) {
+  double squares = 0;
+  size_t degrees = 0;
+  for (size_t t = 0; t < scores->tasks; t++) {
+    size_t n = scores->first[t + 1] - scores->first[t];
+    double sd = analysis_sd(scores->score + scores->first[t], n);
+    if (n > 1) squares += sd * sd * (double)(n - 1);
+    degrees += n - 1;
+  }
+  return degrees ? sqrt(squares / (double)degrees) : NAN;
+}
+
+static Comparison compare(const AnalysisScores *a, const AnalysisScores *b) {
+  Comparison c = {.tasks = a->tasks};
+  const AnalysisScores *sides[2] = {a, b};
+  for (int s = 0; s < 2; s++) {
+    c.mean[s] = analysis_stratified(sides[s], ANALYSIS_AGGREGATE_MEAN, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+    c.iqm[s] = analysis_stratified(sides[s], ANALYSIS_AGGREGATE_IQM, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+    c.sd[s] = sd_within(sides[s]);
+  }
+  c.welch = (AnalysisInterval){NAN, NAN, NAN, 0};
+  if (a->tasks == 1) c.welch = analysis_welch_interval(a->score, a->first[1], b->score, b->first[1], 0.95);
+  c.difference = analysis_stratified_difference(a, b, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  c.improvement = analysis_stratified_improvement(a, b, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  c.seeds_needed = analysis_seeds_needed(c.difference.center, c.sd[0], c.sd[1], 0.95, 0.8);
+  /* The wider of the two decides: with few seeds a bootstrap is too narrow (two seeds have three distinct means). */
+  double low = isnan(c.welch.center) ? c.difference.low : c.welch.low;
+  double high = isnan(c.welch.center) ? c.difference.high : c.welch.high;
+  c.verdict = low > 0 ? "A scores higher" : high < 0 ? "B scores higher" : "not distinguishable";
+  return c;
+}
+
+static void print_side(CoreTable *table, const char *name, const Side *side, const Comparison *c, int s) {
+  char text[64];
+  core_table_cell(table, "%s: %s", name, side->text);
+  core_table_cell(table, "%zu", side->used);
+  analysis_format_interval(c->mean[s].center, c->mean[s].low, c->mean[s].high, text, sizeof text);
+  core_table_cell(table, "%s", text);
+  analysis_format_interval(c->iqm[s].center, c->iqm[s].low, c->iqm[s].high, text, sizeof text);
+  core_table_cell(table, "%s", text);
+  core_table_cell(table, "%.3g", c->sd[s]);
+}
+
+static void print_left_out(const char *name, const Side *side) {
+  if (side->unfinished + side->without + side->elsewhere == 0) return;
+  printf("%s leaves out %zu runs that have not ended, %zu without a value, %zu on tasks that the other side lacks\n", name,
+         side->unfinished, side->without, side->elsewhere);
+}
+
+static void print_answer(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
+  static const char *const headers[] = {"runs of", "n", "mean [95 %]", "IQM [95 %]", "sd"};
+  char text[64];
+  CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
+  print_side(table, "A", a, c, 0);
+  print_side(table, "B", b, c, 1);
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  printf("\n%s, %zu task%s\n", analysis_measure_words(measure), c->tasks, c->tasks == 1 ? "" : "s");
+  analysis_format_interval(c->difference.center, c->difference.low, c->difference.high, text, sizeof text);
+  printf("A - B: %s (stratified bootstrap)\n", text);
+  if (!isnan(c->welch.center)) {
+    analysis_format_interval(c->welch.center, c->welch.low, c->welch.high, text, sizeof text);
+    printf("A - B: %s (Welch)\n", text);
+  }
+  analysis_format_interval(c->improvement.center, c->improvement.low, c->improvement.high, text, sizeof text);
+  printf("P(A > B): %s\n%s", text, c->verdict);
+  if (c->seeds_needed) printf("; a difference of this size is told with %zu seeds a side (95 %%, power 0.8)", c->seeds_needed);
+  else printf("; no number of seeds up to 10000 tells this difference");
+  printf("\n");
+  print_left_out("A", a);
+  print_left_out("B", b);
+}
+
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *interval_json(AnalysisInterval i) {
+  return json_pack("{s:o, s:o, s:o}", "estimate", number(i.center), "low", number(i.low), "high", number(i.high));
+}
+
+static json_t *side_json(const Side *side, const Comparison *c, int s) {
+  json_t *text = json_string(side->text);
+  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n", (json_int_t)side->used,
+                   "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd", number(c->sd[s]), "unfinished",
+                   (json_int_t)side->unfinished, "without_value", (json_int_t)side->without, "other_tasks",
+                   (json_int_t)side->elsewhere);
+}
+
+static void print_json(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
+  json_t *root = json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o}", "measure", analysis_measure_name(measure), "a",
+                           side_json(a, c, 0), "b", side_json(b, c, 1), "tasks", (json_int_t)c->tasks, "difference",
+                           interval_json(c->difference), "welch", interval_json(c->welch), "improvement",
+                           interval_json(c->improvement), "verdict", c->verdict, "seeds_needed",
+                           c->seeds_needed ? json_integer((json_int_t)c->seeds_needed) : json_null());
+  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+  printf("\n");
+  json_decref(root);
+}
+
+static int answer(StoreDatabase *database, const Request *request, Side *a, Side *b) {
+  AnalysisMeasure measure;
+  TRY(analysis_measure_find(request->measure, &measure));
+  TRY(read_side(database, request, measure, a));
+  TRY(read_side(database, request, measure, b));
+  const char **tasks = core_memory_allocate((a->selection.count + 1) * sizeof *tasks);
+  size_t count = common_tasks(a, b, measure, tasks);
+  if (count > 0) {
+    AnalysisScores x = gather(a, tasks, count, measure), y = gather(b, tasks, count, measure);
+    Comparison c = compare(&x, &y);
+    if (request->json) print_json(a, b, &c, measure);
+    else print_answer(a, b, &c, measure);
+  }
+  free(tasks);
+  if (count > 0) return CORE_OK;
+  return core_error(CORE_FAIL, "nothing to compare: no task has runs of both sides that have ended and measured the %s "
+                    "(A: %zu runs, %zu not ended; B: %zu, %zu not ended)", analysis_measure_words(measure),
+                    a->selection.count, a->unfinished, b->selection.count, b->unfinished);
+}
+
+int analysis_compare(int argc, char **argv) {
+  Request request = {.measure = "final"};
+  bool help = false;
+  const CoreOption table[] = {
+    {"measure", 'm', CORE_OPTION_TEXT, &request.measure, "NAME", "final, best, gain, ddr, kl, speed ... (default: final)"},
+    {"budget", 0, CORE_OPTION_REAL, &request.budget, "N", "look at the first N transitions only (default: all)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "a condition on both sides"},
+    {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "which evaluation levels (default: train)"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the answer as JSON"},
+    {0}};
+  const char **operands = NULL;
+  size_t count = 0;
+  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
+  if (code == CORE_OK && help) {
+    core_options_help("analyze compare results.db A B",
+                      "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. Prints mean and IQM with "
+                      "stratified bootstrap intervals, the difference (also by Welch's t on a single task), the "
+                      "probability that a run of A scores higher, and how many seeds a side would tell.\n\nExample:\n"
+                      "  analyze compare results.db com=8 com=128", table);
+  } else if (code == CORE_OK && count != 3) {
+    code = core_error(CORE_USAGE, "expected a database and two groups: analyze compare results.db com=8 com=128");
+  } else if (code == CORE_OK && !(request.budget >= 0)) {
+    code = core_error(CORE_USAGE, "--budget: expected a number of transitions");
+  } else if (code == CORE_OK) {
+    Side a = {.text = operands[1]}, b = {.text = operands[2]};
+    StoreDatabase *database = NULL;
+    code = analysis_database_open(operands[0], &database);
+    if (code == CORE_OK) code = answer(database, &request, &a, &b);
+    store_database_close(&database);
+    side_free(&a);
+    side_free(&b);
+  }
+  free(operands);
+  free((void *)request.where.items);
+  return code;
+}

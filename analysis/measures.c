@@ -1,0 +1,183 @@
+/* Reads measures.h from the database: per run one statement over its evaluations and two over its iterations. */
+#include "analysis/measures.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "store/query.h"
+
+static const struct { const char *name, *words; } measures[ANALYSIS_MEASURES] = {
+#define X(name, words) {#name, words},
+  ANALYSIS_MEASURE_LIST(X)
+#undef X
+};
+
+const char *analysis_measure_name(AnalysisMeasure measure) { return measures[measure].name; }
+const char *analysis_measure_words(AnalysisMeasure measure) { return measures[measure].words; }
+
+int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
+  const char *names[ANALYSIS_MEASURES];
+  for (size_t i = 0; i < ANALYSIS_MEASURES; i++) {
+    names[i] = measures[i].name;
+    if (strcmp(name, names[i]) != 0) continue;
+    *measure = (AnalysisMeasure)i;
+    return CORE_OK;
+  }
+  const char *near = core_text_nearest(name, names, ANALYSIS_MEASURES);
+  return core_error(CORE_USAGE, "unknown measure %s%s%s", name, near ? "; did you mean " : "; there are final, best, gain, ddr ...",
+                    near ? near : "");
+}
+
+/* ---- evaluations ------------------------------------------------------------------------------------------------ */
+
+static const char evaluation_sql[] =
+  "SELECT iteration, transitions, coalesce(solve_rate, episode_return) FROM evaluation"
+  " WHERE run_id = ?1 AND level_set = coalesce(?2, (SELECT level_set FROM evaluation WHERE run_id = ?1"
+  " ORDER BY level_set <> 'train', level_set LIMIT 1))"
+  " AND transitions <= ?3 AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
+
+typedef struct Scores { double *at, *score; size_t count, capacity; } Scores;
+
+static void scores_add(Scores *s, double at, double score) {
+  if (s->count == s->capacity) {
+    s->capacity = s->capacity ? 2 * s->capacity : 64;
+    s->at = core_memory_resize(s->at, s->capacity * sizeof *s->at);
+    s->score = core_memory_resize(s->score, s->capacity * sizeof *s->score);
+  }
+  s->at[s->count] = at;
+  s->score[s->count++] = score;
+}
+
+/* The last score at or before a place; NaN when there is none. */
+static double score_before(const Scores *s, double at) {
+  double score = NAN;
+  for (size_t i = 0; i < s->count && s->at[i] <= at; i++) score = s->score[i];
+  return score;
+}
+
+static void fill_scores(const Scores *s, double end, AnalysisMeasured *run) {
+  if (run->evaluations == 0) return;
+  double best = -INFINITY, early = -INFINITY;
+  for (size_t i = 0; i < s->count; i++) {
+    best = fmax(best, s->score[i]);
+    if (s->at[i] <= end / 10) early = fmax(early, s->score[i]);
+  }
+  run->value[ANALYSIS_MEASURE_final] = s->score[s->count - 1];
+  run->value[ANALYSIS_MEASURE_best] = best;
+  run->value[ANALYSIS_MEASURE_fall] = best - s->score[s->count - 1];
+  run->value[ANALYSIS_MEASURE_gain] = s->score[s->count - 1] - score_before(s, end / 2);
+  run->value[ANALYSIS_MEASURE_early] = isinf(early) ? NAN : early;
+}
+
+static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
+                       AnalysisMeasured *run) {
+  bool row = false;
+  int code;
+  s->count = 0;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, of->id);
+  store_query_bind_text(query, 2, level_set);
+  store_query_bind_real(query, 3, budget);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    double score = store_query_real(query, 2);
+    if (!isfinite(score)) continue;
+    scores_add(s, store_query_real(query, 1), score);
+    run->evaluations += store_query_int(query, 0) > 0;
+  }
+  fill_scores(s, fmin(budget, (double)of->config.train.total_steps), run);
+  return code;
+}
+
+/* ---- iterations ------------------------------------------------------------------------------------------------- */
+
+/* DDR as everywhere: transitions of the iterations whose KL is known over the sum of their KL. */
+static const char whole_sql[] =
+  "SELECT max(transitions), max(iteration), sum(ddr * max(kl, 1e-12)) / sum(max(kl, 1e-12)), avg(kl), avg(kl_slope),"
+  " avg(kl_monotone), avg(steps_per_second) FROM iteration WHERE run_id = ?1 AND transitions <= ?2";
+static const char late_sql[] =
+  "SELECT avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor),"
+  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent)"
+  " FROM iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3";
+static const char distance_sql[] = "SELECT -distance FROM iteration WHERE run_id = ?1 AND iteration = ?2";
+
+static const AnalysisMeasure whole[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl, ANALYSIS_MEASURE_kl_slope,
+                                        ANALYSIS_MEASURE_kl_monotone, ANALYSIS_MEASURE_speed};
+static const AnalysisMeasure late[] = {
+  ANALYSIS_MEASURE_grad_norm,   ANALYSIS_MEASURE_update_norm, ANALYSIS_MEASURE_feature_rank,    ANALYSIS_MEASURE_dormant,
+  ANALYSIS_MEASURE_weight_norm, ANALYSIS_MEASURE_kurtosis,    ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess};
+
+typedef struct Queries { StoreQuery *scores, *whole, *late, *distance; } Queries;
+
+static void take(StoreQuery *query, int column, const AnalysisMeasure *list, size_t count, AnalysisMeasured *run) {
+  for (size_t i = 0; i < count; i++) {
+    double value = store_query_real(query, column + (int)i);
+    run->value[list[i]] = isfinite(value) ? value : NAN;
+  }
+}
+
+/* noisy_sgd has no evaluations: its score is how near it came. */
+static int read_distance(Queries *q, const AnalysisRun *of, int64_t last, AnalysisMeasured *run) {
+  bool row = false;
+  if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
+  store_query_reset(q->distance);
+  store_query_bind_text(q->distance, 1, of->id);
+  store_query_bind_int(q->distance, 2, last);
+  TRY(store_query_step(q->distance, &row));
+  if (row) run->value[ANALYSIS_MEASURE_final] = store_query_real(q->distance, 0);
+  return CORE_OK;
+}
+
+static int read_iterations(Queries *q, const AnalysisRun *of, double budget, AnalysisMeasured *run) {
+  bool row = false;
+  store_query_reset(q->whole);
+  store_query_bind_text(q->whole, 1, of->id);
+  store_query_bind_real(q->whole, 2, budget);
+  TRY(store_query_step(q->whole, &row));
+  if (!row || store_query_value(q->whole, 1) == STORE_VALUE_NULL) return CORE_OK;
+  int64_t last = store_query_int(q->whole, 1);
+  run->transitions = store_query_real(q->whole, 0);
+  take(q->whole, 2, whole, sizeof whole / sizeof *whole, run);
+  store_query_reset(q->late);
+  store_query_bind_text(q->late, 1, of->id);
+  store_query_bind_int(q->late, 2, last - last / 4);
+  store_query_bind_int(q->late, 3, last);
+  TRY(store_query_step(q->late, &row));
+  if (row) take(q->late, 0, late, sizeof late / sizeof *late, run);
+  return read_distance(q, of, last, run);
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
+                    AnalysisMeasured *run) {
+  double each = (double)core_config_transitions_per_iteration(&of->config), limit = INFINITY;
+  if (budget > 0) limit = each > 0 ? ceil(budget / each) * each : budget; /* a budget ends with a whole iteration */
+  for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
+  TRY(read_scores(q->scores, of, level_set, limit, s, run));
+  TRY(read_iterations(q, of, limit, run));
+  run->ended = of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
+  return CORE_OK;
+}
+
+int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
+                           double budget, AnalysisMeasured **measured) {
+  Queries q = {0};
+  Scores s = {0};
+  *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
+  int code = store_query_open(database, evaluation_sql, &q.scores);
+  if (code == CORE_OK) code = store_query_open(database, whole_sql, &q.whole);
+  if (code == CORE_OK) code = store_query_open(database, late_sql, &q.late);
+  if (code == CORE_OK) code = store_query_open(database, distance_sql, &q.distance);
+  for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
+    code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r]);
+  store_query_close(&q.scores);
+  store_query_close(&q.whole);
+  store_query_close(&q.late);
+  store_query_close(&q.distance);
+  free(s.at);
+  free(s.score);
+  return code;
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# analyze compare and analyze claims on a workspace whose runs follow a known model. TAP.
+set -u
+. tests/cli/tap.sh
+export NO_COLOR=1
+"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 5 40 || { echo "Bail out! no workspace"; exit 1; }
+db=$tap_dir/work/results.db
+
+# ---- compare
+tap_run "compare: the better side" 0 "B scores higher" analyze compare "$db" com=2 com=128
+tap_run "compare: the other way round" 0 "A scores higher" analyze compare "$db" com=128 com=2
+tap_run "compare: a side against itself" 0 "not distinguishable" analyze compare "$db" com=8 com=8
+tap_run "compare: P is one half then" 0 "P(A > B): 0.5" analyze compare "$db" com=8 com=8
+tap_run "compare: runs that have not ended are told" 0 "1 runs that have not ended" analyze compare "$db" com=2 com=2048
+tap_run "compare: two conditions" 0 "eps=0.1,seed=1" analyze compare "$db" eps=0.1,seed=1 eps=0.2,seed=1
+tap_run "compare: seeds needed" 0 "seeds a side" analyze compare "$db" com=2 com=8
+tap_run "compare: a measure of iterations" 0 "mean KL" analyze compare "$db" com=2 com=8 -m kl
+tap_run "compare: a budget" 0 "final score" analyze compare "$db" com=2 com=8 --budget 100000
+tap_run "compare --json" 0 '"improvement"' analyze compare "$db" com=2 com=8 --json
+tap_run "compare: an unknown measure" 2 "did you mean final" analyze compare "$db" com=2 com=8 -m finall
+tap_run "compare: an unknown value" 1 "ppo.com is" analyze compare "$db" com=2 com=9
+tap_run "compare: an unknown key" 2 "unknown key" analyze compare "$db" xyzzyx=2 com=8
+tap_run "compare: no condition" 2 "expected key=value" analyze compare "$db" com com=8
+tap_run "compare: one side" 2 "two groups" analyze compare "$db" com=2
+tap_run "compare: a level set that nobody has" 1 "nothing to compare" analyze compare "$db" com=2 com=8 --level-set moon
+one=$(OMP_NUM_THREADS=1 analyze compare "$db" com=2 com=128 --json) three=$(OMP_NUM_THREADS=3 analyze compare "$db" com=2 com=128 --json)
+tap_result "compare does not depend on threads" "$([ "$one" = "$three" ]; echo $?)"
+
+# ---- claims: the model falls with KL, which falls with COM and rises with epsilon
+analyze claims "$db" --json >"$tap_dir/claims.json"
+verdict() { grep -A 10 "\"id\": \"$1\"" "$tap_dir/claims.json" | grep -m1 '"verdict"' | cut -d'"' -f4; }
+for expected in com_low=supported com_high=undecided com_kl=supported epsilon_high=supported epsilon_low=undecided \
+                sfl_scale=undecided rank=undecided coverage=undecided; do
+  tap_result "claim ${expected%=*} is ${expected#*=}" "$([ "$(verdict "${expected%=*}")" = "${expected#*=}" ]; echo $?)" "$(verdict "${expected%=*}")"
+done
+tap_run "claims: text" 0 "claims: " analyze claims "$db"
+tap_run "claims: what data is needed is named" 0 "Data: fig11_sfl.ini" bash -c "analyze claims '$db' | tr -s ' \n' ' '"
+tap_run "claims: --where" 0 "needs 3 seeds" bash -c "analyze claims '$db' --where seed=0 --where seed=1 | tr -s ' \n' ' '"
+one=$(OMP_NUM_THREADS=1 analyze claims "$db" --json | cksum) three=$(OMP_NUM_THREADS=3 analyze claims "$db" --json | cksum)
+tap_result "claims do not depend on threads" "$([ "$one" = "$three" ]; echo $?)"
+for command in compare claims; do tap_run "$command --help" 0 "Usage:" analyze $command --help; done
+tap_done

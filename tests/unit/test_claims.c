@@ -1,0 +1,318 @@
+/* The tests behind `analyze claims` on runs whose truth is known: an effect is found, its reverse contradicts, noise
+ * decides nothing more often than 95 % intervals allow, and unequal settings are never compared. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <omp.h>
+
+#include "analysis/claims.h"
+#include "core/random.h"
+
+enum { RUNS_MAX = 600 };
+
+typedef struct World {
+  AnalysisRun *runs;
+  AnalysisMeasured *measured;
+  size_t count;
+} World;
+
+static World world_create(void) {
+  return (World){calloc(RUNS_MAX, sizeof(AnalysisRun)), calloc(RUNS_MAX, sizeof(AnalysisMeasured)), 0};
+}
+
+static void world_free(World *world) {
+  free(world->runs);
+  free(world->measured);
+}
+
+/* A finished run in which every measure is `score`. */
+static AnalysisMeasured *add_run(World *world, const CoreConfig *config, double score) {
+  AnalysisRun *run = &world->runs[world->count];
+  AnalysisMeasured *measured = &world->measured[world->count++];
+  run->config = *config;
+  run->status = STORE_FINISHED;
+  core_config_id(&run->config, run->id);
+  for (size_t m = 0; m < ANALYSIS_MEASURES; m++) measured->value[m] = score;
+  measured->ended = true;
+  return measured;
+}
+
+static double noise(uint64_t seed, uint32_t a, uint32_t b) {
+  CoreRandom4 words = core_random_4(seed, CORE_RANDOM_TEST, a, b, 0);
+  double first, second;
+  core_random_normal_pair(words.v[0], words.v[1], &first, &second);
+  return first;
+}
+
+static CoreConfig ewma(double com, int seed) {
+  CoreConfig config = core_config_default();
+  snprintf(config.algo.name, sizeof config.algo.name, "ppo_ewma");
+  config.ppo.com = com;
+  config.train.seed = seed;
+  return config;
+}
+
+static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
+  AnalysisSelection selection = {.runs = world->runs, .count = world->count};
+  AnalysisFindingOfClaim *list, found = {0};
+  size_t count;
+  if (analysis_claims_judge(&selection, world->measured, &list, &count) != CORE_OK) fail_msg("%s", core_error_message());
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(list[i].claim->id, id) == 0) found = list[i];
+  }
+  free(list);
+  assert_non_null(found.claim);
+  return found;
+}
+
+static void assert_verdict(const World *world, const char *id, AnalysisVerdict verdict) {
+  AnalysisFindingOfClaim f = finding_of(world, id);
+  if (f.verdict != verdict)
+    fail_msg("%s is %s: %g [%g, %g] %s", id, analysis_verdict_name(f.verdict), f.interval.center, f.interval.low,
+             f.interval.high, f.reason);
+}
+
+/* COM 2, 8, ..., 512 with the given mean scores, 5 seeds. */
+static World com_world(const double *mean, double sd) {
+  World world = world_create();
+  for (int c = 0; c < 5; c++) {
+    for (int seed = 0; seed < 5; seed++) {
+      CoreConfig config = ewma(2 * pow(4, c), seed);
+      add_run(&world, &config, mean[c] + sd * noise(1, (uint32_t)c, (uint32_t)seed));
+    }
+  }
+  return world;
+}
+
+static void test_ends(void **state) {
+  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4}, falling[] = {0.8, 0.6, 0.5, 0.4, 0.3}, rising[] = {0.3, 0.4, 0.5, 0.6, 0.8};
+  World world = com_world(hill, 0.03);
+  assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
+  assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
+  AnalysisFindingOfClaim f = finding_of(&world, "com_low");
+  assert_true(fabs(f.interval.center - 0.4) < 0.05);
+  assert_int_equal(f.runs, 25);
+  assert_int_equal(f.cells, 5);
+  assert_int_equal(f.strata, 1);
+  world_free(&world);
+  world = com_world(falling, 0.03);
+  assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
+  assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
+  world_free(&world);
+  world = com_world(rising, 0.03);
+  assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
+  assert_verdict(&world, "com_high", ANALYSIS_CONTRADICTED);
+  world_free(&world);
+}
+
+static void test_trend(void **state) {
+  const double up[] = {0.1, 0.2, 0.3, 0.4, 0.5}, down[] = {0.5, 0.4, 0.3, 0.2, 0.1};
+  World world = com_world(down, 0.02);
+  assert_verdict(&world, "com_kl", ANALYSIS_SUPPORTED);
+  assert_true(finding_of(&world, "com_kl").interval.center < 0.02);
+  world_free(&world);
+  world = com_world(up, 0.02);
+  assert_verdict(&world, "com_kl", ANALYSIS_CONTRADICTED);
+  world_free(&world);
+}
+
+/* Two of five seeds have not ended, then all but two: fewer are counted, then too few. */
+static void test_unfinished(void **state) {
+  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
+  World world = com_world(hill, 0.03);
+  for (size_t r = 0; r < world.count; r++) world.measured[r].ended = r % 5 < 3;
+  AnalysisFindingOfClaim f = finding_of(&world, "com_low");
+  assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
+  assert_int_equal(f.unfinished, 10);
+  assert_int_equal(f.runs, 15);
+  for (size_t r = 0; r < world.count; r++) world.measured[r].ended = r % 5 < 2;
+  f = finding_of(&world, "com_low");
+  assert_int_equal(f.verdict, ANALYSIS_UNDECIDED);
+  assert_non_null(strstr(f.reason, "3 seeds"));
+  for (size_t r = 0; r < world.count; r++) {
+    world.measured[r].ended = true;
+    world.measured[r].value[ANALYSIS_MEASURE_final] = NAN;
+  }
+  f = finding_of(&world, "com_low");
+  assert_int_equal(f.missing, 25);
+  assert_non_null(strstr(f.reason, "no runs"));
+  world_free(&world);
+}
+
+/* The lowest COM has another learning rate: it stands in a stratum of its own, and is not the low end. */
+static void test_only_like_with_like(void **state) {
+  const double hill[] = {0.9, 0.5, 0.7, 0.6, 0.4};
+  World world = com_world(hill, 0.03);
+  assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
+  for (size_t r = 0; r < 5; r++) world.runs[r].config.ppo.learning_rate = 1e-5;
+  assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
+  assert_int_equal(finding_of(&world, "com_low").cells, 4);
+  world_free(&world);
+}
+
+/* P002: at equal N*K; pairs of different N*K are strata of their own. */
+static void test_equal_data(void **state) {
+  static const struct { int64_t envs, steps; double score; } shapes[] = {
+    {8, 128, 0.3}, {32, 32, 0.5}, {128, 8, 0.7}, {16, 128, 0.1}, {64, 32, 0.2}};
+  World world = world_create();
+  for (int s = 0; s < 5; s++) {
+    for (int seed = 0; seed < 4; seed++) {
+      CoreConfig config = core_config_default();
+      config.env.num = shapes[s].envs;
+      config.ppo.num_steps = shapes[s].steps;
+      config.train.seed = seed;
+      add_run(&world, &config, shapes[s].score + 0.01 * noise(2, (uint32_t)s, (uint32_t)seed));
+    }
+  }
+  AnalysisFindingOfClaim f = finding_of(&world, "fixed_data");
+  assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
+  assert_int_equal(f.strata, 2);
+  assert_true(f.interval.center > 0.99); /* across strata it would be 0.5 */
+  world_free(&world);
+}
+
+/* Large batches lose nothing to a low COM, small ones do; and the other way round. */
+static void test_robust(void **state) {
+  for (int reverse = 0; reverse < 2; reverse++) {
+    World world = world_create();
+    for (int n = 0; n < 3; n++) {
+      for (int c = 0; c < 3; c++) {
+        for (int seed = 0; seed < 5; seed++) {
+          CoreConfig config = ewma(8 * pow(8, c), seed);
+          config.env.num = 512 << (2 * n);
+          config.train.total_steps = 1000000 << (2 * n);
+          double loss = c == 0 ? 0.1 * (reverse ? n : 2 - n) : 0;
+          add_run(&world, &config, 0.7 - loss + 0.02 * noise(3, (uint32_t)(3 * n + c), (uint32_t)seed));
+        }
+      }
+    }
+    assert_verdict(&world, "batch_com", reverse ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
+    world_free(&world);
+  }
+}
+
+/* A hill over DDR: no correlation, but the middle third is best. */
+static void test_middle(void **state) {
+  World world = world_create();
+  for (int c = 0; c < 30; c++) {
+    for (int seed = 0; seed < 3; seed++) {
+      CoreConfig config = ewma(1 + c, seed);
+      AnalysisMeasured *run = add_run(&world, &config, 0.7 - 0.002 * (c - 14.5) * (c - 14.5) + 0.01 * noise(4, (uint32_t)c, (uint32_t)seed));
+      run->value[ANALYSIS_MEASURE_ddr] = pow(2, c);
+      run->value[ANALYSIS_MEASURE_gain] = 0.01 * c + 0.02 * noise(5, (uint32_t)c, (uint32_t)seed);
+      run->value[ANALYSIS_MEASURE_early] = -c;
+    }
+  }
+  assert_verdict(&world, "ddr_ends", ANALYSIS_SUPPORTED);
+  assert_verdict(&world, "ddr_low", ANALYSIS_SUPPORTED);
+  assert_verdict(&world, "ddr_budget", ANALYSIS_SUPPORTED);
+  world_free(&world);
+}
+
+static void test_switch(void **state) {
+  World world = world_create();
+  for (int seed = 0; seed < 4; seed++) {
+    CoreConfig low = ewma(8, seed), high = ewma(512, seed), child;
+    add_run(&world, &low, 0.4 + 0.01 * seed);
+    char parent[CORE_RUN_ID];
+    memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
+    child = high;
+    snprintf(child.init.from, sizeof child.init.from, "run:%s@1430", parent);
+    add_run(&world, &child, 0.7);
+    add_run(&world, &high, 0.75);
+    memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
+    child = low;
+    snprintf(child.init.from, sizeof child.init.from, "run:%s", parent);
+    add_run(&world, &child, 0.45 + 0.01 * seed);
+  }
+  assert_verdict(&world, "switch_up", ANALYSIS_SUPPORTED);
+  assert_verdict(&world, "switch_down", ANALYSIS_SUPPORTED);
+  assert_true(fabs(finding_of(&world, "switch_up").interval.center - (0.7 - 0.415)) < 1e-12);
+  world_free(&world);
+}
+
+/* Nothing differs: how often does a claim find something? Each of several tests, over 40 worlds of noise: one
+ * side of 95 % is 2.5 %, and more than 5 of 40 would be four standard deviations off. */
+static void test_noise(void **state) {
+  static const char *const ids[] = {"com_kl", "com_low", "com_high", "ddr_low", "ddr_ends"};
+  enum { WORLDS = 40, IDS = sizeof ids / sizeof *ids };
+  int decided[IDS] = {0}, hopeful = 0, open = 0;
+  for (int w = 0; w < WORLDS; w++) {
+    World world = world_create();
+    for (int c = 0; c < 6; c++) {
+      for (int seed = 0; seed < 5; seed++) {
+        CoreConfig config = ewma(2 * pow(4, c), seed);
+        AnalysisMeasured *run = add_run(&world, &config, 0);
+        for (uint32_t m = 0; m < ANALYSIS_MEASURES; m++)
+          run->value[m] = noise((uint64_t)w + 100, (uint32_t)(c * 8 + seed), m);
+      }
+    }
+    AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+    AnalysisFindingOfClaim *list;
+    size_t count;
+    assert_int_equal(analysis_claims_judge(&selection, world.measured, &list, &count), CORE_OK);
+    for (size_t i = 0; i < count; i++) {
+      for (int k = 0; k < IDS; k++) {
+        if (strcmp(list[i].claim->id, ids[k]) != 0) continue;
+        decided[k] += list[i].verdict == ANALYSIS_SUPPORTED;
+        open += list[i].verdict == ANALYSIS_UNDECIDED;
+        hopeful += list[i].more_seeds > list[i].seeds;
+      }
+    }
+    free(list);
+    world_free(&world);
+  }
+  for (int k = 0; k < IDS; k++) {
+    print_message("# %s: supported by noise in %d of %d worlds\n", ids[k], decided[k], WORLDS);
+    assert_true(decided[k] <= 5);
+  }
+  assert_true(open > 0 && hopeful > 0);
+}
+
+static void test_threads(void **state) {
+  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
+  World world = com_world(hill, 0.1);
+  int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  AnalysisFindingOfClaim one = finding_of(&world, "com_low"), trend = finding_of(&world, "com_kl");
+  omp_set_num_threads(5);
+  AnalysisFindingOfClaim five = finding_of(&world, "com_low"), trend_five = finding_of(&world, "com_kl");
+  omp_set_num_threads(threads);
+  assert_memory_equal(&one.interval, &five.interval, sizeof one.interval);
+  assert_memory_equal(&trend.interval, &trend_five.interval, sizeof trend.interval);
+  world_free(&world);
+}
+
+/* Every row of claims.def names settings and measures that exist, whatever runs there are. */
+static void test_table(void **state) {
+  World world = world_create();
+  AnalysisSelection selection = {.runs = world.runs, .count = 0};
+  AnalysisFindingOfClaim *list;
+  size_t count;
+  assert_int_equal(analysis_claims_judge(&selection, world.measured, &list, &count), CORE_OK);
+  assert_true(count > 40);
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(list[i].verdict, ANALYSIS_UNDECIDED);
+    assert_true(list[i].reason[0] != '\0' && list[i].claim->sentence[0] != '\0' && list[i].claim->data[0] != '\0');
+    for (size_t k = 0; k < i; k++) assert_string_not_equal(list[i].claim->id, list[k].claim->id);
+  }
+  free(list);
+  world_free(&world);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_table),  cmocka_unit_test(test_ends),       cmocka_unit_test(test_trend),
+    cmocka_unit_test(test_unfinished), cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data),
+    cmocka_unit_test(test_robust), cmocka_unit_test(test_middle),     cmocka_unit_test(test_switch),
+    cmocka_unit_test(test_noise),  cmocka_unit_test(test_threads),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
