@@ -61,7 +61,11 @@ void observer_see(const Observer *observer, float *seen) {
     seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)((int64_t)w * observer->blocks / observer->worlds);
 }
 
-void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {
+void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen) {
+  if (!observer->active) {
+    core_device_copy(device, seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
+    return;
+  }
   transform(observer, raw, worlds, seen);
   for (int w = 0; observer->blocks > 0 && w < worlds; w++)
     seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)(observer->blocks - 1);

@@ -193,14 +193,8 @@ static void assert_refused(const CoreConfig *config, const char *message) {
 }
 
 static void test_what_is_refused(void **unused) {
-  CoreConfig config = small_config("noisy_sgd", "float32", "bf16");
+  const CoreConfig config = small_config("noisy_sgd", "float32", "bf16");
   assert_refused(&config, "train.precision = bf16: algo.name = noisy_sgd multiplies no matrices");
-  config = small_config("ppo", "float32", "bf16");
-  set(&config, "train.device=cuda");
-  assert_refused(&config, "train.precision = bf16 is computed on the CPU only");
-  config = small_config("ppo", "float16", "float32");
-  set(&config, "train.device=cuda");
-  assert_refused(&config, "train.observation_storage = float16 is kept on the CPU only");
 }
 
 /* Settings of results: each gives a run of its own. */

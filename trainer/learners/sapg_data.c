@@ -93,7 +93,7 @@ void sapg_data_gather(SapgData *data, Ops *ops, const Rollout *rollout, size_t f
   bool leader;
   for (int r = 0; r < rows; r++) data->index[r] = row_of(data, data->order[first + (size_t)r], &leader);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
-  rollout_gather_actions(rollout, data->index, rows, data->actions);
+  rollout_gather_actions(rollout, ops, data->index, rows, data->actions);
   for (int r = 0; r < rows; r++) {
     row_of(data, data->order[first + (size_t)r], &leader);
     if (leader) lead(data, rollout, r);
@@ -154,7 +154,7 @@ static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const 
     agent_values(agent, ops, data->observations, piece, values + first);
     if (logp_own == NULL || first >= actions_end) continue;
     const int acted = actions_end - first < (uint32_t)piece ? (int)(actions_end - first) : piece;
-    rollout_gather_actions(rollout, data->index, acted, data->actions);
+    rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
     agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
     ops->policy_logp(ops, &agent->head, data->policy, data->actions, logp_own + first, acted);
   }
