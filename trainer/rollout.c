@@ -134,8 +134,9 @@ static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
     episodes->count++;
     episodes->return_mean += total;
     episodes->length_mean += rollout->episode_steps[w];
-    rollout->attempts[rollout->level[w]]++;
-    rollout->solutions[rollout->level[w]] += rollout->solved[w] != 0;
+    const int32_t place = rollout->level[w], level = rollout->level_of_place ? rollout->level_of_place[place] : place;
+    rollout->attempts[level]++;
+    rollout->solutions[level] += rollout->solved[w] != 0;
   }
 }
 
