@@ -16,7 +16,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                        .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head)};
   size_t k = (size_t)steps, n = (size_t)worlds;
-  observer_register(&rollout->observer, config, env, worlds, shards->all_worlds, arena);
+  observer_register(&rollout->observer, config, env, shards, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
   CORE_ARENA(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
