@@ -20,6 +20,7 @@ HAS_DNNL := $(shell printf '\#include <oneapi/dnnl/dnnl.h>\n' | $(CC) -E -x c - 
 HAS_OPENBLAS := $(shell $(PKG) --exists openblas 2>/dev/null && echo 1 || echo 0)
 HAS_GD := $(shell $(PKG) --exists gdlib 2>/dev/null && echo 1 || echo 0)
 HAS_MPI := $(shell $(PKG) --exists ompi-c 2>/dev/null && echo 1 || echo 0)
+HAS_CURL := $(shell $(PKG) --exists libcurl 2>/dev/null && echo 1 || echo 0)
 # CUDA_HOME=/path/to/cuda, else the nvcc in PATH, else /usr/local/cuda; CUDA_HOME= (empty) builds without.
 ifeq ($(origin CUDA_HOME),undefined)
 CUDA_HOME := $(patsubst %/bin/nvcc,%,$(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc)))
@@ -32,7 +33,7 @@ SANITIZE ?=
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
-  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) -DCORE_HAS_CUDA=$(HAS_CUDA) $(SANITIZE) \
+  -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) -DCORE_HAS_CURL=$(HAS_CURL) -DCORE_HAS_CUDA=$(HAS_CUDA) $(SANITIZE) \
   $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null) $(CFLAGS)
 LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null) -lm -lpthread
 LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas)) \
@@ -42,6 +43,8 @@ LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBL
 LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a)) -ldl -lrt -lstdc++)
 CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
+
+LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),$(shell $(PKG) --libs libcurl))
 
 # ---- sources ---------------------------------------------------------------------------------------------------
 FOLDERS := core sim store trainer slurm sweep analysis
@@ -83,6 +86,7 @@ $(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call lib,sweep slurm store core)
 $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
 $(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call lib,analysis store core)
 $(BUILD)/bin/trainer: LIBS_ALL += $(LIBS_TRAINER)
+$(BUILD)/bin/sweep $(BUILD)/bin/analyze: LIBS_ALL += $(LIBS_HTTP)
 $(PROGRAMS):
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL)
@@ -98,6 +102,7 @@ $(BUILD)/obj/%.o: %.cu Makefile | deps-present
 $(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
+$(BUILD)/obj/analysis/report.o: analysis/report_page.html
 $(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
 
 # The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
@@ -144,7 +149,7 @@ FORCE:
 $(BUILD)/tests/%: tests/%.c $(call lib,sweep slurm analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< \
-	  $(call lib,sweep slurm analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
+	  $(call lib,sweep slurm analysis trainer sim store core) $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP) -lcmocka
 # The simulator's bits need none of the rest (tests/tools/test_compilers.sh).
 $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
 	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
@@ -160,11 +165,11 @@ TARGET ?= level
 SECONDS ?= 600
 $(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/file.c $(call lib,sweep slurm trainer sim store core) | deps-present
 	@mkdir -p $(@D)
-	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)
+	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuzz/file.c $(call lib,sweep slurm trainer sim store core)
 	@mkdir -p $(@D)
 	@echo "  fuzz $<"; $(CC) $(CFLAGS_ALL) -Itests -fsanitize=fuzzer -o $@ $< tests/fuzz/file.c \
-	  $(if $(wildcard tests/fuzz/corpus/$*/*.json),tests/fuzz/mutate_json.c) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER)
+	  $(if $(wildcard tests/fuzz/corpus/$*/*.json),tests/fuzz/mutate_json.c) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
@@ -218,6 +223,7 @@ info:            ## what was found on this machine
 	@echo "gnuplot    $$(gnuplot --version 2>/dev/null || echo no)"
 	@echo "libgd      $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --modversion gdlib),no: trainer show draws .svg only)"
 	@echo "MPI        $(if $(filter 1,$(HAS_MPI)),OpenMPI $(shell $(PKG) --modversion ompi-c),no: a run is one process)"
+	@echo "libcurl    $(if $(filter 1,$(HAS_CURL)),$(shell $(PKG) --modversion libcurl),no: no slurmrestd, webhooks or MLflow)"
 	@echo "CUDA       $(if $(NVCC),$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p') in $(CUDA_HOME),no: CPU only; CUDA_HOME=/path/to/cuda)"
 	@echo "NCCL       $(if $(filter 1,$(HAS_NCCL)),yes,no)"
 	@if [ -x $(BUILD)/bin/trainer ]; then $(BUILD)/bin/trainer info; fi

@@ -30,10 +30,34 @@ static int by_value(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, size_t *n) {
-  size_t total = 0, distinct = 0;
-  for (size_t c = 0; c < count; c++) total += curves[c].n;
-  double *grid = core_memory_allocate((total + most + 1) * sizeof *grid);
+/* `most` places between the least and the greatest x; on a log axis from the least one above 0. */
+static double *spread_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n) {
+  double first = INFINITY, last = -INFINITY, *grid = core_memory_allocate((most + 1) * sizeof *grid);
+  for (size_t c = 0; c < count; c++) {
+    size_t i = 0;
+    while (logarithmic && i < curves[c].n && curves[c].x[i] <= 0) i++;
+    if (i == curves[c].n) continue;
+    first = fmin(first, curves[c].x[i]);
+    last = fmax(last, curves[c].x[curves[c].n - 1]);
+  }
+  for (size_t i = 0; i < most; i++) {
+    double t = (double)i / (double)(most - 1);
+    grid[i] = logarithmic ? exp(log(first) + (log(last) - log(first)) * t) : first + (last - first) * t;
+  }
+  grid[0] = first; /* exactly, whatever the logarithm rounds to */
+  grid[most - 1] = last;
+  *n = most;
+  return grid;
+}
+
+double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n) {
+  size_t total = 0, distinct = 0, longest = 0;
+  for (size_t c = 0; c < count; c++) {
+    total += curves[c].n;
+    if (curves[c].n > longest) longest = curves[c].n;
+  }
+  if (longest > most && most >= 2) return spread_grid(curves, count, most, logarithmic, n); /* without sorting millions */
+  double *grid = core_memory_allocate((total + 1) * sizeof *grid);
   for (size_t c = 0, at = 0; c < count; at += curves[c++].n) {
     if (curves[c].n) memcpy(grid + at, curves[c].x, curves[c].n * sizeof *grid);
   }
@@ -43,11 +67,8 @@ double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t mo
   }
   *n = distinct;
   if (distinct <= most || most < 2) return grid;
-  double first = grid[0], last = grid[distinct - 1];
-  for (size_t i = 0; i < most; i++) grid[i] = first + (last - first) * ((double)i / (double)(most - 1));
-  grid[most - 1] = last;
-  *n = most;
-  return grid;
+  free(grid);
+  return spread_grid(curves, count, most, logarithmic, n);
 }
 
 void analysis_curve_average(const AnalysisCurve *curves, size_t count, const double *grid, size_t n, bool logarithmic,

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/commands.h"
-#include "analysis/render.h"
+#include "analysis/csv.h"
 #include "analysis/select.h"
 #include "core/memory.h"
 #include "core/options.h"

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/csv.h"
+#include "analysis/papers.h"
+#include "analysis/render.h"
 #include "core/memory.h"
 #include "store/query.h"
 
@@ -14,6 +17,13 @@ const AnalysisFigure analysis_figures[] = {
    analysis_figure_ddr},
   {"curves", "any measured quantity against transitions, iterations or time: mean and 95 % interval over seeds",
    analysis_figure_curves},
+  {"settings", "what runs amount to against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
+  {"heatmap", "what runs amount to over two settings, as colours", analysis_figure_heatmap},
+  {"bars", "mean, IQM and other aggregates of each configuration, with stratified bootstrap intervals",
+   analysis_figure_bars},
+  {"profiles", "performance profiles: the share of runs above each score", analysis_figure_profiles},
+  {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
+  {"table", "the configurations in numbers: text, Markdown or LaTeX", analysis_figure_table},
   {NULL, NULL, NULL},
 };
 
@@ -47,15 +57,16 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
 /* The levels that a run was trained on, as its evaluations call them. */
 static bool is_training_set(const char *name) { return strcmp(name, "train") == 0; }
 
+static int asked_without_any(const AnalysisContext *context) {
+  return context->request->level_set ? analysis_context_need_evaluations(context) : CORE_OK;
+}
+
 /* The asked level set, or the one that most runs were evaluated on, and of several the training levels. */
 static int choose_level_set(AnalysisContext *context) {
   LevelSets sets = {0};
   TRY(count_level_sets(context, &sets));
   context->level_sets = sets.count;
-  if (sets.count == 0) {
-    return core_error(CORE_FAIL, "none of the %zu runs has an evaluation yet; see `sweep status`",
-                      context->selection.count);
-  }
+  if (sets.count == 0) return asked_without_any(context);
   size_t usual = 0, found = sets.count;
   const char *names[LEVEL_SETS], *asked = context->request->level_set;
   for (size_t i = 0; i < sets.count; i++) {
@@ -63,6 +74,9 @@ static int choose_level_set(AnalysisContext *context) {
     names[i] = sets.names[i];
     if (sets.runs[i] > sets.runs[usual] || (as_many && is_training_set(names[i]))) usual = i;
     if (asked && strcmp(asked, names[i]) == 0) found = i;
+  }
+  for (size_t i = 0; i < sets.count && asked && found == sets.count && strcmp(asked, "other") == 0; i++) {
+    if (!is_training_set(names[i])) found = i;
   }
   if (asked && found == sets.count) {
     const char *near = core_text_nearest(asked, names, sets.count);
@@ -80,6 +94,33 @@ static int choose_folder(AnalysisContext *context) {
   return core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path);
 }
 
+int analysis_context_need_evaluations(const AnalysisContext *context) {
+  if (context->level_sets > 0) return CORE_OK;
+  size_t runs = context->selection.count - context->selection.repeats;
+  return core_error(CORE_FAIL, "%s: none of the %zu runs has an evaluation yet; see `sweep status`", context->path, runs);
+}
+
+/* Over the runs themselves: what --common repeats is no run of its own. */
+static int group_configurations(AnalysisContext *context) {
+  AnalysisSelection *selection = &context->selection;
+  selection->count -= selection->repeats;
+  int code = analysis_group_runs(selection, NULL, &context->configurations);
+  selection->count += selection->repeats;
+  return code;
+}
+
+/* The message so far, where it happened, and for a paper's figure what would make its runs. */
+static int open_error(const AnalysisContext *context, int code) {
+  const AnalysisPaper *paper = analysis_paper_find(context->request->argv[0]);
+  char *message = core_text_duplicate(core_error_message());
+  if (paper)
+    code = core_error(code, "%s: %s; its runs: sweep submit %s (with --profile laptop or demo on a small machine), or name "
+                      "others with --sweep", context->path, message, paper->experiment);
+  else code = core_error(code, "%s: %s", context->path, message);
+  free(message);
+  return code;
+}
+
 static int open_context(AnalysisContext *context) {
   const AnalysisRequest *request = context->request;
   TRY(analysis_style_find(request->style, &context->style));
@@ -88,8 +129,8 @@ static int open_context(AnalysisContext *context) {
   int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
                                   &context->selection);
   if (code == CORE_OK) code = choose_level_set(context);
-  if (code != CORE_OK) return core_error_context(code, "%s", context->path);
-  return analysis_group_runs(&context->selection, NULL, &context->configurations);
+  if (code == CORE_OK && request->common) code = analysis_selection_repeat(&context->selection, request->common);
+  return code == CORE_OK ? group_configurations(context) : open_error(context, code);
 }
 
 int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands,
@@ -125,7 +166,7 @@ static bool earlier_seed(const AnalysisContext *context, size_t run) {
 
 size_t analysis_seed_count(const AnalysisContext *context, size_t configuration) {
   size_t seeds = 0;
-  for (size_t r = 0; r < context->selection.count; r++) {
+  for (size_t r = 0; r < context->selection.count - context->selection.repeats; r++) {
     seeds += context->configurations.group_of[r] == configuration && !earlier_seed(context, r);
   }
   return seeds;
@@ -134,12 +175,13 @@ size_t analysis_seed_count(const AnalysisContext *context, size_t configuration)
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
   const AnalysisSelection *selection = &context->selection;
   size_t configurations = context->configurations.count, fewest = SIZE_MAX, most = 0;
+  size_t runs = selection->count - selection->repeats;
   for (size_t c = 0; c < configurations; c++) {
     size_t seeds = analysis_seed_count(context, c);
     if (seeds < fewest) fewest = seeds;
     if (seeds > most) most = seeds;
   }
-  core_text_appendf(text, "%zu run%s of %zu configuration%s (", selection->count, selection->count == 1 ? "" : "s",
+  core_text_appendf(text, "%zu run%s of %zu configuration%s (", runs, runs == 1 ? "" : "s",
                     configurations, configurations == 1 ? "" : "s");
   if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
   core_text_appendf(text, "%zu seed%s%s)", most, most == 1 ? "" : "s",
@@ -149,7 +191,7 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
   const char *separator = ": ";
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     size_t count = 0;
-    for (size_t r = 0; r < selection->count; r++) count += selection->runs[r].status == order[i];
+    for (size_t r = 0; r < runs; r++) count += selection->runs[r].status == order[i];
     if (count == 0) continue;
     core_text_appendf(text, "%s%zu %s", separator, count, store_status_name(order[i]));
     separator = ", ";
@@ -168,18 +210,20 @@ static void describe_trainers(const AnalysisSelection *selection, CoreText *text
   if (distinct == 0) core_text_append(text, "unknown");
 }
 
-void analysis_describe_source(const AnalysisContext *context, const char *figure, int argc, char **argv,
-                              const char *query, const char *interval, CoreText *text) {
+void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text) {
+  const AnalysisPaper *paper = analysis_paper_find(context->request->argv[0]);
   char date[32];
   time_t now = time(NULL);
   struct tm utc;
   strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &utc));
-  core_text_appendf(text, "figure: %s\ncommand: analyze", figure);
-  for (int i = 0; i < argc; i++) core_text_appendf(text, " %s", argv[i]);
+  core_text_appendf(text, "figure: %s", context->request->argv[0]);
+  if (paper) core_text_appendf(text, " (%s; experiment %s)", paper->title, paper->experiment);
+  core_text_append(text, "\ncommand: analyze");
+  for (int i = 0; i < context->request->argc; i++) core_text_appendf(text, " %s", context->request->argv[i]);
   core_text_appendf(text, "\nprogram: analyze %s, commit %s\ntrainer: commit ", core_version(), core_commit());
   describe_trainers(&context->selection, text);
   core_text_appendf(text, "\ndate: %s\nfilter: %s; level set %s\nruns: ", date, context->selection.filter,
-                    context->level_set);
+                    context->level_set[0] ? context->level_set : "none");
   analysis_describe_runs(context, text);
   core_text_appendf(text, "\nquery: %s\nquery: %s\ninterval: %s\n", context->selection.sql, query, interval);
   /* Names and values of users stand here: one line each, whatever they hold. */
@@ -188,8 +232,22 @@ void analysis_describe_source(const AnalysisContext *context, const char *figure
   }
 }
 
+int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
+                          const CoreText *csv) {
+  CoreText source = {0};
+  const char *name = context->request->argv[0];
+  analysis_describe_source(context, query, interval, &source);
+  int code = analysis_render(plot, context->folder, name, core_text_string(&source), core_text_string(csv));
+  core_text_free(&source);
+  if (context->request->json && !context->request->json_done) analysis_csv_print_json(core_text_string(csv));
+  if (code == CORE_OK && !context->request->json) analysis_print_files(context, name);
+  return code;
+}
+
 void analysis_print_files(const AnalysisContext *context, const char *name) {
-  printf("%s/%s.svg .png .csv .gp\n", context->folder, name);
+  char pdf[CORE_PATH_MAX];
+  bool has_pdf = core_files_path(pdf, "%s/%s.pdf", context->folder, name) == CORE_OK && core_files_exists(pdf);
+  printf("%s/%s.svg .png %s.csv .gp\n", context->folder, name, has_pdf ? ".pdf " : "");
 }
 
 void analysis_format_interval(double center, double low, double high, char *buffer, size_t size) {

@@ -7,6 +7,7 @@
 
 #include "analysis/group.h"
 #include "analysis/palette.h"
+#include "analysis/plot.h"
 #include "core/files.h"
 #include "core/options.h"
 
@@ -19,32 +20,45 @@ extern const AnalysisFigure analysis_figures[];
 
 int analysis_figure_ddr(int argc, char **argv);
 int analysis_figure_curves(int argc, char **argv);
+int analysis_figure_settings(int argc, char **argv);
+int analysis_figure_heatmap(int argc, char **argv);
+int analysis_figure_bars(int argc, char **argv);
+int analysis_figure_profiles(int argc, char **argv);
+int analysis_figure_kl_profile(int argc, char **argv);
+int analysis_figure_table(int argc, char **argv);
 
 /* What every figure is asked with. Zero-initialise. */
 typedef struct AnalysisRequest {
+  int argc;                            /* of the command, argv[0] being the figure's name or a paper's (papers.h) */
+  char **argv;
   const char *sweep, *folder, *style, *level_set;
+  const char *common;                  /* --common, of figures that have it */
   CoreOptionList where;
-  bool json;
+  bool json, json_done;                /* --json; the figure has printed its own, better than its CSV's rows */
 } AnalysisRequest;
 
 /* The rows of an options table for the common options. */
 #define ANALYSIS_REQUEST_OPTIONS(request) \
   {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME", "only the runs of this sweep (default: all runs)"}, \
   {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE", \
-   "only runs with this setting; the same key again means either, another key means both"}, \
+   "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min"}, \
   {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
-   "which evaluation levels (default: those that most of the runs have)"}, \
+   "which evaluation levels; other: those that are not trained on (default: those that most of the runs have)"}, \
   {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
    "where the files go (default: figures/ beside the database)"}, \
   {"style", 0, CORE_OPTION_TEXT, &(request).style, "STYLE", "paper, slides or dark (default: paper)"}, \
   {"json", 0, CORE_OPTION_FLAG, &(request).json, NULL, "print the table as JSON"}
+
+#define ANALYSIS_COMMON_OPTION(request) \
+  {"common", 0, CORE_OPTION_TEXT, &(request).common, "KEY=VALUE", \
+   "runs with this setting belong to every other value of the key too: a reference that all panels or lines share"}
 
 /* A request answered: the database open and up to date, the runs chosen and grouped into configurations. */
 typedef struct AnalysisContext {
   const AnalysisRequest *request;
   const char *path;                    /* of the database */
   char folder[CORE_PATH_MAX];          /* for the files */
-  char level_set[64];
+  char level_set[64];                  /* "" when no run has an evaluation */
   size_t level_sets;                   /* how many the chosen runs have */
   const AnalysisStyle *style;
   StoreDatabase *database;
@@ -52,21 +66,26 @@ typedef struct AnalysisContext {
   AnalysisGrouping configurations;     /* by all that varies except the seed */
 } AnalysisContext;
 
-/* CORE_USAGE: not exactly one operand, or a bad option. CORE_FAIL: no runs, or none of them has an evaluation yet. */
+/* CORE_USAGE: not exactly one operand, or a bad option. CORE_FAIL: no runs. The message says which experiment makes a
+ * paper figure's runs. */
 int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands,
                           size_t operand_count);
+/* CORE_FAIL: none of the runs has an evaluation yet, which the figure can not do without. */
+int analysis_context_need_evaluations(const AnalysisContext *context);
 void analysis_context_close(AnalysisContext *context);
 
 /* "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged" */
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text);
 /* The lines that each file of a figure carries: figure, command, program, trainer, date, database, filter, runs, query,
  * interval. */
-void analysis_describe_source(const AnalysisContext *context, const char *figure, int argc, char **argv,
-                              const char *query, const char *interval, CoreText *text);
+void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text);
+/* Writes a figure's files under the name of its command and prints where they are (not with --json). */
+int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
+                          const CoreText *csv);
 /* The number of seeds of a configuration ("2", or "1-3" over several). */
 size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
 
-/* "files: figures/x.svg .png .csv .gp" to stdout. */
+/* "figures/x.svg .png .csv .gp" to stdout. */
 void analysis_print_files(const AnalysisContext *context, const char *name);
 /* "0.31 [0.22, 0.40]", without the brackets where there is no interval. */
 void analysis_format_interval(double center, double low, double high, char *buffer, size_t size);

@@ -7,12 +7,12 @@
 
 #include "analysis/ddr.h"
 #include "analysis/figure.h"
+#include "analysis/csv.h"
 #include "analysis/render.h"
 #include "core/terminal.h"
 
 enum { COLORS_MAX = 36 };
 
-static const char name[] = "ddr-vs-solve";
 static const char interval_kind[] =
   "Spearman's rho: 95 % percentile bootstrap, 2000 replicates that draw whole configurations (clusters of seeds); "
   "table: 95 % Student t over seeds";
@@ -157,16 +157,10 @@ static AnalysisPlot *make_plot(const Scatter *scatter) {
   return plot;
 }
 
-static void append_value(CoreText *csv, double value) {
-  char number[32];
-  core_text_appendf(csv, ",%s", isfinite(value) ? core_text_from_real(value, number) : "");
-}
-
 static void make_csv(const AnalysisDdr *ddr, CoreText *csv) {
   const AnalysisGrouping *configurations = &ddr->context->configurations;
-  CoreText value = {0};
   core_text_append(csv, "budget,run_id,configuration");
-  for (size_t k = 0; k < configurations->key_count; k++) core_text_appendf(csv, ",%s", configurations->keys[k]->name);
+  analysis_csv_keys(csv, configurations);
   core_text_append(
       csv, ",seed,status,reached_budget,in_correlation,transitions,ddr,best_solve_rate,best_at,final_solve_rate\n");
   for (size_t p = 0; p < ddr->panel_count; p++) {
@@ -178,24 +172,20 @@ static void make_csv(const AnalysisDdr *ddr, CoreText *csv) {
       const AnalysisDdrDot *dot = &ddr->panels[p].dots[r];
       core_text_appendf(csv, "%.0f,%s,", ddr->panels[p].budget, run->id);
       analysis_csv_field(csv, configurations->groups[configurations->group_of[r]].label);
-      for (size_t k = 0; k < configurations->key_count; k++) {
-        core_text_append(csv, ",");
-        analysis_csv_field(csv, analysis_key_value(&run->config, configurations->keys[k], &value));
-      }
+      analysis_csv_key_values(csv, configurations, &run->config);
       core_text_appendf(csv, ",%lld,%s,%d,%d", (long long)run->config.train.seed, store_status_name(run->status),
                         dot->reached, dot->counted);
-      append_value(csv, dot->transitions);
-      append_value(csv, dot->ddr);
-      append_value(csv, dot->best);
-      append_value(csv, dot->best_at);
-      append_value(csv, dot->final);
+      analysis_csv_value(csv, dot->transitions);
+      analysis_csv_value(csv, dot->ddr);
+      analysis_csv_value(csv, dot->best);
+      analysis_csv_value(csv, dot->best_at);
+      analysis_csv_value(csv, dot->final);
       core_text_append(csv, "\n");
     }
   }
-  core_text_free(&value);
 }
 
-static int draw(const Scatter *scatter, int argc, char **argv) {
+static int draw(const Scatter *scatter) {
   const AnalysisDdr *ddr = &scatter->data;
   CoreText source = {0}, csv = {0};
   char rho[128];
@@ -203,12 +193,12 @@ static int draw(const Scatter *scatter, int argc, char **argv) {
   make_csv(ddr, &csv);
   CoreText query = {0};
   core_text_appendf(&query, "%s; %s", analysis_ddr_sql, analysis_ddr_evaluation_sql);
-  analysis_describe_source(ddr->context, name, argc, argv, core_text_string(&query), interval_kind, &source);
+  analysis_describe_source(ddr->context, core_text_string(&query), interval_kind, &source);
   for (size_t p = 0; p < ddr->panel_count; p++) {
     format_rho(&ddr->panels[p], rho, sizeof rho);
     core_text_appendf(&source, "budget %.0f: %s\n", ddr->panels[p].budget, rho);
   }
-  int code = analysis_render(plot, ddr->context->folder, name, core_text_string(&source), core_text_string(&csv));
+  int code = analysis_render(plot, ddr->context->folder, ddr->context->request->argv[0], core_text_string(&source), core_text_string(&csv));
   analysis_plot_destroy(&plot);
   core_text_free(&source);
   core_text_free(&csv);
@@ -272,7 +262,7 @@ static json_t *json_interval(AnalysisInterval interval) {
 static void print_json(const AnalysisDdr *ddr) {
   CoreText reading = {0};
   append_reading(ddr, &reading);
-  json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "figure", name, "filter", ddr->context->selection.filter,
+  json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "figure", ddr->context->request->argv[0], "filter", ddr->context->selection.filter,
                            "level_set", ddr->context->level_set, "runs", (json_int_t)ddr->context->selection.count,
                            "reading", core_text_string(&reading), "interval", interval_kind);
   json_t *budgets = json_array(), *list = json_array();
@@ -317,7 +307,7 @@ static const char help_text[] =
   "there, and counted; they are in the correlation only when they diverged.\n\n"
   "Files: ddr-vs-solve.svg .png .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.";
 
-static int answer(Scatter *scatter, int argc, char **argv, const char **operands, size_t operand_count) {
+static int answer(Scatter *scatter, const char **operands, size_t operand_count) {
   AnalysisDdr *ddr = &scatter->data;
   ddr->context = &scatter->context;
   ddr->use_final = scatter->measure && strcmp(scatter->measure, "final") == 0;
@@ -325,18 +315,19 @@ static int answer(Scatter *scatter, int argc, char **argv, const char **operands
     return core_error(CORE_USAGE, "--measure %s: expected best or final", scatter->measure);
   }
   TRY(analysis_context_open(&scatter->context, &scatter->request, operands, operand_count));
+  TRY(analysis_context_need_evaluations(&scatter->context));
   TRY(choose_colors(scatter));
   TRY(analysis_ddr_read(ddr, scatter->budgets));
   if (scatter->request.json) print_json(ddr);
   else print_report(ddr);
   fflush(stdout);
-  TRY(draw(scatter, argc, argv));
-  if (!scatter->request.json) analysis_print_files(&scatter->context, name);
+  TRY(draw(scatter));
+  if (!scatter->request.json) analysis_print_files(&scatter->context, scatter->request.argv[0]);
   return CORE_OK;
 }
 
 int analysis_figure_ddr(int argc, char **argv) {
-  Scatter scatter = {0};
+  Scatter scatter = {.request = {.argc = argc, .argv = argv}};
   const CoreOption table[] = {
     {"budget", 'b', CORE_OPTION_TEXT, &scatter.budgets, "N[,N...]",
      "transitions, one panel each (default: the whole budget, and a tenth and a third of it where there are points)"},
@@ -351,7 +342,7 @@ int analysis_figure_ddr(int argc, char **argv) {
   bool help = false;
   int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
   if (code == CORE_OK && help) core_options_help(usage, help_text, table);
-  else if (code == CORE_OK) code = answer(&scatter, argc, argv, operands, operand_count);
+  else if (code == CORE_OK) code = answer(&scatter, operands, operand_count);
   analysis_ddr_free(&scatter.data);
   analysis_grouping_free(&scatter.colors);
   analysis_context_close(&scatter.context);

@@ -6,11 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/tasks.h"
 #include "core/memory.h"
 
 static const CoreConfigRow *algorithm_row(void) { return core_config_find("algo.name"); }
 
-/* Numbers as numbers, all else as text; a run that does not use the key comes before those that do. */
+/* The place of a choice in its setting's list. */
+static int choice_rank(const CoreConfigRow *row, const char *choice) {
+  size_t length = strlen(choice);
+  int rank = 0;
+  for (const char *at = row->choices; *at; rank++) {
+    size_t here = strcspn(at, "|");
+    if (here == length && memcmp(at, choice, length) == 0) break;
+    at += here + (at[here] == '|');
+  }
+  return rank;
+}
+
+/* Numbers as numbers, choices in the order of their list, all else as text; a run that does not use the key comes before those that do. */
 static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
   bool used = analysis_key_applies(a, row);
   if (used != analysis_key_applies(b, row)) return used ? 1 : -1;
@@ -26,7 +39,7 @@ static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreCo
       return (x > y) - (x < y);
     }
     case CORE_CONFIG_BOOL: return (int)*(const bool *)left - (int)*(const bool *)right;
-    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_ENUM: return choice_rank(row, left) - choice_rank(row, right);
     case CORE_CONFIG_STRING: return strcmp(left, right);
   }
   return 0;
@@ -38,29 +51,42 @@ static bool same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfi
 
 /* ---- which keys ------------------------------------------------------------------------------------------------- */
 
+/* What core_config_resolve changes: scheme and factor say it already. */
+static bool follows_from_scale(const CoreConfigRow *row) {
+  static const char *const names[] = {"env.num", "ppo.num_minibatches", "ppo.learning_rate", "pqn.learning_rate"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(row->name, names[i]) == 0) return true;
+  return false;
+}
+
 /* A key varies when two runs that both use it differ: PPO's unused COM does not make COM vary. */
 static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *row) {
   const CoreConfig *first = NULL;
   for (size_t r = 0; r < selection->count; r++) {
     const CoreConfig *config = &selection->runs[r].config;
     if (!analysis_key_applies(config, row)) continue;
+    if (selection->runs[r].scaled && follows_from_scale(row)) continue;
     if (!first) first = config;
     else if (!same_value(first, config, row)) return true;
   }
   return false;
 }
 
-static void varying_keys(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
+static void varying_keys(const AnalysisSelection *selection, const AnalysisGrouping *without, AnalysisGrouping *grouping) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   grouping->keys = core_memory_allocate(count * sizeof *grouping->keys);
   for (size_t i = 0; i < count; i++) {
     bool candidate = rows[i].identity && strcmp(rows[i].name, "train.seed") != 0;
+    for (size_t k = 0; k < without->key_count; k++) candidate = candidate && without->keys[k] != &rows[i];
     if (candidate && key_varies(selection, &rows[i])) grouping->keys[grouping->key_count++] = &rows[i];
   }
 }
 
+/* "task" stands for all settings that make one; "none" for no key at all. */
 static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
+  if (strcmp(keys, "none") == 0) return CORE_OK;
+  if (strcmp(keys, "task") == 0) keys = analysis_task_keys;
   grouping->keys = core_memory_allocate((strlen(keys) + 1) * sizeof *grouping->keys);
   for (const char *start = keys; *start; ) {
     size_t length = strcspn(start, ",");
@@ -174,9 +200,9 @@ static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family
   CoreText label = {0}, value = {0};
   if (with_family) core_text_append(&label, family->name);
   for (size_t k = 0; k < family->key_count; k++) {
-    if (!analysis_key_applies(group->config, family->keys[k])) continue;
-    core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]),
-                      analysis_key_value(group->config, family->keys[k], &value));
+    const char *text = analysis_key_value(group->config, family->keys[k], &value);
+    if (!*text) continue; /* not used, or empty: nothing to say */
+    core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]), text);
   }
   if (label.length == 0) { /* the only configuration of its family */
     char *name = algorithm_name(group->config);
@@ -202,15 +228,26 @@ static void make_labels(AnalysisGrouping *grouping) {
 }
 
 int analysis_group_runs(const AnalysisSelection *selection, const char *keys, AnalysisGrouping *grouping) {
+  return analysis_group_runs_without(selection, keys, NULL, grouping);
+}
+
+static int choose_keys(const AnalysisSelection *selection, const char *keys, const char *without,
+                       AnalysisGrouping *grouping) {
+  AnalysisGrouping shown = {0};
+  if (keys) return asked_keys(keys, grouping);
+  int code = without ? asked_keys(without, &shown) : CORE_OK;
+  if (code == CORE_OK) varying_keys(selection, &shown, grouping);
+  free(shown.keys);
+  return code;
+}
+
+int analysis_group_runs_without(const AnalysisSelection *selection, const char *keys, const char *without,
+                                AnalysisGrouping *grouping) {
   memset(grouping, 0, sizeof *grouping);
-  if (keys) {
-    int code = asked_keys(keys, grouping);
-    if (code != CORE_OK) {
-      analysis_grouping_free(grouping);
-      return code;
-    }
-  } else {
-    varying_keys(selection, grouping);
+  int code = choose_keys(selection, keys, without, grouping);
+  if (code != CORE_OK) {
+    analysis_grouping_free(grouping);
+    return code;
   }
   find_groups(selection, grouping);
   sort_groups(selection, grouping);

@@ -4,11 +4,13 @@
 
 #include "analysis/commands.h"
 #include "analysis/figure.h"
+#include "analysis/papers.h"
 #include "analysis/sql.h"
 #include "core/memory.h"
+#include "core/terminal.h"
 
 static const char intro[] =
-  "Figures from results.db: each is drawn as SVG and PNG, with the numbers as CSV and the gnuplot script beside them, "
+  "Figures from results.db: each is drawn as SVG, PNG and PDF, with the numbers as CSV and the gnuplot script beside them, "
   "and its table is printed. New results of the workspace are imported first.\n\n"
   "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
 
@@ -29,18 +31,31 @@ static int list_figures(int argc, char **argv) {
     if (strlen(f->name) > width) width = strlen(f->name);
   }
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) printf("%-*s  %s\n", (int)width, f->name, f->summary);
+  static const char *const columns[] = {"paper figure", "of", "runs", "shows"};
+  CoreTable *papers = core_table_create(columns, sizeof columns / sizeof *columns);
+  for (const AnalysisPaper *paper = analysis_papers; paper->name; paper++) {
+    core_table_cell(papers, "%s", paper->name);
+    core_table_cell(papers, "%s", paper->title);
+    core_table_cell(papers, "%s", paper->experiment);
+    core_table_cell(papers, "%s", paper->summary);
+  }
+  printf("\nThe papers' figures by their names: each is one of the above with options (analyze NAME --help) over the runs of "
+         "its experiment.\n\n");
+  core_table_print(papers, stdout);
+  core_table_destroy(&papers);
   return CORE_OK;
 }
 
 int main(int argc, char **argv) {
-  enum { COMMANDS_MAX = 96 };
+  enum { COMMANDS_MAX = 128 };
   CoreCommand commands[COMMANDS_MAX] = {{0}};
   size_t count = 0;
   for (const AnalysisFigure *f = analysis_figures; f->name && count + 16 < COMMANDS_MAX; f++) {
     commands[count++] = (CoreCommand){f->name, f->summary, f->run};
   }
-  commands[count++] = (CoreCommand){"figures", "list the figures", list_figures};
+  commands[count++] = (CoreCommand){"figures", "list the figures, the papers' by their names too (fig1a ... onpolicy-fig3 ...)", list_figures};
   static const CoreCommand others[] = {
+    {"report", "one HTML page with everything", analysis_report},
     {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},
     {"compare", "two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
     {"check", "look for damage, orphans, gaps and logs that differ; --repair mends", analysis_check},
@@ -49,5 +64,7 @@ int main(int argc, char **argv) {
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) commands[count++] = others[i];
   commands[count++] = (CoreCommand){"sql", "a question of your own, in SQL; read-only", analysis_sql};
+  for (const AnalysisPaper *paper = analysis_papers; paper->name && count + 1 < COMMANDS_MAX; paper++)
+    commands[count++] = (CoreCommand){paper->name, NULL, analysis_paper_run}; /* `analyze figures` lists them */
   return core_options_dispatch("analyze", intro, commands, argc, argv);
 }

@@ -43,7 +43,7 @@ int analysis_style_find(const char *name, const AnalysisStyle **style) {
   return core_error(CORE_USAGE, "--style %s: expected paper, slides or dark", name);
 }
 
-static uint32_t mix(uint32_t a, uint32_t b, double t) {
+uint32_t analysis_mix(uint32_t a, uint32_t b, double t) {
   uint32_t color = 0;
   for (int shift = 0; shift <= 16; shift += 8) {
     double from = (a >> shift) & 255, to = (b >> shift) & 255;
@@ -55,12 +55,20 @@ static uint32_t mix(uint32_t a, uint32_t b, double t) {
 static uint32_t ramp_color(const uint32_t stops[STOPS], double t) {
   double place = t * (STOPS - 1);
   int below = (int)place < STOPS - 2 ? (int)place : STOPS - 2;
-  return mix(stops[below], stops[below + 1], place - below);
+  return analysis_mix(stops[below], stops[below + 1], place - below);
+}
+
+uint32_t analysis_ramp(double t) { return ramp_color(viridis, fmin(fmax(t, 0), 1)); }
+
+uint32_t analysis_text_on(uint32_t color) { /* ITU-R BT.601's luma, to one of black and white */
+  double luma = 0.299 * ((color >> 16) & 255) + 0.587 * ((color >> 8) & 255) + 0.114 * (color & 255);
+  return luma > 140 ? 0x000000 : 0xffffff;
 }
 
 /* On a dark page the dark end of a ramp would vanish: use its lighter part, from light to dark reversed. */
 static double ramp_place(size_t rank, size_t count, const AnalysisStyle *style) {
   double t = count > 1 ? (double)rank / (double)(count - 1) : 0.35;
+  if (count == 2 || count == 3) t = 0.1 + 0.6 * t; /* far enough apart without the pale end */
   bool dark_page = (style->background & 255) < 128;
   return dark_page ? 0.25 + 0.75 * t : t;
 }

@@ -29,4 +29,9 @@ typedef struct AnalysisMark { uint32_t color; /* 0xRRGGBB */ AnalysisShape shape
  * a single family the last one's value makes the shape. free() the result. */
 AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
 
+/* viridis from 0 to 1 (what lies beyond counts as the end), and the colour of text that can be read on one. */
+uint32_t analysis_ramp(double t);
+uint32_t analysis_text_on(uint32_t color);
+uint32_t analysis_mix(uint32_t a, uint32_t b, double t); /* from a (t = 0) to b (t = 1) */
+
 #endif

@@ -128,6 +128,26 @@ static int annotate_png(const char *png, size_t size, const char *provenance, Co
   return CORE_OK;
 }
 
+/* Comments before the file's last lines ("startxref", offset, "%%EOF"): no offset in the file points behind them, and PDF
+ * takes a comment wherever white space may stand (ISO 32000-1, 7.2.3). */
+static int annotate_pdf(const char *pdf, size_t size, const char *provenance, CoreText *out) {
+  static const char mark[] = "startxref";
+  if (size < 8 || memcmp(pdf, "%PDF-", 5) != 0) return core_error(CORE_FAIL, "gnuplot wrote no PDF");
+  size_t trailer = size;
+  while (trailer > 0 && (size - trailer < sizeof mark - 1 || memcmp(pdf + trailer, mark, sizeof mark - 1) != 0)) trailer--;
+  if (trailer == 0) return core_error(CORE_FAIL, "gnuplot wrote a PDF without an end");
+  core_text_append_bytes(out, pdf, trailer);
+  for (const char *line = provenance; *line;) {
+    size_t length = strcspn(line, "\n");
+    core_text_append(out, "% ");
+    core_text_append_bytes(out, line, length);
+    core_text_append(out, "\n");
+    line += length + (line[length] == '\n');
+  }
+  core_text_append_bytes(out, pdf + trailer, size - trailer);
+  return CORE_OK;
+}
+
 /* Moves one picture from the temporary folder to its place, with the provenance in it. */
 static int place_picture(const char *from, const char *folder, const char *name, const char *kind,
                          const char *provenance) {
@@ -138,8 +158,9 @@ static int place_picture(const char *from, const char *folder, const char *name,
   TRY(core_files_path(source, "%s/%s.%s", from, name, kind));
   TRY(core_files_path(target, "%s/%s.%s", folder, name, kind));
   TRY(core_files_read(source, 0, &bytes, &size));
-  int code = strcmp(kind, "svg") == 0 ? annotate_svg(bytes, name, provenance, &out)
-                                      : annotate_png(bytes, size, provenance, &out);
+  int code = strcmp(kind, "svg") == 0   ? annotate_svg(bytes, name, provenance, &out)
+             : strcmp(kind, "png") == 0 ? annotate_png(bytes, size, provenance, &out)
+                                        : annotate_pdf(bytes, size, provenance, &out);
   if (code == CORE_OK) code = core_files_write_atomic(target, out.data, out.length);
   core_text_free(&out);
   free(bytes);
@@ -147,16 +168,6 @@ static int place_picture(const char *from, const char *folder, const char *name,
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
-
-void analysis_csv_field(CoreText *csv, const char *text) {
-  if (!strpbrk(text, ",\"\n\r")) {
-    core_text_append(csv, text);
-    return;
-  }
-  core_text_append(csv, "\"");
-  for (const char *c = text; *c; c++) core_text_append_bytes(csv, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-  core_text_append(csv, "\"");
-}
 
 static int write_csv(const char *folder, const char *name, const char *provenance, const char *csv) {
   char path[CORE_PATH_MAX];
@@ -196,7 +207,9 @@ static int render_in(AnalysisPlot *plot, const char *folder, const char *tempora
   TRY(core_files_path(script, "%s.gp", name));
   TRY(run_gnuplot(temporary, script));
   TRY(place_picture(temporary, folder, name, "svg", provenance));
-  return place_picture(temporary, folder, name, "png", provenance);
+  TRY(place_picture(temporary, folder, name, "png", provenance));
+  TRY(core_files_path(script, "%s/%s.pdf", temporary, name));
+  return core_files_exists(script) ? place_picture(temporary, folder, name, "pdf", provenance) : CORE_OK;
 }
 
 int analysis_render(AnalysisPlot *plot, const char *folder, const char *name, const char *provenance, const char *csv) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/parents.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "store/paths.h"
@@ -117,7 +118,7 @@ static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const jso
 }
 
 /* {"env":{"num":2048,...},...}; a setting that the text lacks has its default, as in the run's id. */
-static int config_from_json(const char *text, CoreConfig *config) {
+int analysis_config_from_json(const char *text, CoreConfig *config) {
   json_error_t fault;
   json_t *root = json_loads(text, 0, &fault);
   if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
@@ -133,18 +134,28 @@ static int config_from_json(const char *text, CoreConfig *config) {
   return code;
 }
 
+/* N, M and learning rate as they were run; scheme and factor stay, since they tell runs apart. */
+static void apply_scale(AnalysisRun *run) {
+  CoreConfig resolved;
+  run->scaled = core_config_is_scaled(&run->config) && core_config_resolve(&run->config, &resolved) == CORE_OK;
+  if (!run->scaled) return;
+  resolved.scale = run->config.scale;
+  run->config = resolved;
+}
+
 /* *readable = false: the run's configuration is missing or damaged, so that it can not be placed in any figure. */
 static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
   const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
   const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
   memset(run, 0, sizeof *run);
-  *readable = id && config && config_from_json(config, &run->config) == CORE_OK;
+  *readable = id && config && analysis_config_from_json(config, &run->config) == CORE_OK;
   if (!*readable) {
     fprintf(stderr, "note: run %s is left out: %s\n", id ? id : "without id",
             config ? core_error_message() : "no configuration");
     core_error_clear();
     return CORE_OK;
   }
+  apply_scale(run);
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
   if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
   return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
@@ -207,7 +218,11 @@ static int sweep_is_known(StoreDatabase *database, const char *sweep, bool *know
   return code;
 }
 
-typedef struct Condition { const CoreConfigRow *row; char *value; /* canonical */ } Condition;
+typedef struct Condition {
+  const CoreConfigRow *row;
+  char *value;              /* canonical */
+  int extreme;              /* 1, -1: "max", "min" of a number, which is known once the runs are */
+} Condition;
 
 static int condition_parse(const char *pair, Condition *condition) {
   const char *equals = strchr(pair, '=');
@@ -217,12 +232,37 @@ static int condition_parse(const char *pair, Condition *condition) {
   CoreConfig config = core_config_default();
   CoreText text = {0};
   int code = analysis_find_key(name, &condition->row);
-  if (code == CORE_OK) code = core_config_set(&config, condition->row->name, equals + 1);
+  bool number = code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
+  if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
+  if (code == CORE_OK && !condition->extreme) code = core_config_set(&config, condition->row->name, equals + 1);
   if (code == CORE_OK) condition->value = core_text_duplicate(core_config_get(&config, condition->row, &text));
   else code = core_error_context(code, "--where %s", pair);
   core_text_free(&text);
   free(name);
   return code;
+}
+
+static double number_at(const CoreConfig *config, const CoreConfigRow *row) {
+  const void *value = (const char *)config + row->offset;
+  return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
+}
+
+/* "max" and "min" become the greatest and least value that the runs have, whatever other conditions say. */
+static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
+  CoreText text = {0};
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisRun *best = NULL;
+    for (size_t r = 0; r < selection->count && conditions[i].extreme; r++) {
+      const AnalysisRun *run = &selection->runs[r];
+      if (!analysis_key_applies(&run->config, conditions[i].row)) continue;
+      double here = number_at(&run->config, conditions[i].row);
+      if (!best || conditions[i].extreme * (here - number_at(&best->config, conditions[i].row)) > 0) best = run;
+    }
+    if (!best) continue;
+    free(conditions[i].value);
+    conditions[i].value = core_text_duplicate(analysis_key_value(&best->config, conditions[i].row, &text));
+  }
+  core_text_free(&text);
 }
 
 /* Conditions on one key are alternatives; those on different keys must all hold. */
@@ -305,10 +345,12 @@ static int select_runs(StoreDatabase *database, const char *sweep, Condition *co
   if (sweep) TRY(sweep_is_known(database, sweep, &known));
   if (!known) return unknown_sweep(database, sweep);
   TRY(read_runs(database, sweep, selection));
+  TRY(analysis_parents_name(database, selection));
   if (selection->count == 0) {
     return core_error(CORE_FAIL, "the database holds no runs%s yet; start some with `sweep submit FILE.ini`",
                       sweep ? " of this sweep" : "");
   }
+  find_extremes(selection, conditions, where_count);
   if (where_count > 0) TRY(apply_conditions(selection, conditions, where_count));
   selection->filter = describe_filter(sweep, conditions, where_count);
   return CORE_OK;
@@ -324,6 +366,44 @@ int analysis_select_runs(StoreDatabase *database, const char *sweep, const char 
   free(conditions);
   if (code != CORE_OK) analysis_selection_free(selection);
   return code;
+}
+
+/* The other values of the condition's key, each once, in the order of the runs; free each and the array. */
+static char **other_values(const AnalysisSelection *selection, const Condition *common, size_t *count) {
+  char **values = core_memory_allocate((selection->count + 1) * sizeof *values);
+  CoreText text = {0};
+  *count = 0;
+  for (size_t r = 0; r < selection->count; r++) {
+    const char *value = analysis_key_value(&selection->runs[r].config, common->row, &text);
+    bool known = !*value || strcmp(value, common->value) == 0; /* unused by the algorithm: no group to be in */
+    for (size_t k = 0; k < *count && !known; k++) known = strcmp(values[k], value) == 0;
+    if (!known) values[(*count)++] = core_text_duplicate(value);
+  }
+  core_text_free(&text);
+  return values;
+}
+
+int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
+  Condition common = {0};
+  CoreText text = {0};
+  size_t runs = selection->count, count;
+  TRY(condition_parse(pair, &common));
+  char **values = other_values(selection, &common, &count);
+  for (size_t r = 0; r < runs && count > 0; r++) {
+    if (strcmp(analysis_key_value(&selection->runs[r].config, common.row, &text), common.value) != 0) continue;
+    core_config_set(&selection->runs[r].config, common.row->name, values[0]);
+    for (size_t v = 1; v < count; v++, selection->repeats++) {
+      selection->runs = core_memory_resize(selection->runs, (selection->count + 1) * sizeof *selection->runs);
+      AnalysisRun *added = &selection->runs[selection->count++];
+      *added = selection->runs[r];
+      core_config_set(&added->config, common.row->name, values[v]);
+    }
+  }
+  for (size_t v = 0; v < count; v++) free(values[v]);
+  free(values);
+  core_text_free(&text);
+  free(common.value);
+  return CORE_OK;
 }
 
 void analysis_selection_free(AnalysisSelection *selection) {

@@ -21,7 +21,8 @@ bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]);
 
 typedef struct AnalysisRun {
   char id[CORE_RUN_ID];
-  CoreConfig config;
+  CoreConfig config;      /* as it ran: with a scale.scheme, what it comes to; init.from names its parent in words */
+  bool scaled;            /* by a scale.scheme: env.num and the like follow from scale.factor */
   StoreStatus status;
   char commit[48];        /* of the trainer; "" when unknown */
 } AnalysisRun;
@@ -30,16 +31,24 @@ typedef struct AnalysisSelection {
   AnalysisRun *runs;      /* by seed, then by id */
   size_t count;
   size_t unreadable;      /* runs left out because their configuration can not be read */
+  size_t repeats;         /* the last so many runs are earlier ones again (analysis_selection_repeat) */
   char *filter;           /* for people: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
   const char *sql;        /* the statement that chose them */
 } AnalysisSelection;
 
-/* sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both.
+/* sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a number's
+ * value may be max or min, of those in the sweep.
  * CORE_USAGE: unknown sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the message
  * says whether the database is empty or which values the key has. */
 int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
                          AnalysisSelection *selection);
 void analysis_selection_free(AnalysisSelection *selection);
+
+/* "key=value" of runs that belong to every group of the key: a reference of which a scheme's panel is a part. Each such
+ * run takes the first other value of the key, and is added again at the end for each further one. Without other values
+ * nothing changes. Once, before anything points at runs.
+ * CORE_USAGE as --where. */
+int analysis_selection_repeat(AnalysisSelection *selection, const char *pair);
 
 /* "ppo.com", or "com" or a label's "eps" where that is unique. CORE_USAGE with the nearest key otherwise. */
 int analysis_find_key(const char *name, const CoreConfigRow **row);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/render.h"
+#include "analysis/csv.h"
 #include "analysis/select.h"
 #include "core/memory.h"
 #include "core/options.h"

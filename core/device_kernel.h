@@ -61,4 +61,13 @@ CORE_KERNEL_FN void core_device_count(int64_t *counter, int64_t by) {
 #endif
 }
 
+/* Lowers *least to x where that is smaller. */
+CORE_KERNEL_FN void core_device_least(uint64_t *least, uint64_t x) {
+#if defined(__CUDACC__)
+  atomicMin((unsigned long long *)least, (unsigned long long)x);
+#else
+  if (x < *least) *least = x;
+#endif
+}
+
 #endif

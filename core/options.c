@@ -10,7 +10,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 
-enum { OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 128 };
 
 /* ---- parsing -------------------------------------------------------------------------------------------------- */
 
@@ -152,8 +152,9 @@ static void print_overview(const char *program, const char *intro, const CoreCom
   core_terminal_print_wrapped(stdout, intro, 0, 0);
   printf("\nCommands:\n");
   for (const CoreCommand *command = commands; command->name; command++)
-    if (strlen(command->name) + 4 > indent) indent = strlen(command->name) + 4;
+    if (command->summary && strlen(command->name) + 4 > indent) indent = strlen(command->name) + 4;
   for (const CoreCommand *command = commands; command->name; command++) {
+    if (!command->summary) continue;
     int column = printf("  %s", command->name);
     core_terminal_print_wrapped(stdout, command->summary, (int)indent, column);
   }

@@ -38,7 +38,7 @@ void core_options_help(const char *usage, const char *text, const CoreOption *ta
 /* A program with subcommands: `sweep plan ...`. */
 typedef struct CoreCommand {
   const char *name;                    /* NULL ends the table */
-  const char *summary;                 /* one line for the overview */
+  const char *summary;                 /* one line for the overview; NULL: not in it */
   int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns a CORE_ code */
 } CoreCommand;
 

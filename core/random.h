@@ -2,6 +2,7 @@
  * on what it is for (seed, purpose, index), never on threads, ranks or devices. The same text serves C and CUDA. */
 #ifndef CORE_RANDOM_H
 #define CORE_RANDOM_H
+#include <math.h>
 #include <stdint.h>
 #include <Random123/philox.h>
 
@@ -74,9 +75,17 @@ CORE_RANDOM_FN float core_random_uniform(CoreRandomStream *s, float low, float h
   return low + (high - low) * core_random_unit(core_random_next(s));
 }
 
+/* Two independent N(0,1) draws from two words (Box-Muller in double, by the machine's own log, sin and cos). */
+CORE_RANDOM_FN void core_random_normal_pair(uint32_t first, uint32_t second, double *x, double *y) {
+  const double word = 1.0 / 4294967296.0;
+  const double u = ((double)first + 1.0) * word; /* (0, 1]: the logarithm of 0 never comes up */
+  const double angle = (double)second * (word * 2.0 * 3.14159265358979323846);
+  const double radius = sqrt(-2.0 * log(u));
+  *x = radius * cos(angle);
+  *y = radius * sin(angle);
+}
+
 #if !defined(__CUDACC__)
-/* Two independent N(0,1) draws from two words (Box-Muller in double). Host only. */
-void core_random_normal_pair(uint32_t first, uint32_t second, double *x, double *y);
 /* A uniform permutation of 0..n-1 into `order` (Fisher-Yates on the stream (seed; purpose, a, b)). */
 void core_random_permutation(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n);
 #endif

@@ -124,7 +124,7 @@ static int open_api(const SlurmApi *api, SlurmCluster *cluster) {
 }
 
 /* In the order in which "auto" tries them. */
-static const SlurmApi *const apis[] = {&slurm_api_commands};
+static const SlurmApi *const apis[] = {&slurm_api_commands, &slurm_api_rest};
 
 int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault) {
   SlurmCluster *cluster = core_memory_zero_allocate(1, sizeof *cluster);

@@ -129,6 +129,7 @@ typedef struct SlurmApi {
 } SlurmApi;
 
 extern const SlurmApi slurm_api_commands; /* command.c */
+extern const SlurmApi slurm_api_rest;     /* rest.c */
 
 /* `api`: "cli", "rest", or "auto": the commands where they are, else slurmrestd. SLURM_ABSENT where there is neither. Caller
  * closes. A failed open leaves *cluster NULL; *fault (may be NULL) says of what kind it was. */

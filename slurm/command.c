@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "slurm/cluster.h"
+#include "slurm/limits_internal.h"
 #include "slurm/process_internal.h"
 
 enum { EXPRESSION_MAX = 2000, FIELDS_MAX = 16 };
@@ -110,37 +111,6 @@ static void commands_close(void *way) { (void)way; }
 
 /* ---- limits and partitions --------------------------------------------------------------------------------------- */
 
-/* The value of "Key   = value" in scontrol's output, cut at the line's end; "" when it is not there. */
-static void config_value(const char *text, const char *key, char *value, size_t size) {
-  const size_t length = strlen(key);
-  value[0] = '\0';
-  for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
-    if (strncmp(line, key, length) != 0 || (line[length] != ' ' && line[length] != '=')) continue;
-    const char *start = line + length + strspn(line + length, " =");
-    snprintf(value, size, "%.*s", (int)strcspn(start, "\n"), start);
-    return;
-  }
-}
-
-static int64_t config_number(const char *text, const char *key, int64_t otherwise) {
-  char value[256];
-  int64_t number;
-  config_value(text, key, value, sizeof value);
-  value[strspn(value, "0123456789")] = '\0'; /* "10 sec" */
-  return core_text_to_int(value, &number) ? number : otherwise;
-}
-
-/* The number behind "name=" inside a comma list such as SchedulerParameters. */
-static int64_t listed_number(const char *list, const char *name, int64_t otherwise) {
-  char digits[24];
-  int64_t number;
-  const char *at = strstr(list, name);
-  if (!at || (at > list && at[-1] != ',') || at[strlen(name)] != '=') return otherwise;
-  at += strlen(name) + 1;
-  snprintf(digits, sizeof digits, "%.*s", (int)strspn(at, "0123456789"), at);
-  return core_text_to_int(digits, &number) ? number : otherwise;
-}
-
 /* The lowest MaxSubmitJobs of the user's associations and their qos; 0 when none is set or nothing can be asked. */
 static int64_t ask_submit_max(void) {
   const char *user = getenv("USER");
@@ -161,29 +131,13 @@ static int64_t ask_submit_max(void) {
 static int commands_limits(void *way, SlurmLimits *limits, SlurmFault *fault) {
   static const char *const arguments[] = {"scontrol", "show", "config", NULL};
   SlurmOutput output;
-  char value[1024];
+  int code = CORE_OK;
   TRY(call(arguments, NULL, &output, fault));
   const char *text = core_text_string(&output.out);
-  *limits = (SlurmLimits){0};
-  config_value(text, "SLURM_VERSION", limits->version, sizeof limits->version);
-  config_value(text, "ClusterName", limits->cluster, sizeof limits->cluster);
-  config_value(text, "MpiDefault", limits->mpi_default, sizeof limits->mpi_default);
-  config_value(text, "PreemptMode", limits->preempt_mode, sizeof limits->preempt_mode);
-  const int64_t array_size = config_number(text, "MaxArraySize", -1);
-  limits->jobs_max = config_number(text, "MaxJobCount", 10000);
-  limits->message_timeout_s = config_number(text, "MessageTimeout", 10);
-  limits->min_job_age_s = config_number(text, "MinJobAge", 300);
-  config_value(text, "SchedulerParameters", value, sizeof value);
-  const int64_t array_tasks = listed_number(value, "max_array_tasks", array_size);
-  limits->array_tasks_max = array_tasks < array_size ? array_tasks : array_size;
-  config_value(text, "AuthInfo", value, sizeof value);
-  limits->requeue_delay_s = listed_number(value, "cred_expire", 120);
-  config_value(text, "AccountingStorageType", value, sizeof value);
-  limits->accounting = *value && !strstr(value, "none") && strcmp(value, "(null)") != 0;
-  int code = CORE_OK;
-  if (!*limits->version || array_size < 0) code = garbled("scontrol show config", text, fault);
-  else if (array_size < 2)
-    code = core_error(CORE_FAIL, "this cluster allows no job arrays (MaxArraySize = %lld); ask its administrators", (long long)array_size);
+  if (!slurm_limits_parse(text, limits)) code = garbled("scontrol show config", text, fault);
+  else if (limits->array_tasks_max < 2)
+    code = core_error(CORE_FAIL, "this cluster allows no job arrays (MaxArraySize = %lld); ask its administrators",
+                      (long long)limits->array_tasks_max);
   slurm_output_free(&output);
   if (code == CORE_OK && limits->accounting) limits->submit_max = ask_submit_max();
   return code;

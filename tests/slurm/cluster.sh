@@ -13,7 +13,10 @@
 #   cluster_controller stop|start|freeze|thaw|kill     slurmctld; freeze is SIGSTOP: it hangs, connections time out
 #   cluster_munge stop|start                           the authentication daemon
 #   cluster_node kill|stop|start|freeze|thaw NAME      slurmd of n1 ...; kill also ends the jobs' processes on it
-#   cluster_rest start                                 slurmrestd on $cluster_dir/rest.sock; false where that can not be
+#   cluster_rest start|stop                            slurmrestd, as an ordinary user; SLURMRESTD points at its socket, and
+#                                                      $cluster_rest_tcp at another that wants tokens (before cluster_start:
+#                                                      AuthAltTypes in cluster_conf). false where that can not be
+#   cluster_as_rest COMMAND...                         as the user of slurmrestd, as whom its jobs run
 #   cluster_state JOB                                  "PENDING Reason" ...: what Slurm says of one job or task
 #   cluster_log                                        the last lines of all logs, for failure messages
 #
@@ -36,7 +39,7 @@ cluster_find_ports() {
   local try port
   for try in $(seq 20); do
     cluster_port=$((20000 + (($$ * 37 + try * 101 + RANDOM) % 1000) * 40))
-    for port in $(seq $cluster_port $((cluster_port + cluster_nodes))); do cluster_port_free "$port" || continue 2; done
+    for port in $(seq $cluster_port $((cluster_port + cluster_nodes + 1))); do cluster_port_free "$port" || continue 2; done
     return 0
   done
   return 1
@@ -187,6 +190,42 @@ cluster_node() {
   return 0
 }
 
+# slurmrestd refuses to run as root and as SlurmUser: so only where root can become somebody else.
+cluster_rest_user=(setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups)
+cluster_as_rest() { "${cluster_rest_user[@]}" "$@"; }
+
+# Two daemons, since one of them serves either the same user's socket or tokens: sock and tcp.
+cluster_rest_start() { # name jwt-of-its-environment listen
+  local plugins # all but those of slurmdbd, without which they do not load
+  plugins=$(cluster_as_rest slurmrestd -s list 2>&1 | grep -oE 'openapi/(v[0-9.]+|slurmctld)' | sort -u | paste -sd,)
+  env $2 SLURM_BITSTR_LEN=0 "${cluster_rest_user[@]}" slurmrestd -s "$plugins" -a rest_auth/local,rest_auth/jwt "$3" \
+    >"$cluster_dir/slurmrestd.$1.out" 2>&1 </dev/null &
+  echo $! >"$cluster_dir/slurmrestd.$1.pid"
+}
+
+cluster_rest() {
+  case $1 in
+    start)
+      command -v slurmrestd >/dev/null || { cluster_problem="slurmrestd is not installed (apt-get install slurmrestd)"; return 1; }
+      [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { cluster_problem="slurmrestd needs a user of its own: only root can start it here"; return 1; }
+      mkdir -p "$cluster_dir/rest"
+      chown nobody "$cluster_dir/rest"
+      rm -f "$cluster_dir/rest/sock"
+      cluster_rest_tcp=http://127.0.0.1:$((cluster_port + cluster_nodes + 1))
+      export SLURMRESTD=unix:$cluster_dir/rest/sock
+      cluster_rest_start sock "" "$SLURMRESTD"
+      cluster_rest_start tcp SLURM_JWT=daemon "${cluster_rest_tcp#http://}"
+      local i
+      for i in $(seq 200); do
+        [ -S "$cluster_dir/rest/sock" ] && ! cluster_port_free $((cluster_port + cluster_nodes + 1)) && return 0
+        sleep 0.05
+      done
+      cluster_problem="slurmrestd does not start: $(tail -qn3 "$cluster_dir"/slurmrestd.*.out)"
+      return 1 ;;
+    stop) cluster_end slurmrestd.sock TERM; cluster_end slurmrestd.tcp TERM ;;
+  esac
+}
+
 cluster_state() { squeue -h -t all -j "$1" -o '%T %r' 2>/dev/null | head -1; }
 
 cluster_log() { tail -qn "${1:-8}" "$cluster_dir"/*.log "$cluster_dir"/*.out 2>/dev/null | tail -40; }
@@ -196,11 +235,11 @@ cluster_stop() {
   local i pids=
   for i in $(seq "$cluster_nodes"); do pids+=" $(cluster_job_pids "n$i")"; done
   for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" TERM; done
-  cluster_end slurmrestd TERM
+  cluster_rest stop
   cluster_end slurmctld TERM
   [ -z "${pids// /}" ] || kill -9 $pids 2>/dev/null
   cluster_end munged TERM
   rm -rf "$cluster_dir"
   cluster_dir=
-  unset SLURM_CONF
+  unset SLURM_CONF SLURMRESTD
 }

@@ -137,7 +137,14 @@ static void test_hold(void **state) {
   assert_int_equal(slurm_cancel(cluster, &all, 1), CORE_OK);
 }
 
+static bool is_rest(void) { return strcmp(api, "rest") == 0; }
+
 static void test_requeue(void **state) {
+  if (is_rest()) { /* slurmrestd has no request for it */
+    assert_int_not_equal(slurm_requeue(cluster, (SlurmId){1, -1}), CORE_OK);
+    assert_int_equal(slurm_fault(cluster), SLURM_REFUSED);
+    return;
+  }
   const int64_t id = submit("again", "c", 1, 0, sleeps);
   assert_true(becomes(id, "again", SLURM_RUNNING, 1));
   assert_int_equal(slurm_requeue(cluster, (SlurmId){id, 0}), CORE_OK);
@@ -165,6 +172,11 @@ static void test_forecast(void **state) {
   core_text_clear(&script);
   slurm_script_print(&job, ends, &script);
   job.script = core_text_string(&script);
+  if (is_rest()) {
+    assert_int_not_equal(slurm_test(cluster, &job, &forecast), CORE_OK);
+    assert_int_equal(slurm_fault(cluster), SLURM_REFUSED);
+    return;
+  }
   assert_int_equal(slurm_test(cluster, &job, &forecast), CORE_OK);
   assert_string_equal(forecast.partition, "main");
   assert_true(forecast.start_unix_s > 1700000000);
@@ -189,6 +201,24 @@ static void test_dependency(void **state) {
   assert_true(becomes(id, "second", SLURM_COMPLETED, 1)); /* afterany: also after a cancelled one */
 }
 
+/* The warning before the time limit reaches what the batch shell became, whatever way the job was submitted. */
+static void test_signal(void **state) {
+  if (!is_rest()) return; /* slurmctld looks at time limits twice a minute: tests/fault has the time for that */
+  char folder[] = "/tmp/slurm-signal.XXXXXX", done[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(done, sizeof done, "%s/done", folder);
+  char waits[256];
+  snprintf(waits, sizeof waits, "trap 'touch %s; exit 0' USR2; sleep 1000 & wait", done);
+  const char *const command[] = {"bash", "-c", waits, NULL};
+  settings.time = 120, settings.signal_lead = 118;
+  const int64_t id = submit("signal", "c", 1, 0, command);
+  settings.time = 300, settings.signal_lead = 0;
+  assert_true(becomes(id, "signal", SLURM_COMPLETED, 1));
+  assert_int_equal(access(done, F_OK), 0);
+  assert_int_equal(unlink(done), 0);
+  assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_unreachable(void **state) {
   SlurmTasks tasks = {0};
   const char *name = "x";
@@ -196,6 +226,18 @@ static void test_unreachable(void **state) {
   assert_int_equal(slurm_fault(cluster), SLURM_UNREACHABLE);
   assert_int_not_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
   assert_int_equal(slurm_fault(cluster), SLURM_UNREACHABLE);
+}
+
+static void test_token(void **state) { /* one that Slurm does not take: it is never repeated */
+  const SlurmLimits *limits;
+  SlurmTasks tasks = {0};
+  assert_int_not_equal(slurm_limits(cluster, &limits), CORE_OK);
+  assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
+  assert_int_not_equal(slurm_list(cluster, NULL, 0, &tasks), CORE_OK);
+  assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
+  assert_int_equal(submit("x", "c", 1, 0, ends), -1);
+  assert_int_not_equal(slurm_fault(cluster), SLURM_FINE);
+  assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
 }
 
 static void test_frozen(void **state) {
@@ -227,8 +269,10 @@ int main(int argc, char **argv) {
     cmocka_unit_test(test_limits), cmocka_unit_test(test_partitions), cmocka_unit_test_teardown(test_array, cancel_all),
     cmocka_unit_test(test_ends), cmocka_unit_test_teardown(test_hold, cancel_all),
     cmocka_unit_test_teardown(test_requeue, cancel_all), cmocka_unit_test(test_refused), cmocka_unit_test(test_forecast),
-    cmocka_unit_test_teardown(test_dependency, cancel_all)};
-  const struct CMUnitTest down[] = {cmocka_unit_test(test_unreachable)}, frozen[] = {cmocka_unit_test(test_frozen)},
+    cmocka_unit_test_teardown(test_dependency, cancel_all), cmocka_unit_test_teardown(test_signal, cancel_all)};
+  const struct CMUnitTest brief[] = {cmocka_unit_test(test_limits), cmocka_unit_test(test_partitions), cmocka_unit_test(test_ends),
+                                     cmocka_unit_test(test_refused)};
+  const struct CMUnitTest down[] = {cmocka_unit_test(test_unreachable)}, frozen[] = {cmocka_unit_test(test_frozen)}, token[] = {cmocka_unit_test(test_token)},
                           thawed[] = {cmocka_unit_test(test_thawed)}, absent[] = {cmocka_unit_test(test_absent)};
   if (argc != 3) return 2;
   api = argv[1];
@@ -240,7 +284,9 @@ int main(int argc, char **argv) {
   }
   int failed = 2;
   if (strcmp(argv[2], "healthy") == 0) failed = cmocka_run_group_tests(healthy, NULL, NULL);
+  if (strcmp(argv[2], "brief") == 0) failed = cmocka_run_group_tests(brief, NULL, NULL);
   if (strcmp(argv[2], "down") == 0) failed = cmocka_run_group_tests(down, NULL, NULL);
+  if (strcmp(argv[2], "token") == 0) failed = cmocka_run_group_tests(token, NULL, NULL);
   if (strcmp(argv[2], "frozen") == 0) failed = cmocka_run_group_tests(frozen, NULL, NULL);
   if (strcmp(argv[2], "thawed") == 0) failed = cmocka_run_group_tests(thawed, NULL, NULL);
   if (strcmp(argv[2], "absent") == 0) failed = cmocka_run_group_tests(absent, NULL, NULL);

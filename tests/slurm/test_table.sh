@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# slurm/cluster.h's table against a real Slurm: what the commands do and say while it is well, down, frozen, without munge.
+# slurm/cluster.h's table against a real Slurm: what the commands and slurmrestd do and say while it is well,
+# down, frozen, without munge. The same tests for both ways.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
 trap 'cluster_stop; tap_cleanup' EXIT
-cluster_conf="MaxArraySize=100"
+(umask 077; head -c 32 /dev/urandom >"$tap_dir/jwt.key")
+cluster_conf="MaxArraySize=100
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=$tap_dir/jwt.key"
 if ! cluster_start; then tap_skip "the commands against a real cluster" "$cluster_problem"; tap_done; fi
 table() { # name state
   local out; out=$("$SWEEP_BUILD/tests/slurm/slurm_table" cli "$2" 2>&1); tap_result "$1" $? "$out"
@@ -21,4 +25,28 @@ table "slurmctld frozen: timed out" frozen
 cluster_controller thaw
 table "what timed out was submitted all the same" thawed
 table "no configuration: absent" absent
+
+if ! cluster_rest start; then tap_skip "slurmrestd" "$cluster_problem"; tap_done; fi
+rest() { # name state [variable=value...]
+  local name=$1 state=$2 out; shift 2
+  out=$(cluster_as_rest env "$@" "$SWEEP_BUILD/tests/slurm/slurm_table" rest "$state" 2>&1); tap_result "slurmrestd: $name" $? "$out"
+}
+rest "submit, list, cancel, hold, dependencies, the signal" healthy
+token=$(scontrol token username=nobody | cut -d= -f2)
+rest "TCP with a token" brief SLURMRESTD="$cluster_rest_tcp" SLURM_JWT="$token"
+(umask 077; echo "$token" >"$tap_dir/token"); chmod 755 "$tap_dir"; chown nobody "$tap_dir/token"
+rest "TCP with a token in a file" brief SLURMRESTD="$cluster_rest_tcp" SLURM_JWT_FILE="$tap_dir/token"
+chmod 644 "$tap_dir/token"
+tap_run "a token that others can read is refused" 1 "chmod 600" cluster_as_rest env SLURMRESTD="$cluster_rest_tcp" \
+  SLURM_JWT_FILE="$tap_dir/token" "$SWEEP_BUILD/tests/slurm/slurm_table" rest brief
+rest "a wrong token is refused and not repeated" token SLURMRESTD="$cluster_rest_tcp" SLURM_JWT="x$token"
+cluster_controller stop
+rest "slurmctld stopped: unreachable" down
+cluster_controller start
+cluster_controller freeze
+rest "slurmctld frozen: timed out" frozen
+cluster_controller thaw
+rest "what timed out was submitted all the same" thawed
+cluster_rest stop
+tap_run "slurmrestd stopped: unreachable" 1 "connect" "$SWEEP_BUILD/tests/slurm/slurm_table" rest brief
 tap_done

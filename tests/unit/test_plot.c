@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "analysis/axis.h"
+#include "analysis/csv.h"
 #include "analysis/render.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -137,7 +138,13 @@ static AnalysisPlot *hostile_plot(void) {
     analysis_plot_point(plot, panel, NAN, 0.6, mark, true);
     analysis_plot_curve(plot, panel, 3, x, y, low, high, mark, ANALYSIS_SOLID);
     analysis_plot_level(plot, panel, 0.05, hostile);
+    analysis_plot_box(plot, panel, 20, 0.1, 40, 0.2, 0x123456);
+    analysis_plot_text(plot, panel, 30, 0.15, hostile, 0xffffff);
   }
+  size_t own = analysis_plot_panel(plot, hostile, hostile);
+  analysis_plot_panel_axis(plot, own, hostile, true);
+  analysis_plot_point(plot, own, 100, 1e-5, mark, false);
+  analysis_plot_legend_dashed(plot, hostile, mark);
   analysis_plot_legend_head(plot, hostile);
   analysis_plot_legend_entry(plot, hostile, mark, false, true);
   analysis_plot_caption(plot, hostile);
@@ -156,6 +163,22 @@ static char *read_output(const char *folder, const char *file, size_t *size) {
   return bytes;
 }
 
+/* The cross-reference table stands where the last lines say, whatever was written before them. */
+static void check_pdf(const char *folder) {
+  size_t size = 0;
+  char *pdf = read_output(folder, "hostile.pdf", &size), *end = NULL;
+  assert_memory_equal(pdf, "%PDF-", 5);
+  assert_memory_equal(pdf + size - 6, "%%EOF\n", 6);
+  for (char *at = pdf; at + 9 < pdf + size; at++)
+    if (memcmp(at, "startxref", 9) == 0) end = at;
+  assert_non_null(end);
+  long place = strtol(end + 9, NULL, 10);
+  assert_true(place > 0 && (size_t)place < size);
+  assert_memory_equal(pdf + place, "xref", 4);
+  assert_true(end[-1] == '\n'); /* our comments are closed */
+  free(pdf);
+}
+
 static void test_hostile_labels(void **state) {
   if (!have_gnuplot()) skip();
   const char *folder = *state;
@@ -166,14 +189,16 @@ static void test_hostile_labels(void **state) {
   if (analysis_render(plot, output, "hostile", hostile, "a,b\n1,2\n") != CORE_OK) fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
   assert_int_equal(core_files_list(output, &names, &count), CORE_OK);
-  static const char *const expected[] = {"hostile.csv", "hostile.gp", "hostile.png", "hostile.svg"};
-  assert_int_equal(count, 4); /* no "pwned", and nothing temporary is left */
+  static const char *const expected[] = {"hostile.csv", "hostile.gp", "hostile.pdf", "hostile.png", "hostile.svg"};
+  bool pdf = count == 5; /* not every gnuplot has pdfcairo */
+  assert_int_equal(count, pdf ? 5 : 4); /* no "pwned", and nothing temporary is left */
   for (size_t i = 0; i < count; i++) {
-    assert_string_equal(names[i], expected[i]);
+    assert_string_equal(names[i], expected[i + (!pdf && i >= 2)]);
     free(names[i]);
   }
   free(names);
   assert_false(core_files_exists("pwned"));
+  if (pdf) check_pdf(output);
   char *svg = read_output(output, "hostile.svg", &size);
   assert_non_null(strstr(svg, "<desc>it's `touch pwned`"));
   assert_non_null(strstr(svg, "&lt;b&gt;&amp;amp; ρ"));
@@ -183,6 +208,29 @@ static void test_hostile_labels(void **state) {
   char *csv = read_output(output, "hostile.csv", &size);
   assert_non_null(strstr(csv, "# # <b>&amp; ρ\na,b\n1,2\n")); /* each line of the source is a comment */
   free(csv);
+}
+
+/* Names on axes are text of users, too. */
+static void test_hostile_names(void **state) {
+  if (!have_gnuplot()) skip();
+  char output[CORE_PATH_MAX];
+  const AnalysisStyle *style = NULL;
+  size_t size;
+  core_files_path(output, "%s/names", (const char *)*state);
+  analysis_style_find("dark", &style);
+  AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
+  analysis_plot_category_x(plot, hostile);
+  analysis_plot_category_x(plot, "10^{3}_a");
+  analysis_plot_category_y(plot, hostile);
+  size_t panel = analysis_plot_panel(plot, "", "");
+  analysis_plot_box(plot, panel, -0.4, -0.4, 0.4, 0.4, analysis_ramp(0.5));
+  if (analysis_render(plot, output, "names", "source", "a\n1\n") != CORE_OK) fail_msg("%s", core_error_message());
+  analysis_plot_destroy(&plot);
+  assert_false(core_files_exists("pwned"));
+  char *svg = read_output(output, "names.svg", &size);
+  assert_non_null(strstr(svg, "it's ´touch pwned´ $(touch pwned) (at)pwned"));
+  assert_non_null(strstr(svg, "10^{3}_a")); /* no markup */
+  free(svg);
 }
 
 static uint32_t big_endian(const unsigned char *bytes) {
@@ -254,7 +302,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ticks),      cmocka_unit_test(test_axis_without_data), cmocka_unit_test(test_styles),
       cmocka_unit_test(test_csv_fields), cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
-      cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_folder),
+      cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_folder), cmocka_unit_test(test_hostile_names),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

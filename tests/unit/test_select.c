@@ -238,14 +238,14 @@ static void test_curve_average(void **state) {
   for (int i = 0; i <= 2; i += 2) analysis_curve_add(&curves[1], i, 20 * i); /* ends early, at half the resolution */
   analysis_curve_add(&curves[1], 2, 999);                                    /* not after the last: passed over */
   size_t n = 0, runs[5];
-  double mean[5], low[5], high[5], *grid = analysis_curve_grid(curves, 2, 100, &n);
+  double mean[5], low[5], high[5], *grid = analysis_curve_grid(curves, 2, 100, false, &n);
   assert_int_equal(n, 5);
   analysis_curve_average(curves, 2, grid, n, false, mean, low, high, runs);
   assert_true(mean[1] == 15 && runs[1] == 2); /* (10 + interpolated 20) / 2 */
   assert_true(fabs(high[1] - (15 + 12.7062047362 * 7.0710678119 / sqrt(2))) < 1e-6); /* t of one degree of freedom */
   assert_true(mean[3] == 30 && runs[3] == 1 && isnan(low[3])); /* no extrapolation: the shorter one has ended */
   free(grid);
-  grid = analysis_curve_grid(curves, 2, 3, &n);
+  grid = analysis_curve_grid(curves, 2, 3, false, &n);
   assert_true(n == 3 && grid[0] == 0 && grid[1] == 2 && grid[2] == 4);
   free(grid);
   analysis_curve_free(&curves[0]);

@@ -142,5 +142,9 @@ void cpu_gae(Ops *ops, double gamma, double lambda, double reward_scale, const f
              const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
              float *advantage, float *target);
 size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n);
+/* cpu_episodes.c */
+void cpu_bound(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
+void cpu_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+void cpu_count_episodes(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
 
 #endif

@@ -4,7 +4,7 @@
  * float64: between near policies float32 would cancel. */
 #include "core/random.h"
 #include "trainer/ops/cpu_internal.h"
-#include "trainer/ops/fast_math_internal.h"
+#include "trainer/ops/row_policy_internal.h"
 
 enum { GROUP = 16 };
 _Static_assert(CPU_ROWS % GROUP == 0, "a block holds whole groups");
@@ -143,24 +143,6 @@ void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const v
 
 /* -------- exact KL ------------------------------------------------------------------------------------------- */
 
-/* log of the sum of e^z, so that log p_k = z_k - this. */
-static double log_normaliser(const float *z, int size) {
-  double max = z[0], sum = 0;
-  for (int k = 1; k < size; k++) max = z[k] > max ? z[k] : max;
-  for (int k = 0; k < size; k++) sum += exp(z[k] - max);
-  return max + log(sum);
-}
-
-static void factor_kl(const float *p, const float *q, int size, double *kl, double *kl_reverse) {
-  double normaliser_p = log_normaliser(p, size), normaliser_q = log_normaliser(q, size);
-  for (int k = 0; k < size; k++) {
-    double log_p = p[k] - normaliser_p, log_q = q[k] - normaliser_q;
-    double probability_p = exp(log_p), probability_q = exp(log_q);
-    if (probability_p != 0) *kl += probability_p * (log_p - log_q);
-    if (probability_q != 0) *kl_reverse += probability_q * (log_q - log_p);
-  }
-}
-
 void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                    double *kl_reverse) {
   CpuState *state = cpu_state(ops);
@@ -173,7 +155,7 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
       size_t at = ((size_t)block * CPU_ROWS + r) * head->logits;
       if (ops_head_is_continuous(head)) cpu_gaussian_kl(head, p + at, q + at, &forward, &reverse);
       else for (int f = 0; f < head->factors; at += head->size[f++])
-        factor_kl(p + at, q + at, head->size[f], &forward, &reverse);
+        row_factor_kl(p + at, q + at, head->size[f], &forward, &reverse);
     }
     state->sum_parts[block * CPU_SUMS] = forward;
     state->sum_parts[block * CPU_SUMS + 1] = reverse;
@@ -187,40 +169,19 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
 
 /* -------- actor loss ----------------------------------------------------------------------------------------- */
 
-/* The clip: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms. */
-typedef struct Clip { float low, high; int proximal; } Clip;
-
-static Clip clip_of(double epsilon, int proximal) {
-  if (!proximal) return (Clip){(float)(1 - epsilon), (float)(1 + epsilon), 0};
-  return (Clip){epsilon < 1 ? (float)log1p(-epsilon) : -INFINITY, (float)log1p(epsilon), 1};
-}
-
 /* The per-row part of the loss for a group. */
 typedef struct Surrogate {
   float logp[GROUP], behaviour[GROUP], proximal[GROUP], advantage[GROUP]; /* in */
   float loss[GROUP], slope[GROUP], k3[GROUP], outside[GROUP];             /* out; slope = d loss / d logp */
 } Surrogate;
 
-/* The share of the gradient that passes (spec 1.4). Exactly on a bound the reference's automatic differentiation splits
- * ties evenly between branches: 3/4 on one bound, 5/8 where both bounds coincide (epsilon 0, first minibatch). */
-static inline float passing_share(float x, Clip clip, float advantage) {
-  float tie = x == clip.low ? (x == clip.high ? 0.625f : 0.75f) : x == clip.high ? 0.75f : 1.0f;
-  int stopped = (advantage > 0) & (x > clip.high);
-  stopped |= (advantage < 0) & (x < clip.low);
-  return stopped ? 0.0f : tie;
-}
-
-CPU_VECTOR static void surrogate(Surrogate *s, Clip clip) {
+CPU_VECTOR static void surrogate(Surrogate *s, RowClip clip) {
   for (int r = 0; r < GROUP; r++) {
-    float l = s->logp[r] - s->behaviour[r], ratio = fast_exp(l), advantage = s->advantage[r];
-    float x = clip.proximal ? s->logp[r] - s->proximal[r] : ratio;
-    float bounded = fast_clamp(x, clip.low, clip.high);
-    float clipped = clip.proximal ? fast_exp(bounded + (s->proximal[r] - s->behaviour[r])) : bounded;
-    float free_term = ratio * advantage, clipped_term = clipped * advantage;
-    s->loss[r] = -(free_term < clipped_term ? free_term : clipped_term);
-    s->slope[r] = -free_term * passing_share(x, clip, advantage);
-    s->k3[r] = fast_expm1_minus(l);
-    s->outside[r] = x < clip.low || x > clip.high ? 1.0f : 0.0f;
+    const RowSurrogate row = row_surrogate(s->logp[r], s->behaviour[r], s->proximal[r], s->advantage[r], clip);
+    s->loss[r] = row.loss;
+    s->slope[r] = row.slope;
+    s->k3[r] = row.k3;
+    s->outside[r] = row.outside;
   }
 }
 
@@ -258,7 +219,7 @@ typedef struct Loss {
   const void *actions;
   float *dlogits;
   int rows;
-  Clip clip;
+  RowClip clip;
   float weight;       /* entropy coefficient / rows */
 } Loss;
 
@@ -321,7 +282,7 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
   _Static_assert(sizeof(OpsPolicySums) <= CPU_SUMS * sizeof(double), "a block's sums fit its slot");
   Loss loss = {.head = head, .logits = logits, .behaviour = logp_behaviour, .proximal = logp_proximal,
                .advantage = advantage, .actions = actions, .dlogits = dlogits, .rows = rows,
-               .clip = clip_of(epsilon, logp_proximal != NULL), .weight = (float)(entropy_coef / rows)};
+               .clip = row_clip(epsilon, logp_proximal != NULL), .weight = (float)(entropy_coef / rows)};
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     OpsPolicySums part = {0};
@@ -340,21 +301,11 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
 
 /* -------- value loss ----------------------------------------------------------------------------------------- */
 
-/* The unclipped branch where its loss is at least the clipped one's; the clipped branch has gradient 0 beyond epsilon.
- * Without clipping epsilon is infinite and both branches are the same. The squared error goes to `error`. */
+/* The squared errors go to `error`. */
 CPU_VECTOR static void value_rows(const float *value, const float *old_value, const float *target, int rows,
                                   float epsilon, float scale, float *dvalue, float *error) {
-  for (int r = 0; r < rows; r++) {
-    float difference = value[r] - target[r], move = value[r] - old_value[r];
-    float bounded = fast_clamp(move, -epsilon, epsilon);
-    float clipped = old_value[r] + bounded - target[r];
-    float free_error = difference * difference, clipped_error = clipped * clipped;
-    int outside = (move < -epsilon) | (move > epsilon);
-    int stopped = outside & (free_error < clipped_error);
-    dvalue[r] = stopped ? 0.0f : scale * difference;
-    int free_counts = outside | (free_error >= clipped_error);
-    error[r] = stopped ? clipped_error : free_counts ? free_error : clipped_error;
-  }
+  for (int r = 0; r < rows; r++)
+    row_value(value[r], old_value[r], target[r], epsilon, scale, &dvalue[r], &error[r]);
 }
 
 void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,

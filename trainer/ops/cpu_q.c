@@ -1,26 +1,17 @@
 /* Q values on the CPU: the policy that is greedy on them but for epsilon, their maxima, and the loss of the actions that
- * were taken (spec ppo.md 8.2). The first of equal values is the greedy one. */
+ * were taken (spec ppo.md 8.2). */
 #include <math.h>
 
 #include "trainer/ops/cpu_internal.h"
-
-/* What can not happen still has a logarithm, so that KL stays finite; a probability of 1e-30 is never drawn. */
-static const double LEAST_PROBABILITY = 1e-30;
-
-static int greedy(const float *q, int columns) {
-  int best = 0;
-  for (int c = 1; c < columns; c++)
-    if (q[c] > q[best]) best = c;
-  return best;
-}
+#include "trainer/ops/row_policy_internal.h"
 
 void cpu_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon) {
-  const double each = epsilon / columns;
-  const float other = (float)log(fmax(each, LEAST_PROBABILITY)), best = (float)log1p(each - epsilon);
+  float best, other;
+  row_q_logp(epsilon, columns, &best, &other);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
   for (int r = 0; r < rows; r++) {
     float *row = q + (size_t)r * columns;
-    const int chosen = greedy(row, columns);
+    const int chosen = row_greedy(row, columns);
     for (int c = 0; c < columns; c++) row[c] = c == chosen ? best : other;
   }
 }
@@ -29,7 +20,7 @@ void cpu_q_values(Ops *ops, const float *q, int rows, int columns, float *values
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
   for (int r = 0; r < rows; r++) {
     const float *row = q + (size_t)r * columns;
-    values[r] = row[greedy(row, columns)];
+    values[r] = row[row_greedy(row, columns)];
   }
 }
 

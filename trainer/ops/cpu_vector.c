@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "trainer/ops/cpu_internal.h"
-#include "trainer/ops/fast_math_internal.h"
+#include "trainer/ops/row_vector_internal.h"
 
 enum { LANES = 16 }; /* independent accumulators of a sum: fixed, so that every instruction set adds in one order */
 
@@ -136,20 +136,14 @@ void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor) 
     part_standardise(x + part_first(parts, part), part_count(parts, part), shift, factor);
 }
 
-/* Scalars of one Adam update, rounded to float32 once. */
-typedef struct AdamFactors { float scale, beta1, beta2, rest1, rest2, rate, root, epsilon; } AdamFactors;
-
 CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gradient, float *restrict m,
-                                 float *restrict v, size_t n, AdamFactors f) {
+                                 float *restrict v, size_t n, RowAdam f) {
   for (size_t i = 0; i < n; i++) {
-    float g = gradient[i] * f.scale;
-    m[i] = f.beta1 * m[i] + f.rest1 * g;
-    v[i] = f.beta2 * v[i] + f.rest2 * (g * g);
-    theta[i] -= f.rate * m[i] / (sqrtf(v[i]) * f.root + f.epsilon);
+    row_adam(&theta[i], gradient[i], &m[i], &v[i], f);
   }
 }
 
-static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, AdamFactors factors) {
+static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, RowAdam factors) {
   Parts parts = parts_of(n);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
   for (int part = 0; part < parts.count; part++) {
@@ -160,30 +154,13 @@ static void adam(Ops *ops, float *theta, const float *gradient, float *m, float 
 
 void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
               double beta1, double beta2, double epsilon, int64_t t) {
-  AdamFactors factors = {
-      .scale = (float)scale, .beta1 = (float)beta1, .beta2 = (float)beta2, .rest1 = (float)(1 - beta1),
-      .rest2 = (float)(1 - beta2), .rate = (float)(rate / (1 - pow(beta1, (double)t))),
-      .root = (float)(1 / sqrt(1 - pow(beta2, (double)t))), .epsilon = (float)epsilon,
-  };
+  const RowAdam factors = row_adam_factors(scale, rate, beta1, beta2, epsilon, t);
   adam(ops, theta, gradient, m, v, n, factors);
-}
-
-/* The factor of RAdam's step for the length rho of the second moment's average, which is longer than 5. */
-static double rectification(double rho, double rho_last) {
-  return sqrt((rho - 4) * (rho - 2) * rho_last / ((rho_last - 4) * (rho_last - 2) * rho));
 }
 
 void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
                double beta1, double beta2, double epsilon, int64_t t) {
-  const double rest = 1 - pow(beta2, (double)t), rho_last = 2 / (1 - beta2) - 1;
-  const double rho = rho_last - 2 * (double)t * (1 - rest) / rest;
-  const bool rectified = rho > 5;
-  AdamFactors factors = {.scale = (float)scale, .beta1 = (float)beta1, .beta2 = (float)beta2,
-                         .rest1 = (float)(1 - beta1), .rest2 = (float)(1 - beta2)};
-  rate /= 1 - pow(beta1, (double)t);
-  factors.rate = (float)(rectified ? rate * rectification(rho, rho_last) * sqrt(rest) : rate);
-  factors.root = rectified ? 1 : 0; /* and with an epsilon of 1 the step is that of the first moment alone */
-  factors.epsilon = rectified ? (float)epsilon : 1;
+  const RowAdam factors = row_radam_factors(scale, rate, beta1, beta2, epsilon, t);
   adam(ops, theta, gradient, m, v, n, factors);
 }
 
@@ -216,12 +193,9 @@ typedef struct GaeStep {
 
 CPU_VECTOR static void gae_step(GaeStep s, int worlds, float *restrict advantage, float *restrict target) {
   for (int n = 0; n < worlds; n++) {
-    int cut = s.truncated ? s.truncated[n] : 0;
-    float discount = s.done[n] ? 0.0f : s.gamma;
-    float after = cut ? s.bootstrap[n] : s.next_value[n];
-    float delta = s.reward_scale * s.reward[n] + discount * after - s.value[n];
-    float trace = cut ? 0.0f : discount * s.lambda;
-    advantage[n] = delta + (s.next ? trace * s.next[n] : 0.0f);
+    const int cut = s.truncated ? s.truncated[n] : 0;
+    const RowGae now = {s.reward_scale * s.reward[n], s.value[n], cut ? s.bootstrap[n] : s.next_value[n], s.done[n], cut};
+    advantage[n] = row_gae(now, s.gamma, s.lambda, s.next ? s.next[n] : 0.0f, s.next != NULL);
     target[n] = s.value[n] + advantage[n];
   }
 }

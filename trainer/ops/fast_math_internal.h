@@ -1,17 +1,19 @@
 /* Elementary functions in float32 that the compiler can vectorise: straight-line, no tables, no library calls. Built
  * from additions, multiplications, divisions and selects that are each rounded once (contraction is off), so a result
  * has the same bits on every processor and vector width. Errors are a few ulp; tests/unit/test_ops.c holds them to it.
- * Used inside loops marked CPU_VECTOR, which the compiler builds once for each instruction set. */
+ * The GPU's kernels compile them too. Used inside loops marked CPU_VECTOR, which the compiler builds once for each instruction set. */
 #ifndef TRAINER_OPS_FAST_MATH_INTERNAL_H
 #define TRAINER_OPS_FAST_MATH_INTERNAL_H
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "core/device_kernel.h"
+
 /* A select between two computed values is a vector instruction only if the compiler may compute both: gcc refuses
  * while it has to keep exception flags as the scalar code would set them. Values are the same either way; clang
  * assumes it. */
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #pragma GCC optimize("no-trapping-math")
 #endif
 
@@ -21,28 +23,28 @@
 #define CPU_VECTOR
 #endif
 
-static inline float fast_from_bits(int32_t bits) {
+CORE_DEVICE_FN float fast_from_bits(int32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-static inline int32_t fast_to_bits(float value) {
+CORE_DEVICE_FN int32_t fast_to_bits(float value) {
   int32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
 /* NaN stays NaN. */
-static inline float fast_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+CORE_DEVICE_FN float fast_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 
 /* 2^exponent for -126..127; anything for the exponents that come out of a NaN. */
-static inline float fast_power_of_two(int32_t exponent) {
+CORE_DEVICE_FN float fast_power_of_two(int32_t exponent) {
   return fast_from_bits((int32_t)((uint32_t)(exponent + 127) << 23));
 }
 
 /* e^r - 1 - r for |r| < 0.35: the Taylor polynomial, whose next term is below 2^-24 of the result there. */
-static inline float fast_exp_tail(float r) {
+CORE_DEVICE_FN float fast_exp_tail(float r) {
   float p = 1.0f / 362880;
   p = p * r + 1.0f / 40320;
   p = p * r + 1.0f / 5040;
@@ -55,7 +57,7 @@ static inline float fast_exp_tail(float r) {
 }
 
 /* e^x: 0 below -104, inf above 89, denormals kept; NaN stays NaN. */
-static inline float fast_exp(float x) {
+CORE_DEVICE_FN float fast_exp(float x) {
   const float round_to_integer = 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
   float bounded = fast_clamp(x, -104.0f, 89.0f);
   float shifted = bounded * 1.44269504f + round_to_integer;
@@ -68,17 +70,17 @@ static inline float fast_exp(float x) {
 }
 
 /* e^x - 1 and e^x - 1 - x, without cancellation near 0. */
-static inline float fast_expm1(float x) {
+CORE_DEVICE_FN float fast_expm1(float x) {
   float small = x + fast_exp_tail(x), large = fast_exp(x) - 1.0f;
   return fabsf(x) < 0.34f ? small : large;
 }
-static inline float fast_expm1_minus(float x) {
+CORE_DEVICE_FN float fast_expm1_minus(float x) {
   float small = fast_exp_tail(x), large = fast_exp(x) - 1.0f - x;
   return fabsf(x) < 0.34f ? small : large;
 }
 
 /* log x for normal x > 0 (Cephes logf). */
-static inline float fast_log(float x) {
+CORE_DEVICE_FN float fast_log(float x) {
   int32_t bits = fast_to_bits(x), exponent = (bits >> 23) - 126;
   float m = fast_from_bits((bits & 0x007fffff) | 0x3f000000); /* [0.5, 1) */
   int below = m < 0.707106781f;
@@ -100,7 +102,7 @@ static inline float fast_log(float x) {
 
 /* tanh x: x P(x^2)/Q(x^2), the rational minimax approximation on |x| <= 7.9 of Eigen (generic_fast_tanh_float), beyond
  * which tanh rounds to 1. */
-static inline float fast_tanh(float x) {
+CORE_DEVICE_FN float fast_tanh(float x) {
   float bounded = fast_clamp(x, -7.90531110763549805f, 7.90531110763549805f);
   float z = bounded * bounded;
   float p = -2.76076847742355e-16f;
@@ -117,6 +119,6 @@ static inline float fast_tanh(float x) {
   return bounded * p / q;
 }
 
-static inline float fast_sigmoid(float x) { return 1.0f / (1.0f + fast_exp(-x)); }
+CORE_DEVICE_FN float fast_sigmoid(float x) { return 1.0f / (1.0f + fast_exp(-x)); }
 
 #endif

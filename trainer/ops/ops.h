@@ -1,12 +1,16 @@
-/* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, CUDA comes beside
- * it. Learners and networks call ops, never a device. All matrices are row-major float32 on the ops' device; all sums
- * that become a statistic are float64. Nothing is allocated after ops_cpu_create. */
+/* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, that of a device
+ * (device.c) stands beside it. Learners and networks call ops, never a kernel. All matrices are row-major float32 on the
+ * ops' device; all sums that become a statistic are float64. Nothing is allocated after the ops are made.
+ *
+ * Every array that a function takes is in the memory of ops->device (NULL: the host's); structs and results by value are
+ * the host's. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/device.h"
 #include "core/error.h"
 #include "trainer/moments.h"
 
@@ -54,6 +58,24 @@ static inline double ops_head_deviation(const OpsHead *head, const float *logits
   return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
 }
 
+/* Of matrix products on a GPU; all else is float32, sums float64. TF32 and bf16 round their operands to 10 and 7 bits. */
+typedef enum OpsPrecision { OPS_FLOAT32, OPS_TF32, OPS_BF16 } OpsPrecision;
+
+/* The book of a rollout's episodes, on the device; zeroed by its owner before each rollout, but for `returns`. */
+typedef struct OpsEpisodes {
+  int worlds, first_reported;     /* worlds before it do not count */
+  double *returns;                /* [worlds] reward so far of the episode that runs */
+  double *finished;               /* [worlds] returns of those that ended; on the CPU the first has the sum of all */
+  int64_t *attempts, *solutions;  /* [levels] */
+  int64_t *count;                 /* [2]: episodes that ended, and their steps */
+} OpsEpisodes;
+/* What a step gave: [worlds] each. */
+typedef struct OpsEpisodeStep {
+  const float *reward;
+  const uint8_t *done, *solved;
+  const int32_t *level, *length;
+} OpsEpisodeStep;
+
 /* One of a chain of dense layers, each of which is the input of the next. */
 typedef struct OpsLayer {
   int in, out;
@@ -65,7 +87,8 @@ typedef struct OpsLayer {
 
 typedef struct Ops Ops;
 struct Ops {
-  const char *name;               /* "cpu" */
+  const char *name;               /* "cpu", "cuda", "emulated" */
+  CoreDevice *device;             /* NULL: the CPU */
   /* y[rows][out] = activation(x[rows][in] W[in][out] + b[out]) */
   void (*dense_forward)(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                         OpsActivation activation);
@@ -90,6 +113,8 @@ struct Ops {
                         OpsActivation activation);
   /* rows of `source` [*][columns] named by index -> target [rows][columns] */
   void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+  /* The same of rows of so many bytes. */
+  void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
 
   /* Samples one action a row (inverse CDF, or a Gaussian by Box-Muller; Philox numbers keyed by (seed; purpose,
    * first_world + row, step)), and the log-probability of the whole action. actions [rows][factors], of the head's
@@ -168,7 +193,11 @@ struct Ops {
   /* Index of the first element that is not finite, or n. */
   size_t (*first_nonfinite)(Ops *ops, const float *x, size_t n);
 
-  const struct OpsEntity *entity; /* entity.h: what entity encoders need */
+  /* bounded[n] = values within low..high; NaN stays. */
+  void (*bound)(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
+  void (*count_episodes)(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
+
+  const struct OpsEntity *entity; /* entity.h: what entity encoders need; NULL: not made for this device */
 
   void *state;                    /* the implementation's own: scratch, threads */
   double flops;                   /* matrix-product operations so far (2*m*n*k each) */
@@ -180,6 +209,8 @@ struct Ops {
  * ops_cpu_description(). */
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
+/* On a device, which must outlive them. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of its memory. */
+int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops);
 void ops_destroy(Ops **ops);
 
 #endif

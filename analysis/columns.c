@@ -1,0 +1,113 @@
+/* Names of columns and axes (columns.h), made from the store's own tables of columns, so that none can be forgotten. */
+#include "analysis/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "store/runlog.h"
+
+static const AnalysisColumn columns[] = {
+#define X(column, unit_text, comment) \
+  {"evaluation." #column, unit_text, true, \
+   "SELECT e.transitions, e.iteration, i.wall_seconds, e." #column " FROM evaluation e LEFT JOIN iteration i" \
+   " ON i.run_id = e.run_id AND i.iteration = e.iteration" \
+   " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
+  STORE_EVALUATION_COLUMNS(X)
+#undef X
+#define X(column, unit_text, comment) \
+  {"iteration." #column, unit_text, false, \
+   "SELECT transitions, iteration, wall_seconds, " #column " FROM iteration" \
+   " WHERE run_id = ?1 AND ?2 IS NOT NULL AND " #column " IS NOT NULL ORDER BY iteration"},
+  STORE_ITERATION_COLUMNS(X)
+#undef X
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static const char *const log_columns[] = {"kl", "kl_reverse", "kl_k3", "ddr"};
+static const char *const log_prefixes[] = {"update_norm_"};
+
+const char *const analysis_abscissa_names[3] = {"transitions", "iteration", "wall_seconds"};
+const char *const analysis_abscissa_titles[3] = {"environment transitions", "iterations", "training time (s)"};
+
+const char *analysis_column_short(const AnalysisColumn *column) { return strchr(column->name, '.') + 1; }
+
+static bool is_number(const AnalysisColumn *column) { return strcmp(analysis_column_short(column), "level_set") != 0; }
+
+int analysis_column_find(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
+  const char *names[2 * COLUMNS];
+  size_t count = 0;
+  for (size_t i = 0; i < COLUMNS; i++) {
+    if (!is_number(&columns[i])) continue;
+    if (strcmp(wanted, columns[i].name) == 0 || strcmp(wanted, analysis_column_short(&columns[i])) == 0) {
+      *column = &columns[i]; /* evaluations come first: solve_rate is theirs, training's is iteration.solve_rate */
+      return CORE_OK;
+    }
+    names[count++] = analysis_column_short(&columns[i]);
+    names[count++] = columns[i].name;
+  }
+  const char *near = core_text_nearest(wanted, names, count);
+  if (near) return core_error(CORE_USAGE, "%s %s: no such column; did you mean %s?", asked_by, wanted, near);
+  return core_error(CORE_USAGE, "%s %s: no such column; `analyze curves --help` lists them", asked_by, wanted);
+}
+
+int analysis_abscissa_find(const char *wanted, AnalysisAbscissa *abscissa) {
+  for (size_t i = 0; i < 3; i++) {
+    if (strcmp(wanted, analysis_abscissa_names[i]) != 0) continue;
+    *abscissa = (AnalysisAbscissa)i;
+    return CORE_OK;
+  }
+  return core_error(CORE_USAGE, "--x %s: expected transitions, iteration or wall_seconds", wanted);
+}
+
+bool analysis_column_is_log(const AnalysisColumn *column) {
+  const char *name = analysis_column_short(column);
+  for (size_t i = 0; i < sizeof log_columns / sizeof *log_columns; i++) {
+    if (strcmp(name, log_columns[i]) == 0) return true;
+  }
+  return strncmp(name, log_prefixes[0], strlen(log_prefixes[0])) == 0;
+}
+
+bool analysis_column_is_rate(const AnalysisColumn *column) {
+  return strncmp(analysis_column_short(column), "solve_rate", strlen("solve_rate")) == 0 &&
+         strcmp(analysis_column_short(column), "solve_rate_se") != 0;
+}
+
+/* Names that no replacing of '_' makes readable. */
+static const struct { const char *name, *title; } titles[] = {
+  {"kl", "KL (nat)"},                       {"kl_reverse", "reverse KL (nat)"},
+  {"ddr", "DDR (transitions per nat)"},     {"grad_norm_actor", "gradient norm (actor)"},
+  {"grad_norm_critic", "gradient norm (critic)"}, {"feature_rank_actor", "feature rank (actor)"},
+  {"feature_rank_critic", "feature rank (critic)"}, {"dormant_actor", "dormant units (actor)"},
+  {"dormant_critic", "dormant units (critic)"}, {"weight_norm_actor", "weight norm (actor)"},
+  {"weight_norm_critic", "weight norm (critic)"}, {"grad_kurtosis_actor", "gradient kurtosis (actor)"},
+  {"grad_kurtosis_critic", "gradient kurtosis (critic)"}, {"ess_percent", "effective sample size (%)"},
+  {"steps_per_second", "transitions per second"}, {"update_norm_actor", "update size"},
+  {"distance", "distance to the optimum"}, {"episode_return", "return"}};
+
+void analysis_column_title(const AnalysisColumn *column, char *title, size_t size) {
+  char words[64];
+  const char *name = analysis_column_short(column), *before = column->evaluation ? "" : "training ";
+  if (!analysis_column_is_rate(column) && strncmp(name, "episode", 7) != 0) before = "";
+  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+    if (strcmp(titles[i].name, name) != 0) continue;
+    snprintf(title, size, "%s%s", before, titles[i].title);
+    return;
+  }
+  snprintf(words, sizeof words, "%s", name);
+  for (char *w = words; *w; w++) *w = *w == '_' ? ' ' : *w;
+  if (strncmp(words, "kl", 2) == 0) memcpy(words, "KL", 2);
+  snprintf(title, size, "%s%s%s%s%s", before, words, column->unit[0] ? " (" : "", column->unit,
+           column->unit[0] ? ")" : "");
+}
+
+void analysis_column_list(CoreText *text) {
+  core_text_append(text, "Columns of evaluations:");
+  for (size_t i = 0; i < COLUMNS; i++) {
+    if (i > 0 && columns[i].evaluation != columns[i - 1].evaluation) {
+      core_text_append(text, ".\nColumns of iterations (say iteration.NAME where an evaluation has it too):");
+    }
+    if (is_number(&columns[i])) core_text_appendf(text, " %s", analysis_column_short(&columns[i]));
+  }
+  core_text_append(text, ".");
+}

@@ -1,0 +1,253 @@
+/* `analyze table`: the configurations in numbers, as text, Markdown or LaTeX: runs, solve rates with intervals, DDR, KL,
+ * speed. No picture: <name>.txt, .md or .tex beside the .csv. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figure.h"
+#include "analysis/scored.h"
+#include "analysis/statistics.h"
+#include "analysis/stratified.h"
+#include "analysis/tasks.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+
+enum { COLUMNS = 8, BOOTSTRAP_SEED = 8 };
+
+typedef enum Format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_LATEX } Format;
+static const char *const format_names[] = {"text", "markdown", "latex"}, *const endings[] = {"txt", "md", "tex"};
+
+typedef struct Table {
+  AnalysisContext context;
+  AnalysisRequest request;
+  AnalysisScored scored;
+  const char *group_keys, *format_name;
+  Format format;
+  AnalysisGrouping groups;
+  char *(*cells)[COLUMNS];     /* [group] */
+} Table;
+
+static const char *const headers[COLUMNS] = {"configuration", "runs", "unfinished", "final [95 % t]", "max [95 % t]",
+                                             "IQM of final [95 % bootstrap]", "DDR", "transitions/s"};
+static const char interval_kind[] =
+  "final, max: 95 % Student t over runs; IQM: 95 % stratified percentile bootstrap over tasks, 50 000 replicates; DDR: "
+  "geometric mean";
+
+/* ---- cells ------------------------------------------------------------------------------------------------------ */
+
+static size_t collect(const Table *t, size_t group, AnalysisMeasure measure, double *values) {
+  size_t count = 0;
+  for (size_t r = 0; r < t->context.selection.count; r++) {
+    double value = t->scored.runs[r].value[measure];
+    if (t->groups.group_of[r] == group && isfinite(value)) values[count++] = value;
+  }
+  return count;
+}
+
+static char *mean_cell(const Table *t, size_t group, AnalysisMeasure measure, double *values) {
+  char text[64];
+  AnalysisInterval interval = analysis_student_interval(values, collect(t, group, measure, values), 0.95);
+  analysis_format_interval(interval.center, interval.low, interval.high, text, sizeof text);
+  return core_text_duplicate(text);
+}
+
+static char *iqm_cell(const Table *t, size_t group, const size_t *task_of, size_t tasks, double *values) {
+  char text[64];
+  size_t *task = core_memory_allocate((t->context.selection.count + 1) * sizeof *task), count = 0;
+  for (size_t r = 0; r < t->context.selection.count; r++) {
+    if (t->groups.group_of[r] != group) continue;
+    values[count] = t->scored.runs[r].value[ANALYSIS_MEASURE_final];
+    task[count++] = task_of[r];
+  }
+  AnalysisTaskScores scores = analysis_tasks_scores(values, task, count, tasks, NULL);
+  AnalysisInterval iqm =
+      analysis_stratified(&scores.scores, ANALYSIS_AGGREGATE_IQM, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  bool several = scores.scores.tasks && scores.first[scores.scores.tasks] > 1;
+  analysis_format_interval(iqm.center, several ? iqm.low : NAN, several ? iqm.high : NAN, text, sizeof text);
+  analysis_tasks_scores_free(&scores);
+  free(task);
+  return core_text_duplicate(text);
+}
+
+static char *count_cell(double value) {
+  char text[32];
+  return core_text_duplicate(isfinite(value) ? core_text_count(value, text) : "-");
+}
+
+static void make_cells(Table *t) {
+  size_t n = t->context.selection.count;
+  double *values = core_memory_allocate((n + 1) * sizeof *values);
+  size_t *task_of = core_memory_allocate((n + 1) * sizeof *task_of), tasks = analysis_tasks_find(&t->context.selection, task_of);
+  t->cells = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->cells);
+  for (size_t g = 0; g < t->groups.count; g++) {
+    char number[32];
+    size_t unfinished = 0;
+    for (size_t r = 0; r < n; r++) unfinished += t->groups.group_of[r] == g && !t->scored.runs[r].ended;
+    char **cell = t->cells[g];
+    cell[0] = core_text_duplicate(t->groups.groups[g].label);
+    snprintf(number, sizeof number, "%zu", t->groups.groups[g].run_count);
+    cell[1] = core_text_duplicate(number);
+    snprintf(number, sizeof number, "%zu", unfinished);
+    cell[2] = core_text_duplicate(unfinished ? number : "");
+    cell[3] = mean_cell(t, g, ANALYSIS_MEASURE_final, values);
+    cell[4] = mean_cell(t, g, ANALYSIS_MEASURE_best, values);
+    cell[5] = iqm_cell(t, g, task_of, tasks, values);
+    cell[6] = count_cell(analysis_geometric_mean(values, collect(t, g, ANALYSIS_MEASURE_ddr, values)));
+    cell[7] = count_cell(analysis_mean(values, collect(t, g, ANALYSIS_MEASURE_speed, values)));
+  }
+  free(values);
+  free(task_of);
+}
+
+/* ---- formats ---------------------------------------------------------------------------------------------------- */
+
+/* Labels hold what users wrote: nothing of it may be markup. */
+static void append_markdown(CoreText *out, const char *text) {
+  for (const char *c = text; *c; c++) {
+    if (strchr("\\`*_{}[]<>()#+-!|~&$", *c) && !(*c == '-' || *c == '[' || *c == ']' || *c == '(' || *c == ')' || *c == '+'))
+      core_text_append(out, "\\");
+    core_text_append_bytes(out, (unsigned char)*c < 0x20 ? " " : c, 1);
+  }
+}
+
+static void append_latex(CoreText *out, const char *text) {
+  for (const char *c = text; *c; c++) {
+    if (*c == '\\') core_text_append(out, "\\textbackslash{}");
+    else if (*c == '~') core_text_append(out, "\\textasciitilde{}");
+    else if (*c == '^') core_text_append(out, "\\textasciicircum{}");
+    else if (strchr("&%$#_{}", *c)) core_text_appendf(out, "\\%c", *c);
+    else core_text_append_bytes(out, (unsigned char)*c < 0x20 ? " " : c, 1);
+  }
+}
+
+static void append_row(const Table *t, const char *const *cells, CoreText *out) {
+  bool latex = t->format == FORMAT_LATEX;
+  for (size_t c = 0; c < COLUMNS; c++) {
+    core_text_append(out, latex ? (c ? " & " : "") : "| ");
+    if (latex) append_latex(out, cells[c]);
+    else append_markdown(out, cells[c]);
+    if (!latex) core_text_append(out, " ");
+  }
+  core_text_append(out, latex ? " \\\\\n" : "|\n");
+}
+
+static void append_table(const Table *t, CoreText *out) {
+  bool latex = t->format == FORMAT_LATEX;
+  if (latex) core_text_append(out, "\\begin{tabular}{lrrllllr}\n\\hline\n");
+  append_row(t, headers, out);
+  core_text_append(out, latex ? "\\hline\n" : "|---|---:|---:|---|---|---|---:|---:|\n");
+  for (size_t g = 0; g < t->groups.count; g++) append_row(t, (const char *const *)t->cells[g], out);
+  if (latex) core_text_append(out, "\\hline\n\\end{tabular}\n");
+}
+
+/* Provenance as comments of the format, then the table. */
+static void append_document(const Table *t, const char *source, CoreText *out) {
+  const char *before = t->format == FORMAT_LATEX ? "% " : t->format == FORMAT_MARKDOWN ? "" : "# ";
+  if (t->format == FORMAT_MARKDOWN) core_text_append(out, "<!--\n");
+  for (const char *line = source; *line;) {
+    size_t length = strcspn(line, "\n");
+    core_text_append(out, before);
+    for (size_t i = 0; i < length; i++) /* "-->" would end the comment */
+      core_text_append_bytes(out, line[i] == '>' && t->format == FORMAT_MARKDOWN ? "?" : line + i, 1);
+    core_text_append(out, "\n");
+    line += length + (line[length] == '\n');
+  }
+  if (t->format == FORMAT_MARKDOWN) core_text_append(out, "-->\n\n");
+  if (t->format != FORMAT_TEXT) {
+    append_table(t, out);
+    return;
+  }
+  for (size_t g = 0; g <= t->groups.count; g++) /* tabs: for awk and for spreadsheets */
+    for (size_t c = 0; c < COLUMNS; c++)
+      core_text_appendf(out, "%s%s", g ? t->cells[g - 1][c] : headers[c], c + 1 < COLUMNS ? "\t" : "\n");
+}
+
+static int write_file(const Table *t) {
+  char path[CORE_PATH_MAX];
+  CoreText source = {0}, document = {0};
+  TRY(core_files_make_directories(t->context.folder));
+  TRY(core_files_path(path, "%s/%s.%s", t->context.folder, t->request.argv[0], endings[t->format]));
+  analysis_describe_source(&t->context, analysis_scored_query, interval_kind, &source);
+  append_document(t, core_text_string(&source), &document);
+  int code = core_files_write_atomic(path, document.data, document.length);
+  core_text_free(&source);
+  core_text_free(&document);
+  if (code == CORE_OK && t->format == FORMAT_TEXT) printf("%s\n", path);
+  return code;
+}
+
+static void print_table(const Table *t) {
+  CoreText text = {0};
+  if (t->format != FORMAT_TEXT) { /* nothing else, so that it can be piped into a document */
+    append_table(t, &text);
+    printf("%s", core_text_string(&text));
+    core_text_free(&text);
+    return;
+  }
+  CoreTable *table = core_table_create(headers, COLUMNS);
+  for (size_t g = 0; g < t->groups.count; g++)
+    for (size_t c = 0; c < COLUMNS; c++) core_table_cell(table, "%s", t->cells[g][c]);
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  analysis_describe_runs(&t->context, &text);
+  core_text_append(&text, ".");
+  analysis_scored_describe(&t->scored, &text);
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
+  core_text_free(&text);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------ */
+
+static int find_format(Table *t) {
+  for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++) {
+    if (t->format_name && strcmp(t->format_name, format_names[i]) != 0) continue;
+    t->format = (Format)i;
+    return CORE_OK;
+  }
+  return core_error(CORE_USAGE, "--format %s: expected text, markdown or latex", t->format_name);
+}
+
+static int answer(Table *t, const char **operands, size_t operand_count) {
+  TRY(find_format(t));
+  TRY(analysis_scored_check(&t->scored));
+  TRY(analysis_context_open(&t->context, &t->request, operands, operand_count));
+  TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
+  TRY(analysis_scored_read(&t->scored, &t->context));
+  make_cells(t);
+  print_table(t);
+  fflush(stdout);
+  return write_file(t);
+}
+
+static const char usage[] = "analyze table results.db [--format text|markdown|latex] [--group KEYS] [OPTIONS]";
+static const char help_text[] =
+  "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % Student t "
+  "intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown and LaTeX are printed bare, "
+  "ready for a document; the file in the figures' folder (table.txt, .md or .tex) carries its source as comments.";
+
+int analysis_figure_table(int argc, char **argv) {
+  Table t = {.request = {.argc = argc, .argv = argv}};
+  const CoreOption table[] = {
+    {"format", 'f', CORE_OPTION_TEXT, &t.format_name, "FORMAT", "text, markdown or latex (default: text)"},
+    {"group", 'g', CORE_OPTION_TEXT, &t.group_keys, "KEY[,KEY]",
+     "one row for each value of these settings (default: all that vary)"},
+    {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N", "transitions; what lies beyond is not looked at (default: all)"},
+    ANALYSIS_REQUEST_OPTIONS(t.request),
+    {0}};
+  const char **operands = NULL;
+  size_t operand_count = 0;
+  bool help = false;
+  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
+  if (code == CORE_OK && help) core_options_help(usage, help_text, table);
+  else if (code == CORE_OK) code = answer(&t, operands, operand_count);
+  for (size_t g = 0; t.cells && g < t.groups.count; g++)
+    for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
+  free(t.cells);
+  analysis_scored_free(&t.scored);
+  analysis_grouping_free(&t.groups);
+  analysis_context_close(&t.context);
+  free(t.request.where.items);
+  free(operands);
+  return code;
+}

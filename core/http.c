@@ -1,0 +1,157 @@
+/* libcurl behind core/http.h. Everything that libcurl would do by itself and that a login node does not expect (redirects,
+ * .netrc, other protocols, signals) is off. */
+#include "core/http.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+
+#if CORE_HAS_CURL
+#include <curl/curl.h>
+#endif
+
+enum { CONNECT_S = 10, ANSWER_MAX = 64 << 20 };
+
+/* ---- addresses --------------------------------------------------------------------------------------------------- */
+
+static const char *after_scheme(const char *url) {
+  if (strncmp(url, "http://", 7) == 0) return url + 7;
+  if (strncmp(url, "https://", 8) == 0) return url + 8;
+  return NULL;
+}
+
+int core_http_check_url(const char *url, const char *what) {
+  const char *host = after_scheme(url);
+  if (!host) return core_error(CORE_USAGE, "%s: an address begins with https:// or http://", what);
+  const size_t length = strcspn(host, "/?#");
+  if (length == 0 || length > 255 || *host == ':') return core_error(CORE_USAGE, "%s: the address names no host", what);
+  if (memchr(host, '@', length))
+    return core_error(CORE_USAGE, "%s: the address holds a name or password; they would be seen in lists of processes", what);
+  for (const char *c = url; *c; c++)
+    if (*c <= ' ' || *c > '~' || strchr("\"<>\\^`{|}", *c))
+      return core_error(CORE_USAGE, "%s: the address holds a blank or another character that must be written %%XX", what);
+  return CORE_OK;
+}
+
+const char *core_http_host(const char *url, char *buffer) {
+  const char *host = after_scheme(url);
+  if (!host) return "(no address)";
+  snprintf(buffer, CORE_HTTP_HOST, "%.*s", (int)(host - url) + (int)strcspn(host, "/?#@"), url);
+  return buffer;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+bool core_http_is_built(void) { return CORE_HAS_CURL; }
+
+#if CORE_HAS_CURL
+struct CoreHttp { CURL *curl; };
+
+typedef struct Sink { CoreText *text; size_t most; bool full; } Sink;
+
+static size_t take(char *bytes, size_t size, size_t count, void *context) {
+  Sink *sink = context;
+  const size_t length = size * count;
+  sink->full = length > sink->most - sink->text->length;
+  if (sink->full) return 0;
+  core_text_append_bytes(sink->text, bytes, length);
+  return length;
+}
+
+int core_http_open(CoreHttp **http) {
+  static bool begun; /* opened before any thread is started; libcurl asks for that */
+  *http = NULL;
+  if (!begun && curl_global_init(CURL_GLOBAL_DEFAULT) != 0) return core_error(CORE_FAIL, "libcurl can not be initialised");
+  begun = true;
+  CURL *curl = curl_easy_init();
+  if (!curl) return core_error(CORE_FAIL, "libcurl can not be initialised");
+  *http = core_memory_allocate(sizeof **http);
+  (*http)->curl = curl;
+  return CORE_OK;
+}
+
+void core_http_close(CoreHttp **http) {
+  if (!*http) return;
+  curl_easy_cleanup((*http)->curl);
+  free(*http);
+  *http = NULL;
+}
+
+static CoreHttpFault fault_of(CURLcode code) {
+  switch (code) {
+    case CURLE_OK: return CORE_HTTP_FINE;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION: return CORE_HTTP_UNREACHABLE;
+    case CURLE_OPERATION_TIMEDOUT: return CORE_HTTP_TIMED_OUT;
+    default: return CORE_HTTP_BROKEN;
+  }
+}
+
+static struct curl_slist *make_headers(const CoreHttpRequest *request) {
+  /* No "Expect: 100-continue": slurmrestd and small servers do not know it, and each request would wait a second. */
+  struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+  for (const char *const *header = request->headers; header && *header; header++) list = curl_slist_append(list, *header);
+  return list;
+}
+
+static void set_options(CURL *curl, const CoreHttpRequest *request, struct curl_slist *headers, Sink *sink) {
+  curl_easy_reset(curl); /* keeps open connections */
+  curl_easy_setopt(curl, CURLOPT_URL, request->url);
+#if LIBCURL_VERSION_NUM >= 0x075500
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)request->timeout_s);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)(request->timeout_s < CONNECT_S ? request->timeout_s : CONNECT_S));
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "sweep");
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, sink);
+  if (request->unix_socket) {
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+  }
+  if (request->body) curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswer *answer, CoreHttpFault *fault) {
+  char host[CORE_HTTP_HOST];
+  long status = 0;
+  Sink sink = {.text = &answer->body, .most = request->answer_max ? request->answer_max : ANSWER_MAX};
+  struct curl_slist *headers = make_headers(request);
+  core_text_clear(&answer->body);
+  set_options(http->curl, request, headers, &sink);
+  const CURLcode code = curl_easy_perform(http->curl);
+  curl_slist_free_all(headers);
+  if (fault) *fault = fault_of(code);
+  curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
+  answer->status = (int)status;
+  if (code == CURLE_OK) return CORE_OK;
+  core_text_clear(&answer->body);
+  const char *name = request->unix_socket ? request->unix_socket : core_http_host(request->url, host);
+  if (sink.full) return core_error(CORE_FAIL, "%s: its answer is longer than %zu bytes", name, sink.most);
+  return core_error(CORE_FAIL, "%s: %s", name, curl_easy_strerror(code)); /* libcurl's fixed words: no part of the address */
+}
+#else
+struct CoreHttp { int none; };
+
+int core_http_open(CoreHttp **http) {
+  *http = NULL;
+  return core_error(CORE_FAIL, "this program was built without libcurl; install it (Debian: libcurl4-openssl-dev, Fedora: libcurl-devel) "
+                               "and build again");
+}
+
+void core_http_close(CoreHttp **http) { *http = NULL; }
+
+int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswer *answer, CoreHttpFault *fault) {
+  if (fault) *fault = CORE_HTTP_UNBUILT;
+  return core_http_open(&http);
+}
+#endif

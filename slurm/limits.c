@@ -1,0 +1,58 @@
+/* Limits out of "Key = value" lines. Slurm's defaults are those of slurm.conf(5). */
+#include "slurm/limits_internal.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* The value of "Key   = value" cut at the line's end; "" when it is not there. */
+static void config_value(const char *text, const char *key, char *value, size_t size) {
+  const size_t length = strlen(key);
+  value[0] = '\0';
+  for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+    if (strncasecmp(line, key, length) != 0 || (line[length] != ' ' && line[length] != '=')) continue;
+    const char *start = line + length + strspn(line + length, " =");
+    snprintf(value, size, "%.*s", (int)strcspn(start, "\n"), start);
+    return;
+  }
+}
+
+static int64_t config_number(const char *text, const char *key, int64_t otherwise) {
+  char value[256];
+  int64_t number;
+  config_value(text, key, value, sizeof value);
+  value[strspn(value, "0123456789")] = '\0'; /* "10 sec" */
+  return core_text_to_int(value, &number) ? number : otherwise;
+}
+
+/* The number behind "name=" inside a comma list such as SchedulerParameters. */
+static int64_t listed_number(const char *list, const char *name, int64_t otherwise) {
+  char digits[24];
+  int64_t number;
+  const char *at = strstr(list, name);
+  if (!at || (at > list && at[-1] != ',') || at[strlen(name)] != '=') return otherwise;
+  at += strlen(name) + 1;
+  snprintf(digits, sizeof digits, "%.*s", (int)strspn(at, "0123456789"), at);
+  return core_text_to_int(digits, &number) ? number : otherwise;
+}
+
+bool slurm_limits_parse(const char *text, SlurmLimits *limits) {
+  char value[1024];
+  *limits = (SlurmLimits){0};
+  config_value(text, "SLURM_VERSION", limits->version, sizeof limits->version);
+  config_value(text, "ClusterName", limits->cluster, sizeof limits->cluster);
+  config_value(text, "MpiDefault", limits->mpi_default, sizeof limits->mpi_default);
+  config_value(text, "PreemptMode", limits->preempt_mode, sizeof limits->preempt_mode);
+  const int64_t array_size = config_number(text, "MaxArraySize", -1), array_default = 1001;
+  limits->jobs_max = config_number(text, "MaxJobCount", 10000);
+  limits->message_timeout_s = config_number(text, "MessageTimeout", 10);
+  limits->min_job_age_s = config_number(text, "MinJobAge", 300);
+  config_value(text, "SchedulerParameters", value, sizeof value);
+  limits->array_tasks_max = array_size >= 0 ? array_size : array_default;
+  const int64_t array_tasks = listed_number(value, "max_array_tasks", limits->array_tasks_max);
+  if (array_tasks < limits->array_tasks_max) limits->array_tasks_max = array_tasks;
+  config_value(text, "AuthInfo", value, sizeof value);
+  limits->requeue_delay_s = listed_number(value, "cred_expire", 120);
+  config_value(text, "AccountingStorageType", value, sizeof value);
+  limits->accounting = *value && !strstr(value, "none") && strcmp(value, "(null)") != 0;
+  return *limits->version && array_size >= 0;
+}

@@ -1,0 +1,376 @@
+/* Slurm through slurmrestd. Where it is comes from the environment, as with Slurm's own tools:
+ *
+ *   SLURMRESTD       unix:/run/slurmrestd.sock (the same user needs no token), or http://host:6820, https://...
+ *   SLURM_JWT        the token (`scontrol token` prints it), else
+ *   SLURM_JWT_FILE   a file that holds it and that nobody else may read
+ *   SLURM_JWT_USER   whose token it is, where that is not this user's name
+ *   SLURMRESTD_TIMEOUT   seconds to wait for an answer (60)
+ *
+ * The token is read once, goes into one header and nowhere else: what the server says is searched for it before it is shown.
+ * slurmrestd tells nothing of the cluster's configuration, keeps no accounting for us without slurmdbd, has no test
+ * submission and no requeue: limits come from slurm.conf where that can be read, the rest of the table stays empty. */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/http.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "slurm/limits_internal.h"
+#include "slurm/rest_internal.h"
+
+enum { TOKEN_MAX = 8192, URL_MAX = 512, WORDS_MAX = 400 };
+
+/* slurm_errno.h: numbers that say more than "no". */
+enum {
+  ERROR_AUTHENTICATION = 1007, ERROR_CONNECTION = 1800, ERROR_CONNECTION_OLD = 1001, ERROR_JOB_ID = 2017, ERROR_ALREADY_DONE = 2021,
+  ERROR_TIMEOUT = 5004, ERROR_SEND = 1801, ERROR_RECEIVE = 1802,
+};
+
+typedef struct Rest {
+  CoreHttp *http;
+  char socket[CORE_HTTP_SOCKET_MAX + 1]; /* "": TCP */
+  char base[URL_MAX / 2];                /* "http://host:6820" */
+  char user[128];
+  char *token;                           /* NULL: none */
+  int timeout_s;
+  int version;
+} Rest;
+
+/* ---- the address and the token ----------------------------------------------------------------------------------- */
+
+static int read_address(Rest *rest, const char *address) {
+  if (strncmp(address, "unix:", 5) == 0) {
+    if (address[5] != '/') return core_error(CORE_USAGE, "SLURMRESTD = %.80s: a socket's path is absolute", address);
+    if (strlen(address + 5) > CORE_HTTP_SOCKET_MAX)
+      return core_error(CORE_USAGE, "SLURMRESTD: the socket's path has %zu characters; a UNIX socket's has at most %d", strlen(address + 5),
+                        CORE_HTTP_SOCKET_MAX);
+    snprintf(rest->base, sizeof rest->base, "http://localhost");
+    return core_text_copy(rest->socket, sizeof rest->socket, address + 5, "SLURMRESTD");
+  }
+  TRY(core_http_check_url(address, "SLURMRESTD"));
+  size_t length = strlen(address);
+  while (length > 0 && address[length - 1] == '/') length--;
+  if (length >= sizeof rest->base || strcspn(strstr(address, "//") + 2, "/?#") != length - (size_t)(strstr(address, "//") + 2 - address))
+    return core_error(CORE_USAGE, "SLURMRESTD: expected unix:/path or http://host:port, with nothing behind it");
+  snprintf(rest->base, sizeof rest->base, "%.*s", (int)length, address);
+  return CORE_OK;
+}
+
+/* A header's value must be one line; what a JWT is made of is letters, digits, '-', '_', '.' (and '=' where padded). */
+static int take_token(Rest *rest, const char *text, const char *source) {
+  size_t length = strcspn(text, " \t\r\n");
+  if (strncmp(text, "SLURM_JWT=", 10) == 0) text += 10, length -= 10; /* as scontrol token prints it */
+  if (length == 0 || length > TOKEN_MAX || text[length + strspn(text + length, " \t\r\n")] ||
+      strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/") != length)
+    return core_error(CORE_USAGE, "%s holds no token: one line of letters, digits and -_. is expected, as scontrol token prints it", source);
+  rest->token = core_memory_allocate(length + 1);
+  memcpy(rest->token, text, length);
+  rest->token[length] = '\0';
+  return CORE_OK;
+}
+
+static int read_token_file(Rest *rest, const char *path) {
+  struct stat status;
+  char *data;
+  size_t size;
+  if (stat(path, &status) < 0) return core_error_errno(CORE_USAGE, "SLURM_JWT_FILE %s", path);
+  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0 || (status.st_uid != geteuid() && status.st_uid != 0))
+    return core_error(CORE_USAGE, "SLURM_JWT_FILE %s: others may read it, or it is not yours; chmod 600 it and ask for a new token", path);
+  TRY(core_files_read(path, 2 * TOKEN_MAX, &data, &size));
+  const int code = strlen(data) == size ? take_token(rest, data, "the file of SLURM_JWT_FILE")
+                                        : core_error(CORE_USAGE, "SLURM_JWT_FILE %s holds no text", path);
+  explicit_bzero(data, size);
+  free(data);
+  return code;
+}
+
+static int read_token(Rest *rest) {
+  const char *token = getenv("SLURM_JWT"), *path = getenv("SLURM_JWT_FILE");
+  if (token && *token) return take_token(rest, token, "SLURM_JWT");
+  if (path && *path) return read_token_file(rest, path);
+  if (*rest->socket) return CORE_OK;
+  return core_error(CORE_USAGE, "SLURMRESTD is an address, so that a token is needed: SLURM_JWT=$(scontrol token), or SLURM_JWT_FILE with its path");
+}
+
+static void read_user(Rest *rest) {
+  const struct passwd *entry = getpwuid(geteuid());
+  const char *given = getenv("SLURM_JWT_USER"), *name = given && *given ? given : entry ? entry->pw_name : "";
+  if (core_text_check_name(name, "user") == CORE_OK) snprintf(rest->user, sizeof rest->user, "%s", name);
+}
+
+static int read_timeout(Rest *rest) {
+  const char *text = getenv("SLURMRESTD_TIMEOUT");
+  int64_t seconds = SLURM_CALL_S;
+  if (text && *text && (!core_text_to_int(text, &seconds) || seconds < 1 || seconds > 600))
+    return core_error(CORE_USAGE, "SLURMRESTD_TIMEOUT = %.40s: expected seconds, 1 to 600", text);
+  rest->timeout_s = (int)seconds;
+  return CORE_OK;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static int garbled(const char *what, SlurmFault *fault) {
+  *fault = SLURM_GARBLED;
+  return core_error(CORE_FAIL, "slurmrestd answered what this program does not understand: %s", what);
+}
+
+static SlurmFault fault_of_number(int64_t number) {
+  switch (number) {
+    case ERROR_JOB_ID:
+    case ERROR_ALREADY_DONE: return SLURM_NOT_THERE;
+    case ERROR_CONNECTION:
+    case ERROR_CONNECTION_OLD: return SLURM_UNREACHABLE;
+    case ERROR_AUTHENTICATION: /* of the question or of the answer */
+    case ERROR_SEND:
+    case ERROR_RECEIVE:
+    case ERROR_TIMEOUT: return SLURM_TIMED_OUT;
+    default: return SLURM_REFUSED;
+  }
+}
+
+/* A request's headers; all of `memory` is wiped by the caller. */
+static void make_headers(const Rest *rest, bool has_body, char *memory, size_t size, const char *headers[5]) {
+  size_t count = 0;
+  headers[count++] = "Accept: application/json";
+  if (has_body) headers[count++] = "Content-Type: application/json";
+  if (rest->token) {
+    const int length = snprintf(memory, size, "X-SLURM-USER-TOKEN: %s", rest->token) + 1;
+    headers[count++] = memory;
+    if (*rest->user) {
+      snprintf(memory + length, size - (size_t)length, "X-SLURM-USER-NAME: %s", rest->user);
+      headers[count++] = memory + length;
+    }
+  }
+  headers[count] = NULL;
+}
+
+static int send_request(Rest *rest, const char *method, const char *path, const char *body, CoreHttpAnswer *answer, SlurmFault *fault) {
+  char url[2 * URL_MAX], memory[TOKEN_MAX + 256];
+  const char *headers[5];
+  CoreHttpFault problem;
+  snprintf(url, sizeof url, "%s%s", rest->base, path);
+  make_headers(rest, body != NULL, memory, sizeof memory, headers);
+  const CoreHttpRequest request = {.method = method, .url = url, .unix_socket = *rest->socket ? rest->socket : NULL, .headers = headers,
+                                   .body = body, .timeout_s = rest->timeout_s, .answer_max = (size_t)256 << 20};
+  const int code = core_http_send(rest->http, &request, answer, &problem);
+  explicit_bzero(memory, sizeof memory);
+  if (code == CORE_OK) return CORE_OK;
+  *fault = problem == CORE_HTTP_TIMED_OUT ? SLURM_TIMED_OUT : problem == CORE_HTTP_BROKEN ? SLURM_GARBLED : SLURM_UNREACHABLE;
+  return core_error_context(CORE_FAIL, "slurmrestd");
+}
+
+/* The server's words for an error, unless they hold the token. */
+static void safe_words(const Rest *rest, char *words) {
+  if (rest->token && strstr(words, rest->token)) snprintf(words, WORDS_MAX, "(its words repeat the token and are not shown)");
+}
+
+static int refused(const Rest *rest, const CoreHttpAnswer *answer, const json_t *json, SlurmFault *fault) {
+  char words[WORDS_MAX];
+  int64_t number = 0;
+  if (answer->status == 401 || answer->status == 403) {
+    *fault = SLURM_REFUSED;
+    return core_error(CORE_FAIL, "slurmrestd knows neither user nor token%s", rest->token ? "; scontrol token prints a new one" :
+                      ": set SLURM_JWT, or ask the same user's slurmrestd");
+  }
+  if (!rest_read_error(json, &number, words, sizeof words)) {
+    char what[64];
+    snprintf(what, sizeof what, "HTTP status %d without a reason", answer->status);
+    return garbled(what, fault);
+  }
+  safe_words(rest, words);
+  *fault = fault_of_number(number);
+  /* Listings say -1 for whatever kept them from slurmctld. */
+  if (number == -1 && strstr(words, "looking for")) *fault = SLURM_UNREACHABLE;
+  if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "Slurm can not be reached: %s", words);
+  return core_error(CORE_FAIL, "slurmrestd: %s", words);
+}
+
+/* Asks and parses. CORE_OK only with status 200 and an object that tells of no error, or where `lenient`, whatever its errors. */
+static int call(Rest *rest, const char *method, const char *path, const char *body, bool lenient, json_t **json, SlurmFault *fault) {
+  CoreHttpAnswer answer = {0};
+  char url[URL_MAX], words[WORDS_MAX];
+  int64_t number;
+  int code;
+  *json = NULL;
+  *fault = SLURM_FINE;
+  if (rest->version) snprintf(url, sizeof url, "/slurm/v0.0.%d/%s", rest->version, path);
+  else snprintf(url, sizeof url, "%s", path);
+  TRY_GOTO(code, done, send_request(rest, method, url, body, &answer, fault));
+  json_error_t where;
+  *json = json_loadb(core_text_string(&answer.body), answer.body.length, JSON_REJECT_DUPLICATES, &where);
+  const bool has_errors = rest_read_error(*json, &number, words, sizeof words);
+  if (answer.status != 200 && !(lenient && json_object_get(*json, "job_id"))) code = refused(rest, &answer, *json, fault);
+  else if (!json_is_object(*json)) code = garbled("it is no JSON", fault);
+  else if (has_errors && !lenient) code = refused(rest, &answer, *json, fault);
+done:
+  core_text_free(&answer.body);
+  if (code != CORE_OK) {
+    json_decref(*json);
+    *json = NULL;
+  }
+  return code;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static void rest_close(void *way) {
+  Rest *rest = way;
+  if (!rest) return;
+  core_http_close(&rest->http);
+  if (rest->token) explicit_bzero(rest->token, strlen(rest->token));
+  free(rest->token);
+  free(rest);
+}
+
+static int discover(Rest *rest, SlurmFault *fault) {
+  json_t *document;
+  TRY(call(rest, "GET", "/openapi/v3", NULL, false, &document, fault));
+  rest->version = rest_read_version(document);
+  json_decref(document);
+  if (rest->version > 0) return CORE_OK;
+  *fault = SLURM_ABSENT;
+  return core_error(CORE_FAIL, "the server of SLURMRESTD offers none of Slurm's API versions v0.0.%d to v0.0.%d", REST_VERSION_LEAST,
+                    REST_VERSION_MOST);
+}
+
+static int rest_open(void **way, SlurmFault *fault) {
+  const char *address = getenv("SLURMRESTD");
+  *way = NULL;
+  *fault = SLURM_ABSENT;
+  if (!address || !*address) return core_error(CORE_FAIL, "slurm.api = rest needs SLURMRESTD = unix:/path or http://host:port of slurmrestd");
+  Rest *rest = core_memory_zero_allocate(1, sizeof *rest);
+  int code;
+  TRY_GOTO(code, done, core_http_open(&rest->http));
+  *fault = SLURM_REFUSED;
+  TRY_GOTO(code, done, read_address(rest, address));
+  TRY_GOTO(code, done, read_token(rest));
+  TRY_GOTO(code, done, read_timeout(rest));
+  read_user(rest);
+  code = discover(rest, fault);
+done:
+  if (code == CORE_OK) *way = rest;
+  else rest_close(rest);
+  return code;
+}
+
+/* ---- limits and partitions --------------------------------------------------------------------------------------- */
+
+static int rest_limits(void *way, SlurmLimits *limits, SlurmFault *fault) {
+  const char *path = getenv("SLURM_CONF");
+  char *conf = NULL;
+  size_t size;
+  json_t *answer;
+  TRY(call(way, "GET", "ping", NULL, false, &answer, fault));
+  if (core_files_read(path && *path ? path : "/etc/slurm/slurm.conf", 0, &conf, &size) != CORE_OK) conf = NULL;
+  slurm_limits_parse(conf ? conf : "", limits);
+  free(conf);
+  rest_read_release(answer, limits->version, sizeof limits->version);
+  limits->accounting = false; /* none that this way could ask */
+  json_decref(answer);
+  return CORE_OK;
+}
+
+static int rest_partitions(void *way, SlurmPartition **partitions, size_t *count, SlurmFault *fault) {
+  json_t *answer, *nodes = NULL, *record;
+  size_t i;
+  int code;
+  TRY(call(way, "GET", "partitions", NULL, false, &answer, fault));
+  TRY_GOTO(code, done, call(way, "GET", "nodes", NULL, false, &nodes, fault));
+  json_t *list = json_object_get(answer, "partitions"), *machines = json_object_get(nodes, "nodes");
+  if (!json_is_array(list) || !json_is_array(machines)) {
+    code = garbled("no list of partitions or nodes", fault);
+    goto done;
+  }
+  *partitions = core_memory_zero_allocate(json_array_size(list) + 1, sizeof **partitions);
+  json_array_foreach(list, i, record)
+    if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++])) code = garbled("a partition without a name", fault);
+  json_array_foreach(machines, i, record)
+    if (code == CORE_OK && !rest_read_node(record, *partitions, *count)) code = garbled("a node without a state", fault);
+  if (code != CORE_OK) {
+    free(*partitions);
+    *partitions = NULL, *count = 0;
+  }
+done:
+  json_decref(answer);
+  json_decref(nodes);
+  return code;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+/* An answer may carry errors beside a job_id (a held job does): the id decides. */
+static int rest_submit(void *way, const SlurmJob *job, int64_t *id, SlurmFault *fault) {
+  Rest *rest = way;
+  char *body, words[WORDS_MAX];
+  json_t *answer;
+  int64_t number = 0;
+  *fault = SLURM_REFUSED;
+  TRY(rest_job_write(job, rest->version, &body));
+  int code = call(rest, "POST", "job/submit", body, true, &answer, fault);
+  free(body);
+  if (code != CORE_OK) return code;
+  const json_t *value = json_object_get(answer, "job_id");
+  if (!rest_read_number(value, id) || *id <= 0 || *id > UINT32_MAX) {
+    if (!rest_read_error(answer, &number, words, sizeof words)) code = garbled("a submission without a job_id", fault);
+    else {
+      safe_words(rest, words);
+      *fault = fault_of_number(number);
+      code = core_error(CORE_FAIL, "slurmrestd: %s", words);
+    }
+  }
+  json_decref(answer);
+  return code;
+}
+
+static int rest_list(void *way, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault) {
+  Rest *rest = way;
+  json_t *answer, *record;
+  size_t i;
+  const size_t before = tasks->count;
+  const double now = core_clock_unix_s();
+  TRY(call(rest, "GET", "jobs", NULL, false, &answer, fault));
+  const json_t *jobs = json_object_get(answer, "jobs");
+  int code = json_is_array(jobs) ? CORE_OK : garbled("no list of jobs", fault);
+  json_array_foreach(jobs, i, record) {
+    if (code == CORE_OK && rest_read_job(record, names, count, rest->user, now, tasks) != CORE_OK) {
+      char words[WORDS_MAX];
+      snprintf(words, sizeof words, "%s", core_error_message());
+      safe_words(rest, words);
+      code = garbled(words, fault);
+    }
+  }
+  if (code != CORE_OK) tasks->count = before;
+  json_decref(answer);
+  return code;
+}
+
+/* One request for each id; those that are gone are no error. */
+static int call_for(Rest *rest, const char *method, const char *body, const SlurmId *ids, size_t count, SlurmFault *fault) {
+  char path[96], name[48];
+  for (size_t i = 0; i < count; i++) {
+    json_t *answer;
+    snprintf(path, sizeof path, "job/%s", slurm_id_format(ids[i], name));
+    const int code = call(rest, method, path, body, false, &answer, fault);
+    json_decref(answer);
+    if (code == CORE_OK) continue;
+    if (*fault != SLURM_NOT_THERE) return code;
+    *fault = SLURM_FINE;
+  }
+  return CORE_OK;
+}
+
+static int rest_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *fault) {
+  return call_for(way, "DELETE", NULL, ids, count, fault);
+}
+
+static int rest_hold(void *way, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault) {
+  return call_for(way, "POST", hold ? "{\"hold\":true}" : "{\"hold\":false}", ids, count, fault);
+}
+
+const SlurmApi slurm_api_rest = {
+  .name = "rest",       .open = rest_open,     .close = rest_close, .limits = rest_limits, .partitions = rest_partitions,
+  .submit = rest_submit, .list = rest_list,    .cancel = rest_cancel, .hold = rest_hold};

@@ -1,0 +1,214 @@
+/* A job as slurmrestd wants to be told of it. The options are those of the batch script (slurm_options_each); a table says
+ * under which key each goes, in the older shape and in the newer one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/options_internal.h"
+#include "slurm/rest_internal.h"
+
+extern char **environ;
+
+/* How a value is said. */
+typedef enum Shape {
+  WORD,     /* "text" */
+  NUMBER,   /* 5 */
+  OBJECT,   /* {"set": true, "infinite": false, "number": 5}; before v0.0.39 a NUMBER */
+  WORDS,    /* ["text"]; before v0.0.39 a WORD */
+  MINUTES,  /* "02:00:00" to an OBJECT of minutes, rounded up */
+  MEGABYTES, /* "8192M" to an OBJECT */
+  GRES,     /* "gpu:2" */
+  GPUS,     /* "a100:2" */
+  NODES,    /* [n, n]; from v0.0.39 minimum_nodes and maximum_nodes */
+  SIGNAL,   /* "B:USR2@120" */
+  YES, NO,  /* without a value */
+} Shape;
+
+static const struct { const char *option, *older, *newer; Shape shape; } keys[] = {
+  {"--partition", "partition", "partition", WORD},
+  {"--account", "account", "account", WORD},
+  {"--qos", "qos", "qos", WORD},
+  {"--reservation", "reservation", "reservation", WORD},
+  {"--constraint", "constraints", "constraints", WORD},
+  {"--time", "time_limit", "time_limit", MINUTES},
+  {"--nodes", "nodes", NULL, NODES},
+  {"--ntasks", "tasks", "tasks", NUMBER},
+  {"--ntasks-per-node", "tasks_per_node", "tasks_per_node", NUMBER},
+  {"--cpus-per-task", "cpus_per_task", "cpus_per_task", NUMBER},
+  {"--mem", "memory_per_node", "memory_per_node", MEGABYTES},
+  {"--gres", "gres", "tres_per_node", GRES},
+  {"--gpus-per-node", "gpus_per_node", "tres_per_node", GPUS},
+  {"--signal", NULL, NULL, SIGNAL},
+  {"--requeue", "requeue", "requeue", YES},
+  {"--no-requeue", "requeue", "requeue", NO},
+  {"--open-mode", "open_mode", "open_mode", WORDS},
+  /* of slurm.extra */
+  {"--nice", "nice", "nice", NUMBER},
+  {"--licenses", "licenses", "licenses", WORD},
+  {"--mail-user", "mail_user", "mail_user", WORD},
+  {"--mail-type", "mail_type", "mail_type", WORDS},
+  {"--wckey", "wckey", "wckey", WORD},
+  {"--prefer", "prefer", "prefer", WORD},
+  {"--threads-per-core", "threads_per_core", "threads_per_core", NUMBER},
+};
+
+typedef struct Writer {
+  json_t *job;
+  int version;
+  char problem[128]; /* an option that can not be said */
+} Writer;
+
+static bool is_newer(const Writer *w) { return w->version >= REST_VERSION_OBJECTS; }
+
+static json_t *object_number(const Writer *w, int64_t number) {
+  return is_newer(w) ? json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number", (json_int_t)number) : json_integer((json_int_t)number);
+}
+
+static json_t *words(const Writer *w, const char *value) {
+  char upper[SLURM_TEXT];
+  size_t i = 0;
+  if (!is_newer(w)) return json_string(value);
+  for (; value[i] && i + 1 < sizeof upper; i++) upper[i] = (char)(value[i] >= 'a' && value[i] <= 'z' ? value[i] - 'a' + 'A' : value[i]);
+  upper[i] = '\0';
+  return json_pack("[s]", upper);
+}
+
+/* Generic resources of a node; how they are spelt changed with Slurm 24.05 (v0.0.41). */
+static json_t *gres(const Writer *w, const char *value, bool has_name) {
+  CoreText text = {0};
+  core_text_appendf(&text, "%s%s%s", !is_newer(w) ? "" : w->version >= 41 ? "gres/" : "gres:", has_name ? "" : "gpu:", value);
+  json_t *string = json_string(core_text_string(&text));
+  core_text_free(&text);
+  return string;
+}
+
+/* The newer shape can ask for the signal to the batch shell; the older one refuses "B:" (rest_job_write sets a timer). */
+static void set_signal(Writer *w, const char *value) {
+  char name[16];
+  long long lead;
+  if (!is_newer(w) || sscanf(value, "B:%15[A-Z0-9]@%lld", name, &lead) != 2) return;
+  json_object_set_new(w->job, "kill_warning_signal", json_string(name));
+  json_object_set_new(w->job, "kill_warning_delay", object_number(w, lead));
+  json_object_set_new(w->job, "kill_warning_flags", json_pack("[s]", "BATCH_JOB"));
+}
+
+static int64_t leading_number(const char *text) {
+  char digits[24];
+  int64_t number;
+  snprintf(digits, sizeof digits, "%.*s", (int)strspn(text, "0123456789"), text);
+  return core_text_to_int(digits, &number) ? number : 0;
+}
+
+static json_t *value_of(const Writer *w, Shape shape, const char *value) {
+  switch (shape) {
+    case WORD: return json_string(value);
+    case NUMBER: return json_integer((json_int_t)leading_number(value));
+    case OBJECT: return object_number(w, leading_number(value));
+    case WORDS: return words(w, value);
+    case MINUTES: return object_number(w, (slurm_time_parse(value) + 59) / 60);
+    case MEGABYTES: return object_number(w, leading_number(value));
+    case GRES: return gres(w, value, true);
+    case GPUS: return is_newer(w) ? gres(w, value, false) : json_string(value);
+    case YES: return json_true();
+    case NO: return json_false();
+    default: return NULL;
+  }
+}
+
+static void add_option(void *context, const char *option, const char *value) {
+  Writer *w = context;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    if (strcmp(keys[i].option, option) != 0) continue;
+    if (!value && keys[i].shape != YES && keys[i].shape != NO) break;
+    if (keys[i].shape == SIGNAL) {
+      set_signal(w, value);
+    } else if (keys[i].shape == NODES && is_newer(w)) {
+      json_object_set_new(w->job, "minimum_nodes", json_integer((json_int_t)leading_number(value)));
+      json_object_set_new(w->job, "maximum_nodes", json_integer((json_int_t)leading_number(value)));
+    } else if (keys[i].shape == NODES) {
+      json_object_set_new(w->job, keys[i].older, json_pack("[I, I]", (json_int_t)leading_number(value), (json_int_t)leading_number(value)));
+    } else {
+      json_object_set_new(w->job, is_newer(w) ? keys[i].newer : keys[i].older, value_of(w, keys[i].shape, value));
+    }
+    return;
+  }
+  snprintf(w->problem, sizeof w->problem, "%s", option);
+}
+
+/* sbatch hands on the whole environment; through a server only what jobs need goes, and never the token. */
+static json_t *make_environment(bool newer) {
+  static const char *const kept[] = {"PATH=", "HOME=", "USER=", "LOGNAME=", "SHELL=", "LANG=", "LC_", "LD_LIBRARY_PATH=", "TMPDIR=",
+                                     "MODULEPATH=", "MODULESHOME=", "LMOD_", "BASH_ENV=", "OMP_", "OMPI_", "UCX_", "NCCL_", "CUDA_",
+                                     "SWEEP_", "NO_COLOR="};
+  json_t *environment = newer ? json_array() : json_object();
+  bool has_path = false;
+  for (char **variable = environ; *variable; variable++) {
+    const char *equals = strchr(*variable, '=');
+    bool is_kept = false;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) is_kept |= strncmp(*variable, kept[i], strlen(kept[i])) == 0;
+    if (!is_kept || !equals || !core_text_is_utf8(*variable)) continue;
+    has_path |= strncmp(*variable, "PATH=", 5) == 0;
+    if (newer) {
+      json_array_append_new(environment, json_string(*variable));
+      continue;
+    }
+    char *name = core_text_duplicate(*variable);
+    name[equals - *variable] = '\0';
+    json_object_set_new(environment, name, json_string(equals + 1));
+    free(name);
+  }
+  if (!has_path && newer) json_array_append_new(environment, json_string("PATH=/usr/bin:/bin"));
+  else if (!has_path) json_object_set_new(environment, "PATH", json_string("/usr/bin:/bin")); /* an empty one is refused */
+  return environment;
+}
+
+/* The script, with a timer before its last line where Slurm can not be told to warn the batch shell: the signal comes from a
+ * child instead, to the process that the shell becomes. */
+static char *make_script(const SlurmJob *job, int version) {
+  const SlurmSettings *s = job->settings;
+  const char *exec = strstr(job->script, "\nexec ");
+  CoreText script = {0};
+  if (version >= REST_VERSION_OBJECTS || s->signal_lead <= 0 || s->time <= s->signal_lead || !exec)
+    return core_text_duplicate(job->script);
+  core_text_append_bytes(&script, job->script, (size_t)(exec + 1 - job->script));
+  core_text_appendf(&script, "{ sleep %lld; kill -%s $$; } </dev/null >/dev/null 2>&1 &\n", (long long)(s->time - s->signal_lead), s->signal);
+  core_text_append(&script, exec + 1);
+  char *text = core_text_duplicate(core_text_string(&script));
+  core_text_free(&script);
+  return text;
+}
+
+static void add_names(Writer *w, const SlurmJob *job) {
+  CoreText text = {0};
+  core_text_appendf(&text, "0-%lld", (long long)job->tasks - 1);
+  if (job->running_max > 0) core_text_appendf(&text, "%%%lld", (long long)job->running_max);
+  json_object_set_new(w->job, "array", json_string(core_text_string(&text)));
+  core_text_clear(&text);
+  for (size_t i = 0; i < job->after_count; i++) core_text_appendf(&text, "%s:%lld", i ? "" : "afterany", (long long)job->after[i]);
+  if (text.length) json_object_set_new(w->job, "dependency", json_string(core_text_string(&text)));
+  json_object_set_new(w->job, "name", json_string(job->name));
+  json_object_set_new(w->job, "comment", json_string(job->comment));
+  json_object_set_new(w->job, "current_working_directory", json_string(job->folder));
+  json_object_set_new(w->job, "standard_output", json_string(job->output ? job->output : "/dev/null"));
+  if (job->held) json_object_set_new(w->job, "hold", json_true());
+  core_text_free(&text);
+}
+
+int rest_job_write(const SlurmJob *job, int version, char **body) {
+  Writer w = {.job = json_object(), .version = version};
+  *body = NULL;
+  add_names(&w, job);
+  slurm_options_each(job->settings, add_option, &w);
+  if (*w.problem) {
+    json_decref(w.job);
+    return core_error(CORE_USAGE, "slurm.extra: slurmrestd can not be told %s; use slurm.api = cli, or leave it out", w.problem);
+  }
+  json_object_set_new(w.job, "environment", make_environment(is_newer(&w)));
+  char *script = make_script(job, version);
+  json_t *request = json_object();
+  json_object_set_new(is_newer(&w) ? w.job : request, "script", json_string(script));
+  json_object_set_new(request, "job", w.job);
+  free(script);
+  *body = json_dumps(request, JSON_COMPACT);
+  json_decref(request);
+  return *body ? CORE_OK : core_error(CORE_FAIL, "the job holds text that is no UTF-8");
+}

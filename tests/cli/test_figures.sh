@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# The figures besides DDR: settings, heat map, bars, profiles, tables, KL profiles, curves' panels, and the papers' figures by
+# name. Their numbers are computed here again, from SQL and awk alone. TAP.
+set -u
+. "$(dirname "$0")/tap.sh"
+cd "$(dirname "$0")/../.." || exit 1
+f=$tap_dir/figures work=$tap_dir/work db=$tap_dir/work/results.db
+if ! "$SWEEP_BUILD/tests/bench/bench_analysis" make "$work" 3 40 >"$tap_dir/out" 2>&1; then echo "Bail out! $(cat "$tap_dir/out")"; exit 1; fi
+if ! command -v gnuplot >/dev/null; then tap_skip "figures" "no gnuplot"; tap_done; fi
+draw() { analyze "$@" -o "$f"; }
+rows() { grep -v '^#' "$f/$1.csv" | tail -n +2; }
+# same NAME A B: two lists of numbers, one a line, to five digits
+same() { # name, theirs, mine
+  local difference
+  difference=$(paste <(echo "$2") <(echo "$3") | awk -F'\t' '{ n = split($1, a, " "); m = split($2, b, " "); if (n != m) { print; next }
+    for (i = 1; i <= n; i++) if (a[i] != b[i] && (a[i] - b[i]) ^ 2 > 1e-10 * (b[i] ^ 2 + 1e-12)) { print; next } }')
+  [ -n "$2" ] && [ -z "$difference" ]; tap_result "$1" $? "theirs, mine: $difference"
+}
+
+# ---- settings: mean and Student's t of the last solve rates; t(0.975, 2) = 4.302653
+final="SELECT json_extract(config, '\$.ppo.com') AS com, seed, (SELECT solve_rate FROM evaluation e WHERE e.run_id = run.id AND
+  level_set = 'train' ORDER BY iteration DESC LIMIT 1) AS final FROM run WHERE json_extract(config, '\$.algo.name') = 'ppo_ewma'
+  ORDER BY com, seed"
+analyze sql "$db" --csv "$final" | tail -n +2 >"$tap_dir/final"
+mine=$(awk -F, '{ n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; sd = sqrt((q[$1] - 3 * m * m) / 2)
+  h = 4.30265272991 * sd / sqrt(3); low = m - h; high = m + h; print m, (low < 0 ? 0 : low), (high > 1 ? 1 : high) } }' "$tap_dir/final")
+tap_run "settings" 0 "17 finished, 1 stopped" draw settings "$db" --x ppo.com --where algo.name=ppo_ewma --group none
+same "settings: mean and 95 % interval of each value" "$(rows settings | awk -F, '{ print $(NF-2), $(NF-1), $NF }')" "$mine"
+tap_run "a stopped run is counted and hollow" 0 "Not at their end, taken as they" draw settings "$db" --x ppo.com --where algo.name=ppo_ewma --group none
+tap_run "settings --best-of" 0 "eps " draw settings "$db" --x seed --where algo.name=ppo --group none --best-of ppo.epsilon
+best=$(analyze sql "$db" --csv "SELECT seed, max(f) FROM (SELECT seed, (SELECT solve_rate FROM evaluation e WHERE e.run_id = run.id
+  AND level_set = 'train' ORDER BY iteration DESC LIMIT 1) AS f FROM run WHERE json_extract(config, '\$.algo.name') = 'ppo') GROUP BY 1 ORDER BY 1" |
+  tail -n +2 | cut -d, -f2)
+same "the best of a setting at each place" "$(rows settings | awk -F, '{ print $(NF-2) }')" "$best"
+tap_run "settings --measure --budget --json" 0 '"mean":' draw settings "$db" --x epsilon --where algo.name=ppo --measure speed --budget 1e5 --json
+
+# ---- heat map: a cell a run
+tap_run "heatmap" 0 "final solve rate" draw heatmap "$db" --x ppo.com --y seed --where algo.name=ppo_ewma
+same "each cell is its run" "$(rows heatmap | sort -t, -k1,1g -k2,2g | awk -F, '{ print $1, $2, $5 }')" "$(sort -t, -k1,1g -k2,2g "$tap_dir/final" | tr , ' ' | awk '{ print $1 + 0, $2, $3 }')"
+tap_run "heatmap without runs in some cells" 0 "unused" bash -c "analyze heatmap '$db' --x ppo.com --y ppo.epsilon -o '$f' >/dev/null && grep -v '^#' '$f/heatmap.csv' | awk -F, '\$3 == 0 { found = 1 } END { print found ? \"unused\" : \"none\" }'"
+
+# ---- bars and profiles: three runs, of which IQM drops none, one task
+tap_run "bars" 0 "IQM" draw bars "$db" --where algo.name=ppo_ewma --aggregate mean,iqm,median,"optimality gap"
+mean=$(awk '{ print $1 }' <<<"$mine")
+same "mean" "$(rows bars | awk -F, '/,mean,/ { print $(NF-2) }')" "$mean"
+same "interquartile mean" "$(rows bars | awk -F, '/,iqm,/ { print $(NF-2) }')" "$mean"
+same "optimality gap" "$(rows bars | awk -F, '/optimality/ { print $(NF-2) }')" "$(awk '{ print 1 - $1 }' <<<"$mean")"
+rows bars | awk -F, '{ if (!($(NF-1) <= $(NF-2) && $(NF-2) <= $NF)) exit 1 }'; tap_result "values lie inside their intervals" $?
+tap_run "profiles" 0 "configuration" draw profiles "$db" --where algo.name=ppo_ewma
+same "the share of runs above a score" "$(rows profiles | awk -F, '$(NF-4) == 0.5 { print $(NF-2) }')" \
+  "$(awk -F, '{ n[$1] += $3 > 0.5; k[$1]++; if (k[$1] == 3) print n[$1] / 3 }' "$tap_dir/final")"
+cp "$f/bars.csv" "$tap_dir/first"
+OMP_NUM_THREADS=3 draw bars "$db" --where algo.name=ppo_ewma --aggregate mean,iqm,median,"optimality gap" >/dev/null
+[ -z "$(diff <(grep -v '^# date' "$tap_dir/first") <(grep -v '^# date' "$f/bars.csv"))" ]; tap_result "the same bits with any number of threads" $?
+
+# ---- curves: panels, averages, spreads
+last=$(analyze sql "$db" --csv "SELECT max(transitions) FROM evaluation" | tail -1)
+at_end() { rows curves | awk -F, -v last="$last" '/^com/ && $(NF-4) == last { print $(NF-2), $(NF-1), $NF }'; }
+sd=$(awk -F, '$1 != 2048 { n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; d = sqrt((q[$1] - 3 * m * m) / 2)
+  print m, (m - d < 0 ? 0 : m - d), (m + d > 1 ? 1 : m + d) } }' "$tap_dir/final")
+tap_run "curves --interval sd" 0 "com 8" draw curves "$db" --where algo.name=ppo_ewma --interval sd
+same "one standard deviation" "$(at_end | head -5)" "$sd"
+tap_run "curves --aggregate iqm" 0 "95 % bootstrap" draw curves "$db" --where algo.name=ppo_ewma --aggregate iqm
+same "IQM of three runs is their mean" "$(at_end | head -5 | awk '{ print $1 }')" "$(awk '{ print $1 }' <<<"$sd")"
+tap_run "curves --best-of" 0 "(best: com" draw curves "$db" --where algo.name=ppo_ewma --group none --best-of com
+tap_run "several columns are panels" 0 "iteration.entropy" draw curves "$db" --y solve_rate,kl,entropy --group algo.name
+[ "$(rows curves | cut -d, -f1 | sort -u | wc -l)" = 3 ]; tap_result "a row says which column it is" $?
+tap_run "panels by a setting" 0 "seed 1" draw curves "$db" --panel seed --group algo.name --log x --x iteration
+for kind in svg png pdf csv gp; do [ -s "$f/curves.$kind" ] || [ $kind = pdf ]; tap_result "curves.$kind" $?; done
+for style in slides dark; do tap_run "style $style" 0 "heatmap.svg" draw heatmap "$db" --x com --y seed --style $style; done
+
+# ---- tables
+tap_run "table" 0 "IQM of final" draw table "$db" --group com --where algo.name=ppo_ewma
+tap_run "table in Markdown" 0 "| com 8 | 3 |" draw table "$db" --group com --where algo.name=ppo_ewma --format markdown
+tap_run "table in LaTeX" 0 'com 8 & 3 & ' draw table "$db" --group com --where algo.name=ppo_ewma --format latex
+grep -q '^% query: ' "$f/table.tex" && grep -q '^\\end{tabular}' "$f/table.tex"; tap_result "LaTeX carries its source" $?
+
+# ---- conditions
+tap_run "--where KEY=max" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma --where com=max
+tap_run "--where KEY=min" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo --where epsilon=min
+tap_run "--common repeats a reference in each panel" 0 "36 runs of 12 configurations" draw curves "$db" --panel seed --group algo.name,epsilon,com --common seed=1
+[ "$(rows curves | awk -F, '{ print $1 }' | sort -u | tr '\n' ' ')" = "seed 0 seed 2 " ]; tap_result "and has no panel of its own" $?
+
+# ---- refusals
+refused() { local name=$1 text=$2; shift 2; tap_run "$name" 2 "$text" draw "$@"; }
+refused "an unknown figure: the nearest" "settings" setings "$db"
+refused "an unknown paper figure: the nearest" "fig1" fig1z "$db"
+refused "settings without --x" "--x KEY" settings "$db"
+refused "an unknown setting: the nearest" "ppo.com" settings "$db" --x ppo.con
+refused "two settings on one axis" "one setting" settings "$db" --x com,epsilon
+refused "an unknown measure: the nearest" "final" settings "$db" --x com --measure finall
+refused "a budget that is none" "budget" settings "$db" --x com --budget=-3
+refused "heatmap with one axis" "--y KEY" heatmap "$db" --x com
+refused "an unknown aggregate" "iqm" bars "$db" --aggregate iqmm
+refused "an unknown average" "did you mean iqm" curves "$db" --aggregate iqms
+refused "an unknown interval" "bootstrap" curves "$db" --interval students
+refused "a t interval of an IQM" "takes bootstrap" curves "$db" --aggregate iqm --interval t
+refused "two kinds of panels" "both make panels" curves "$db" --y kl,ddr --panel seed
+refused "--log z" "x, y or xy" curves "$db" --log z
+refused "a table of another kind" "markdown" table "$db" --format html
+refused "a paper's figure without its runs: what makes them" "sweep submit experiments/fig9_scaling.ini" fig9 "$db"
+refused "a KL profile of too many configurations" "--where" kl-profile "$db"
+tap_run "KL profiles that nobody wrote" 1 "metrics.profile_every" draw kl-profile "$db" --group algo.name
+"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/young" 1 1 >/dev/null 2>&1; rm -rf "$tap_dir/young/runs"
+for figure in "settings --x com" "heatmap --x com --y seed" bars profiles table; do
+  # shellcheck disable=SC2086
+  tap_run "$figure of runs that have not begun" 1 "no run has a value" draw ${figure%% *} "$tap_dir/young/results.db" ${figure#"${figure%% *}"}
+done
+"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/one" 1 20 >/dev/null 2>&1
+for figure in "settings --x com --group none" "heatmap --x com --y epsilon" "bars" "profiles" "table" "curves --aggregate iqm"; do
+  # shellcheck disable=SC2086
+  tap_run "$figure with a single seed" 0 "(1 seed" draw ${figure%% *} "$tap_dir/one/results.db" ${figure#"${figure%% *}"}
+done
+
+# ---- real runs: the noisy parabola, scaled environments, a switch, KL profiles
+real=$tap_dir/real; mkdir "$real"
+submit() { sweep submit "$@" --root "$real" --wait >"$tap_dir/out" 2>&1; tap_result "sweep submit $(basename "$1")" $? "$(tail -3 "$tap_dir/out")"; }
+submit experiments/fig1b_convex.ini --profile demo
+tap_run "fig1b" 0 "learning_rate 0.1" draw fig1b "$real/results.db"
+# stationary: E|x|^2 = 9 eta / (4 (1 - eta)), 0.5 for 0.1
+rows fig1b | awk -F, '$2 == 0.1 && $3 > 500 { n++; s += $5 } END { exit !(n > 100 && s / n > 0.47 && s / n < 0.51) }'
+tap_result "the noisy parabola comes to rest at its closed form" $? "$(rows fig1b | tail -3)"
+tap_run "fig2a" 0 "15 finished" draw fig2a "$real/results.db"
+submit experiments/fig9_scaling.ini --profile demo --set sweep.seeds=1 --set train.total_steps=32768 --set eval.count=1 --set eval.episodes=24
+tap_run "fig9" 0 "scheme more_minibatches" draw fig9 "$real/results.db"
+lines=$(rows fig9 | awk -F, '{ print $1, $3 }' | sort -u | tr '\n' ';')
+[ "$lines" = "$(for s in larger_minibatches larger_minibatches_sqrt more_minibatches; do for n in 128 32 512 8; do printf 'scheme %s %s;' $s $n; done; done)" ]
+tap_result "each scheme's panel has the four sizes, the reference in all" $? "$lines"
+for figure in fig13 fig14; do tap_run $figure 0 "10 runs of 10 configurations" draw $figure "$real/results.db"; done
+[ "$(rows fig14 | wc -l)" = 12 ]; tap_result "a place for each scheme and size" $?
+submit experiments/fixed_point/fig2_kl_minibatch.ini --profile demo --set sweep.seeds=1 --set train.total_steps=4096 --set eval.count=1 --set eval.episodes=8 --set metrics.profile_every=1
+tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/results.db"
+ids=$(analyze sql "$real/results.db" --csv "SELECT id FROM run JOIN sweep_run ON run_id = id WHERE sweep = 'fixed_point_fig2' AND json_extract(config, '\$.ppo.num_minibatches') = 8" | tail -n +2)
+mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
+same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
+for paper in $(sed -n 's/^FIGURE("\([^"]*\)".*/\1/p' analysis/papers.def); do
+  tap_run "$paper is of a figure and options that are there, and its experiment is a file" 0 "Options:" analyze "$paper" --help
+  [ -f "$(analyze "$paper" --help | sed -n 's/^Runs: sweep submit //p')" ] || tap_result "$paper: its experiment" 1
+done
+tap_done

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# analyze report: a page that is whole, escapes everything, and works in a real browser where one is installed. TAP.
+set -u
+. tests/cli/tap.sh
+export NO_COLOR=1
+"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 3 30 || { echo "Bail out! no workspace"; exit 1; }
+db=$tap_dir/work/results.db page=$tap_dir/report/index.html
+has() { grep -qF -- "$1" "$2"; }
+
+# Whatever a database may hold: names that are markup, quotes, newlines, no UTF-8.
+hostile='</script><script>document.body.dataset.hacked="yes"</script><img src=x onerror="document.body.dataset.hacked=1">`"'"'"'&amp;'
+if command -v python3 >/dev/null; then
+  analyze sql "$db" "SELECT 1" >/dev/null # imports
+  python3 - "$db" "$hostile" <<'PY'
+import sqlite3, sys
+c = sqlite3.connect(sys.argv[1])
+text = sys.argv[2] + "\nline two\t\x01"
+c.execute("UPDATE run SET host = ?, message = ?, status = 'failed' WHERE seed = 1", (text, text))
+c.execute("UPDATE run SET message = CAST(x'fffe3c' AS TEXT) WHERE seed = 2")
+c.execute("UPDATE sweep SET ini = ?", (text,))
+c.execute("UPDATE run SET config = json_set(config, '$.env.levels', ?) WHERE seed = 0", ("l/<b>bold</b>'\"`$(x)",))
+c.commit()
+PY
+fi
+cp "$db" "$tap_dir/results.db" # away from the workspace, whose import would bring the true states back
+tap_run "report writes a page" 0 "index.html" analyze report "$tap_dir/results.db" -o "$tap_dir/report"
+tap_result "it has two scripts, its data and its own" "$([ "$(grep -o '<script' "$page" | wc -l)" = 2 ]; echo $?)"
+tap_result "markup of the database is not markup of the page" "$(! has '<img src=x' "$page"; echo $?)"
+tap_result "it loads nothing" "$(! grep -qE '(src|href)="?(https?:)?//' "$page"; echo $?)"
+tap_result "it says whence it comes" "$(has '"program"' "$page" && has 'SELECT id, config' "$page"; echo $?)"
+if command -v gnuplot >/dev/null; then
+  tap_result "figures are inside" "$(has 'data:image/svg+xml;base64,' "$page"; echo $?)"
+  tap_result "and are pictures" "$(grep -o 'svg+xml;base64,[A-Za-z0-9+/=]*' "$page" | head -1 | cut -d, -f2 | base64 -d 2>/dev/null | grep -q '</svg>'; echo $?)"
+else
+  tap_skip "figures are inside" "no gnuplot"
+fi
+tap_run "report of one sweep" 0 "index.html" analyze report "$tap_dir/results.db" --sweep two_grids --no-figures -o "$tap_dir/sweep"
+tap_run "report of some runs" 0 "index.html" analyze report "$tap_dir/results.db" -w algo=ppo --no-figures -o "$tap_dir/some"
+tap_run "report: an unknown sweep" 2 "did you mean two_grids" analyze report "$tap_dir/results.db" --sweep two_grid -o "$tap_dir/x"
+tap_run "report: a folder that can not be made" 1 "in the way" analyze report "$tap_dir/results.db" -o "$tap_dir/results.db/x/y"
+tap_run "report --help" 0 "Usage:" analyze report --help
+
+# ---- in a browser: the page as it is, and a copy that a script clicks through
+browser=
+for name in chromium chromium-browser google-chrome; do command -v $name >/dev/null && browser=$name && break; done
+if [ -z "$browser" ]; then
+  tap_skip "the page in a browser" "no chromium is installed"
+  tap_done
+fi
+show() { # page, size: its document after the scripts, and what the console said
+  timeout 60 $browser --headless=new --no-sandbox --disable-gpu --user-data-dir="$tap_dir/profile" --virtual-time-budget=5000 \
+    --window-size="$2" --enable-logging=stderr --v=0 --dump-dom "file://$1" 2>"$tap_dir/console" >"$tap_dir/dom"
+}
+show "$page" 1280,900
+if [ ! -s "$tap_dir/dom" ]; then
+  tap_skip "the page in a browser" "$browser does not start here"
+  tap_done
+fi
+tap_result "the page draws itself" "$(has 'data-ready="yes"' "$tap_dir/dom"; echo $?)" "$(cat "$tap_dir/console")"
+tap_result "the console is silent" "$(! grep -q 'CONSOLE' "$tap_dir/console"; echo $?)" "$(grep CONSOLE "$tap_dir/console")"
+tap_result "nothing of the database was run" "$(! has 'data-hacked' "$tap_dir/dom"; echo $?)"
+tap_result "it is shown as text instead" "$(! command -v python3 >/dev/null || has '&lt;img src=x onerror=' "$tap_dir/dom"; echo $?)"
+for part in overview curves figures claims configurations runs problems provenance; do
+  tap_result "it has the part: $part" "$(has "<section id=\"$part\"" "$tap_dir/dom"; echo $?)"
+done
+cat >"$tap_dir/clicks" <<'JS'
+<script>
+"use strict";
+const said = [], note = (name, good) => said.push((good ? "good " : "bad ") + name);
+const paths = () => document.querySelectorAll("#chart path").length, first = paths();
+document.querySelector(".legend button").click();
+note("a curve is toggled off", paths() === first - 1 && document.querySelector(".legend button").getAttribute("aria-pressed") === "false");
+document.querySelector(".legend button").click();
+note("and on", paths() === first);
+const select = document.querySelector("#curves select");
+select.value = "kl"; select.dispatchEvent(new Event("change"));
+note("another measure is drawn", paths() > 0 && document.querySelector("#chart svg").getAttribute("aria-label").startsWith("KL"));
+document.querySelector("#curves input").click();
+note("logarithmic", paths() > 0);
+const chart = document.querySelector("#chart svg"), tip = document.getElementById("tip");
+chart.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+note("the keyboard moves the cursor", tip.style.display === "block" && tip.textContent.includes("transitions"));
+const box = chart.getBoundingClientRect();
+chart.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width / 2, clientY: box.top + 50}));
+note("the mouse does", tip.textContent.includes(": "));
+chart.dispatchEvent(new PointerEvent("pointerleave"));
+note("and leaves", tip.style.display === "none");
+const column = n => [...document.querySelectorAll("#configurations tbody tr")].map(r => r.children[n]?.textContent).slice(0, 9);
+const head = [...document.querySelectorAll("#configurations th button")].find(b => b.textContent === "final score");
+head.click();
+const values = () => column(3).map(parseFloat).filter(v => !Number.isNaN(v)), falling = values();
+note("a header sorts", falling.length > 3 && falling.every((v, i) => i === 0 || v <= falling[i - 1]));
+head.click();
+const rising = values();
+note("and sorts back", rising.every((v, i) => i === 0 || v >= rising[i - 1]) && head.parentNode.getAttribute("aria-sort") === "ascending");
+const filter = document.querySelector("#runs input"), rows = () => document.querySelectorAll("#runs tbody tr").length, all = rows();
+filter.value = "eps 0.1"; filter.dispatchEvent(new Event("input"));
+note("a table is filtered", rows() > 0 && rows() < all);
+note("nothing is wider than the window", document.documentElement.scrollWidth <= innerWidth);
+note("every control can be reached", [...document.querySelectorAll("button, select, input, a[href], summary")].every(e => e.tabIndex >= 0));
+note("every picture is described", [...document.images].every(i => i.alt && (i.loading === "lazy" || i.complete)));
+document.body.dataset.said = said.join(";");
+</script>
+JS
+sed -e "/^<\/body>/{
+r $tap_dir/clicks
+}" "$page" >"$tap_dir/clicked.html"
+for size in 1280,900 390,844; do
+  show "$tap_dir/clicked.html" $size
+  said=$(grep -o 'data-said="[^"]*"' "$tap_dir/dom" | cut -d'"' -f2)
+  tap_result "clicked through at $size" "$([ -n "$said" ]; echo $?)" "$(grep CONSOLE "$tap_dir/console")"
+  while read -r verdict name; do
+    [ -n "$verdict" ] && tap_result "$size: $name" "$([ "$verdict" = good ]; echo $?)"
+  done < <(tr ';' '\n' <<<"$said")
+done
+tap_done

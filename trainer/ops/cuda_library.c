@@ -1,0 +1,198 @@
+/* Matrix products on a GPU: cuBLASLt, opened when it is first needed, so that the program starts where there is none.
+ * cuBLAS stores matrices by columns; a row-major c[m][n] = a b is its c' = b' a', so operands change places. */
+#include "trainer/ops/device_internal.h"
+
+#if CORE_HAS_CUDA
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WORKSPACE_BYTES = 32 << 20, PLANS_MAX = 64 };
+
+/* The functions that are used, by their own types. */
+#define FUNCTIONS(F) \
+  F(cublasLtCreate) F(cublasLtDestroy) F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) \
+  F(cublasLtMatmulDescSetAttribute) F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy) \
+  F(cublasLtMatmulPreferenceCreate) F(cublasLtMatmulPreferenceDestroy) F(cublasLtMatmulPreferenceSetAttribute) \
+  F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtGetVersion)
+
+/* A product of one shape, ready to run: asking for the best algorithm takes long. */
+typedef struct Plan {
+  DeviceProduct key;           /* its shape: of pointers only the alignment counts, and whether there is a bias */
+  cublasLtMatmulDesc_t operation;
+  cublasLtMatrixLayout_t a, b, c;
+  cublasLtMatmulAlgo_t algorithm;
+} Plan;
+
+struct DeviceLibrary {
+  void *handle_of_file;
+#define F(name) __typeof__(&name) name;
+  struct { FUNCTIONS(F) } call;
+#undef F
+  CoreDevice *device;
+  cublasLtHandle_t handle;
+  cublasComputeType_t compute;
+  void *workspace;
+  Plan plan[PLANS_MAX];
+  unsigned plans;              /* made so far; the newest PLANS_MAX are kept */
+};
+
+static void check(cublasStatus_t status, const char *what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  fprintf(stderr, "cuBLASLt: %s failed with status %d\n", what, (int)status);
+  core_error_abort(__FILE__, __LINE__, what);
+}
+#define CHECK(library, function, ...) check((library)->call.function(__VA_ARGS__), #function)
+
+static int load(DeviceLibrary *library, char *reason) {
+  enum { REASON = 256 };
+  char versioned[32];
+  snprintf(versioned, sizeof versioned, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
+  library->handle_of_file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
+  if (library->handle_of_file == NULL) {
+    snprintf(reason, REASON, "%.160s; load the CUDA module or set LD_LIBRARY_PATH to its lib64", dlerror());
+    return CORE_USAGE;
+  }
+#define F(name)                                                                                \
+  *(void **)&library->call.name = dlsym(library->handle_of_file, #name);                       \
+  if (library->call.name == NULL) {                                                            \
+    snprintf(reason, REASON, "%s has no %s", versioned, #name);                                \
+    return CORE_USAGE;                                                                         \
+  }
+  FUNCTIONS(F)
+#undef F
+  return CORE_OK;
+}
+
+static cublasComputeType_t compute_of(OpsPrecision precision) {
+  switch (precision) {
+    case OPS_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case OPS_BF16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default: return CUBLAS_COMPUTE_32F;
+  }
+}
+
+static void destroy_plan(DeviceLibrary *library, Plan *plan) {
+  library->call.cublasLtMatrixLayoutDestroy(plan->a);
+  library->call.cublasLtMatrixLayoutDestroy(plan->b);
+  library->call.cublasLtMatrixLayoutDestroy(plan->c);
+  library->call.cublasLtMatmulDescDestroy(plan->operation);
+}
+
+DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
+  DeviceLibrary *library = core_memory_zero_allocate(1, sizeof *library);
+  library->device = device;
+  library->compute = compute_of(precision);
+  if (load(library, reason) != CORE_OK || device->allocate(device, WORKSPACE_BYTES, &library->workspace) != CORE_OK) {
+    if (reason[0] == '\0') snprintf(reason, 256, "%s", core_error_message());
+    device_library_close(&library);
+    return NULL;
+  }
+  CHECK(library, cublasLtCreate, &library->handle);
+  return library;
+}
+
+void device_library_close(DeviceLibrary **library) {
+  DeviceLibrary *owned = *library;
+  if (owned == NULL) return;
+  for (unsigned i = 0; i < owned->plans && i < PLANS_MAX; i++) destroy_plan(owned, &owned->plan[i]);
+  if (owned->handle) owned->call.cublasLtDestroy(owned->handle);
+  if (owned->workspace) owned->device->release(owned->device, owned->workspace);
+  if (owned->handle_of_file) dlclose(owned->handle_of_file);
+  free(owned);
+  *library = NULL;
+}
+
+/* A matrix that is [rows][columns] row by row. */
+static cublasLtMatrixLayout_t layout(DeviceLibrary *library, size_t rows, size_t columns) {
+  cublasLtMatrixLayout_t made;
+  CHECK(library, cublasLtMatrixLayoutCreate, &made, CUDA_R_32F, columns, rows, (int64_t)columns);
+  return made;
+}
+
+static void set(DeviceLibrary *library, Plan *plan, cublasLtMatmulDescAttributes_t attribute, const void *value,
+                size_t bytes) {
+  CHECK(library, cublasLtMatmulDescSetAttribute, plan->operation, attribute, value, bytes);
+}
+
+/* Bytes, at most 256, that the address is a multiple of: faster algorithms want 16. */
+static uint32_t alignment_of(const void *address) {
+  uint32_t alignment = 256;
+  while ((uintptr_t)address % alignment) alignment /= 2;
+  return alignment;
+}
+
+static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
+  cublasLtMatmulPreference_t preference;
+  cublasLtMatmulHeuristicResult_t found;
+  const size_t workspace = WORKSPACE_BYTES;
+  int count = 0;
+  CHECK(library, cublasLtMatmulPreferenceCreate, &preference);
+  CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+        sizeof workspace);
+  const uint32_t alignment[] = {alignment_of(plan->key.b), alignment_of(plan->key.a), alignment_of(plan->key.c)};
+  const cublasLtMatmulPreferenceAttributes_t attribute[] = {
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+  for (int i = 0; i < 4; i++)
+    CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
+          sizeof alignment[0]);
+  CHECK(library, cublasLtMatmulAlgoGetHeuristic, library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c,
+        preference, 1, &found, &count);
+  CHECK(library, cublasLtMatmulPreferenceDestroy, preference);
+  CORE_CHECK(count == 1);
+  plan->algorithm = found.algo;
+}
+
+static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan) {
+  const cublasOperation_t transpose = CUBLAS_OP_T;
+  const cublasLtEpilogue_t epilogue = p->rectify ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  plan->key = *p;
+  CHECK(library, cublasLtMatmulDescCreate, &plan->operation, library->compute, CUDA_R_32F);
+  if (p->transpose_b) set(library, plan, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose);
+  if (p->transpose_a) set(library, plan, CUBLASLT_MATMUL_DESC_TRANSB, &transpose, sizeof transpose);
+  if (p->bias) {
+    set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
+  }
+  plan->a = p->transpose_a ? layout(library, p->k, p->m) : layout(library, p->m, p->k);
+  plan->b = p->transpose_b ? layout(library, p->n, p->k) : layout(library, p->k, p->n);
+  plan->c = layout(library, p->m, p->n);
+  choose_algorithm(library, plan);
+}
+
+static int same_shape(const DeviceProduct *p, const DeviceProduct *q) {
+  return p->m == q->m && p->n == q->n && p->k == q->k && p->transpose_a == q->transpose_a &&
+         p->transpose_b == q->transpose_b && !p->bias == !q->bias && p->rectify == q->rectify &&
+         alignment_of(p->a) == alignment_of(q->a) && alignment_of(p->b) == alignment_of(q->b) &&
+         alignment_of(p->c) == alignment_of(q->c);
+}
+
+/* Of a shape that was seen, else a new one, in the place of the oldest where all are taken. */
+static Plan *find_plan(DeviceLibrary *library, const DeviceProduct *p) {
+  for (unsigned i = 0; i < library->plans && i < PLANS_MAX; i++)
+    if (same_shape(&library->plan[i].key, p)) return &library->plan[i];
+  Plan *plan = &library->plan[library->plans % PLANS_MAX];
+  if (library->plans >= PLANS_MAX) destroy_plan(library, plan);
+  library->plans++;
+  make_plan(library, p, plan);
+  return plan;
+}
+
+void device_library_multiply(DeviceLibrary *library, const DeviceProduct *p) {
+  const float one = 1, zero = 0;
+  Plan *plan = find_plan(library, p);
+  if (p->bias) set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
+  CHECK(library, cublasLtMatmul, library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
+        plan->c, p->c, plan->c, &plan->algorithm, library->workspace, WORKSPACE_BYTES,
+        (cudaStream_t)library->device->stream);
+}
+#else
+DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
+  (void)device, (void)precision, (void)reason;
+  return NULL;
+}
+void device_library_close(DeviceLibrary **library) { (void)library; }
+void device_library_multiply(DeviceLibrary *library, const DeviceProduct *product) { (void)library, (void)product; }
+#endif

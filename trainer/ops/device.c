@@ -1,0 +1,208 @@
+/* Ops on a device: the table, its state, and the long vectors. Every function launches kernels (kernels_*.h); what it
+ * gives by value is fetched, which waits for the device. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/device_internal.h"
+
+_Static_assert((int)KERNEL_PART_ROWS == (int)CPU_BIAS_ROWS && (int)KERNEL_ROWS == (int)CPU_ROWS, "sums have the parts of the CPU's");
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+static void fold(DeviceState *state, OpsFold fold) {
+  const size_t groups = ((size_t)fold.count + (size_t)fold.group - 1) / (size_t)fold.group;
+  DEVICE_LAUNCH(state, ops_fold, groups * (size_t)fold.columns, &fold);
+}
+
+void device_fold_columns(DeviceState *state, const float *floats, const double *doubles, size_t count, size_t columns,
+                         float *result) {
+  const size_t groups = device_groups(count);
+  fold(state, (OpsFold){floats, doubles, (int)count, (int)columns, DEVICE_FOLD, state->column_sums, NULL});
+  fold(state, (OpsFold){NULL, state->column_sums, (int)groups, (int)columns, (int)groups, NULL, result});
+}
+
+void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments,
+                     double sums[KERNEL_SUMS]) {
+  const size_t parts = device_row_parts(rows), groups = device_groups(parts);
+  CORE_CHECK(rows >= 1 && rows <= state->max_rows);
+  state->device->launch(state->device, kernel, (unsigned)parts, KERNEL_ROWS, KERNEL_ROWS * KERNEL_SUMS * sizeof(double),
+                        arguments);
+  fold(state, (OpsFold){NULL, state->row_parts, (int)parts, KERNEL_SUMS, DEVICE_FOLD, state->row_sums, NULL});
+  fold(state, (OpsFold){NULL, state->row_sums, (int)groups, KERNEL_SUMS, (int)groups, state->sums, NULL});
+  core_device_to_host(state->device, sums, state->sums, KERNEL_SUMS * sizeof *sums);
+}
+
+/* A vector's parts, as the CPU cuts it. */
+typedef struct Parts { size_t size; unsigned count; } Parts;
+static Parts parts_of(size_t n) {
+  size_t size = (n + CPU_SUM_PARTS - 1) / CPU_SUM_PARTS;
+  if (size < CPU_SUM_LEAST) size = CPU_SUM_LEAST;
+  return (Parts){size, (unsigned)((n + size - 1) / size)};
+}
+
+static double sum_squares(DeviceState *state, OpsVector v) {
+  const Parts parts = parts_of(v.n);
+  const OpsSumParts arguments = {v, parts.size, state->sums};
+  double sums[CPU_SUM_PARTS], sum = 0;
+  if (v.n == 0) return 0;
+  state->device->launch(state->device, &ops_sum_parts_launch, parts.count, KERNEL_LANES, KERNEL_LANES * sizeof(double),
+                        &arguments);
+  core_device_to_host(state->device, sums, state->sums, parts.count * sizeof *sums);
+  for (unsigned i = 0; i < parts.count; i++) sum += sums[i];
+  return sum;
+}
+
+static double norm_squared(Ops *ops, const float *x, size_t n) {
+  return sum_squares(device_state(ops), (OpsVector){x, NULL, n});
+}
+
+static double distance_squared(Ops *ops, const float *x, const float *y, size_t n) {
+  return sum_squares(device_state(ops), (OpsVector){x, y, n});
+}
+
+static void moments_of(Ops *ops, const float *x, const float *y, size_t n, Moments *moments) {
+  DeviceState *state = device_state(ops);
+  const Parts parts = parts_of(n);
+  const OpsMomentParts arguments = {{x, y, n}, parts.size, state->records};
+  Moments records[CPU_SUM_PARTS];
+  *moments = (Moments){0};
+  if (n == 0) return;
+  state->device->launch(state->device, &ops_moment_parts_launch, parts.count, KERNEL_LANES,
+                        KERNEL_LANES * sizeof(double), &arguments);
+  core_device_to_host(state->device, records, state->records, parts.count * sizeof *records);
+  for (unsigned i = 0; i < parts.count; i++) moments_merge(moments, &records[i]);
+}
+
+/* ---- elementwise ------------------------------------------------------------------------------------------------- */
+
+static void gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
+  const OpsGather arguments = {source, index, target, (size_t)rows, (size_t)columns, 0};
+  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
+}
+
+static void gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes) {
+  const int words = bytes % sizeof(uint32_t) == 0;
+  const OpsGather arguments = {source, index, target, (size_t)rows, words ? bytes / sizeof(uint32_t) : bytes, !words};
+  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
+}
+
+static void add(Ops *ops, float *x, const float *y, size_t n) {
+  DEVICE_LAUNCH(device_state(ops), ops_add, n, &(OpsAdd){x, y, n});
+}
+
+static void standardise(Ops *ops, float *x, size_t n, double shift, double factor) {
+  DEVICE_LAUNCH(device_state(ops), ops_standardise, n, &(OpsStandardise){x, n, shift, factor});
+}
+
+static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+                 double beta1, double beta2, double epsilon, int64_t t) {
+  const OpsAdam arguments = {theta, gradient, m, v, n, row_adam_factors(scale, rate, beta1, beta2, epsilon, t)};
+  DEVICE_LAUNCH(device_state(ops), ops_adam, n, &arguments);
+}
+
+static void radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+                  double beta1, double beta2, double epsilon, int64_t t) {
+  const OpsAdam arguments = {theta, gradient, m, v, n, row_radam_factors(scale, rate, beta1, beta2, epsilon, t)};
+  DEVICE_LAUNCH(device_state(ops), ops_adam, n, &arguments);
+}
+
+static void ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep) {
+  DeviceState *state = device_state(ops);
+  if (keep == 0) core_device_copy(state->device, proximal, theta, n * sizeof *theta); /* exactly the weights */
+  else DEVICE_LAUNCH(state, ops_ewma, n, &(OpsEwma){proximal, theta, n, (float)(1 - keep)});
+}
+
+static void gae(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
+                const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
+                float *advantage, float *target) {
+  const OpsGae arguments = {(float)gamma, (float)lambda, (float)reward_scale, reward, value, bootstrap, done, truncated,
+                            (size_t)steps, (size_t)worlds, advantage, target};
+  DEVICE_LAUNCH(device_state(ops), ops_gae, arguments.worlds, &arguments);
+}
+
+static size_t first_nonfinite(Ops *ops, const float *x, size_t n) {
+  DeviceState *state = device_state(ops);
+  uint64_t first = n;
+  if (n == 0) return 0;
+  core_device_to_device(state->device, state->first, &first, sizeof first);
+  DEVICE_LAUNCH(state, ops_nonfinite, n, &(OpsNonfinite){x, n, state->first});
+  core_device_to_host(state->device, &first, state->first, sizeof first);
+  return (size_t)first;
+}
+
+static void bound(Ops *ops, const float *values, size_t n, float low, float high, float *bounded) {
+  DEVICE_LAUNCH(device_state(ops), ops_bound, n, &(OpsBound){values, bounded, n, low, high});
+}
+
+static void count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep *step) {
+  const OpsCountEpisodes arguments = {
+    step->reward, step->done, step->solved, step->level, step->length, e->returns, e->finished, e->attempts,
+    e->solutions, e->count, e->worlds, e->first_reported};
+  DEVICE_LAUNCH(device_state(ops), ops_count_episodes, (size_t)e->worlds, &arguments);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------ */
+
+static void destroy(Ops *ops) {
+  DeviceState *state = device_state(ops);
+  device_library_close(&state->library);
+  core_arena_destroy(&state->arena);
+  free(state);
+  free(ops);
+}
+
+static const Ops device_table = {
+  .dense_forward = device_dense_forward, .dense_backward = device_dense_backward,
+  .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = gather_rows,
+  .gather_bytes = gather_bytes, .policy_sample = device_policy_sample, .policy_logp = device_policy_logp,
+  .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
+  .policy_sampled_entropy = device_policy_sampled_entropy, .normal_rows = device_normal_rows,
+  .gaussian_join = device_gaussian_join, .gaussian_split = device_gaussian_split,
+  .gaussian_regularise = device_gaussian_regularise, .embed_forward = device_embed_forward,
+  .embed_backward = device_embed_backward, .q_policy = device_q_policy, .q_values = device_q_values,
+  .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
+  .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
+  .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes, .destroy = destroy,
+};
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void register_scratch(DeviceState *state) {
+  const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
+  const size_t columns = (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS, blocks = device_row_parts(state->max_rows);
+  const size_t each = larger(KERNEL_SUMS, width);
+  CORE_ARENA_DEVICE(state->arena, state->column_parts, columns * width, "column sums of parts [parts][width]");
+  CORE_ARENA_DEVICE(state->arena, state->column_sums, device_groups(columns) * width, "column sums [groups][width]");
+  CORE_ARENA_DEVICE(state->arena, state->product, rows * width, "a layer's product [rows][width]");
+  CORE_ARENA_DEVICE(state->arena, state->row_parts, blocks * each, "sums of rows [blocks][sums]");
+  CORE_ARENA_DEVICE(state->arena, state->row_sums, device_groups(blocks) * each, "sums of rows [groups][sums]");
+  CORE_ARENA_DEVICE(state->arena, state->sums, CPU_SUM_PARTS, "sums");
+  CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
+  CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
+}
+
+int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops) {
+  char reason[256] = "";
+  *ops = NULL;
+  if (max_rows < 1 || max_width < 1)
+    return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
+  DeviceState *state = core_memory_zero_allocate(1, sizeof *state);
+  Ops *made = core_memory_zero_allocate(1, sizeof *made);
+  *state = (DeviceState){.device = device, .arena = core_arena_create("device ops"), .max_rows = max_rows,
+                         .max_width = max_width};
+  core_arena_set_device(state->arena, device);
+  *made = device_table;
+  made->name = device->name;
+  made->device = device;
+  made->state = state;
+  register_scratch(state);
+  int code = core_arena_commit(state->arena);
+  if (code == CORE_OK && device->stream) {
+    state->library = device_library_open(device, precision, reason);
+    if (state->library == NULL) code = core_error(CORE_USAGE, "%s", reason);
+  }
+  if (code != CORE_OK) destroy(made);
+  else *ops = made;
+  return code;
+}

@@ -1,0 +1,101 @@
+/* What the files of the device's ops share: their state, launching, and the entries of the table. Buffers that callers
+ * hand in are in device memory, but for what a comment calls the host's; results by value or in structs come to the host. */
+#ifndef TRAINER_OPS_DEVICE_INTERNAL_H
+#define TRAINER_OPS_DEVICE_INTERNAL_H
+#include "core/memory.h"
+#include "trainer/ops/kernels.h"
+#include "trainer/ops/kernels_dense.h"
+#include "trainer/ops/kernels_policy.h"
+
+enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20, DEVICE_FOLD = 64 };
+
+/* The library for matrix products (cuda_library.c), or the kernel where there is none. */
+typedef struct DeviceLibrary DeviceLibrary;
+typedef struct DeviceProduct {
+  int transpose_a, transpose_b; /* as in OpsProduct: row-major, c[m][n] = op(a) op(b) */
+  size_t m, n, k;
+  const float *a, *b;
+  float *c;
+  const float *bias;            /* [n] added to every row, and with rectify: no less than 0; NULL: neither */
+  int rectify;
+} DeviceProduct;
+/* NULL where cuBLASLt can not be opened; *reason (>= 256 bytes) then says why. */
+DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason);
+void device_library_close(DeviceLibrary **library);
+void device_library_multiply(DeviceLibrary *library, const DeviceProduct *product);
+
+typedef struct DeviceState {
+  CoreDevice *device;
+  CoreArena *arena;
+  DeviceLibrary *library;     /* NULL: ops_product */
+  int max_rows, max_width;
+  float *column_parts;        /* [rows / KERNEL_PART_ROWS][max_width] */
+  double *column_sums;        /* of groups of DEVICE_FOLD of them */
+  float *product;             /* [max_rows][max_width], for SILU */
+  double *row_parts;          /* [rows / KERNEL_ROWS][KERNEL_SUMS or sets * columns] */
+  double *row_sums;           /* of groups of DEVICE_FOLD of them */
+  double *sums;               /* what comes to the host */
+  Moments *records;
+  uint64_t *first;
+} DeviceState;
+
+static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->state; }
+
+/* Launches a kernel over n elements, a thread each (or strided). */
+#define DEVICE_LAUNCH(state, kernel, elements, ...) \
+  (state)->device->launch((state)->device, &kernel##_launch, \
+                          core_device_blocks((elements), DEVICE_THREADS, DEVICE_BLOCKS_MAX), DEVICE_THREADS, \
+                          DEVICE_THREADS * sizeof(float), __VA_ARGS__)
+static inline size_t device_groups(size_t parts) { return (parts + DEVICE_FOLD - 1) / DEVICE_FOLD; }
+static inline size_t device_row_parts(int rows) { return ((size_t)rows + KERNEL_ROWS - 1) / KERNEL_ROWS; }
+
+/* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in
+ * state->row_parts, and brings the sums over all of them to the host. */
+void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments,
+                     double sums[KERNEL_SUMS]);
+/* Column sums of parts [count][columns], of floats or doubles, rounded to result[columns]. */
+void device_fold_columns(DeviceState *state, const float *floats, const double *doubles, size_t count, size_t columns,
+                         float *result);
+
+/* device_dense.c */
+void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                          OpsActivation activation);
+void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
+                           float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
+                         int columns, double epsilon, OpsActivation activation);
+void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                          const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                          OpsActivation activation);
+/* device_policy.c */
+void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
+                          uint32_t first_world, uint32_t step, void *actions, float *logp);
+void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
+void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
+                      double *kl_reverse);
+void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                        const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                        double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
+double device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                     double entropy_coef, float *dlogits);
+void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
+                        int columns, float *noise);
+void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
+                          float *logits);
+void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
+                           float *dmean, float *dlog_sigma);
+void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                                const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                                OpsGaussianSums *sums);
+void device_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                          float *joined, int32_t *set);
+void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width,
+                           int sets, float *dembedding);
+void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
+                       double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
+void device_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon);
+void device_q_values(Ops *ops, const float *q, int rows, int columns, float *values);
+void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns,
+                   float *dq, OpsValueSums *sums);
+
+#endif

@@ -1,0 +1,8 @@
+/* The kernels of the trainer for the host (kernels.h). */
+#include "trainer/ops/kernels.h"
+
+#include "trainer/ops/kernels_dense.h"
+#include "trainer/ops/kernels_policy.h"
+
+#define KERNELS "trainer/ops/kernels.def"
+#include "core/device_table.inc"

@@ -1,0 +1,286 @@
+/* Kernels of heads and losses: a thread a row, around the rows' functions (row_policy_internal.h, row_gaussian_internal.h).
+ * What is summed over rows is summed by blocks of KERNEL_ROWS in row order, as on the CPU. */
+#ifndef TRAINER_OPS_KERNELS_POLICY_H
+#define TRAINER_OPS_KERNELS_POLICY_H
+#include "trainer/ops/row_gaussian_internal.h"
+#include "trainer/ops/row_policy_internal.h"
+
+enum { KERNEL_ROWS = 128, KERNEL_SUMS = 5 };
+
+/* sums[block][KERNEL_SUMS] of what the rows of a block have; a row past the end has zeros. */
+CORE_KERNEL_FN void ops_sum_rows(const CoreDeviceThread *at, const double *own, double *sums) {
+  double *rows = (double *)at->shared;
+  for (int k = 0; k < KERNEL_SUMS; k++) rows[at->thread * KERNEL_SUMS + (unsigned)k] = own[k];
+  core_device_barrier(at);
+  if (at->thread >= KERNEL_SUMS) return;
+  double sum = 0;
+  for (int r = 0; r < KERNEL_ROWS; r++) sum += rows[r * KERNEL_SUMS + (int)at->thread];
+  sums[(size_t)at->block * KERNEL_SUMS + at->thread] = sum;
+}
+
+/* What the kernels of a policy know. */
+typedef struct OpsRowsOfHead { OpsHead head; const float *logits; const void *actions; size_t rows; } OpsRowsOfHead;
+
+CORE_DEVICE_FN const float *ops_logits_of(const OpsRowsOfHead *p, size_t r) {
+  return p->logits + r * (size_t)p->head.logits;
+}
+CORE_DEVICE_FN float ops_logp_of(const OpsRowsOfHead *p, const void *actions, size_t r) {
+  const size_t at = r * (size_t)p->head.factors;
+  if (p->head.kind == OPS_MULTI_DISCRETE)
+    return row_categorical_logp(&p->head, ops_logits_of(p, r), (const uint8_t *)actions + at);
+  return row_gaussian_logp(&p->head, ops_logits_of(p, r), (const float *)actions + at);
+}
+
+/* ---- acting ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsSample {
+  OpsRowsOfHead p;
+  uint64_t seed;
+  uint32_t purpose, first_world, step;
+  void *actions;
+  float *logp;
+} OpsSample;
+
+CORE_KERNEL_FN void ops_sample(const CoreDeviceThread *at, const OpsSample *a) {
+  for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) {
+    const size_t first = r * (size_t)a->p.head.factors;
+    const uint32_t world = a->first_world + (uint32_t)r;
+    if (a->p.head.kind == OPS_MULTI_DISCRETE)
+      row_categorical_sample(&a->p.head, ops_logits_of(&a->p, r), a->seed, a->purpose, world, a->step,
+                             (uint8_t *)a->actions + first);
+    else
+      row_gaussian_sample(&a->p.head, ops_logits_of(&a->p, r), a->seed, a->purpose, world, a->step,
+                          (float *)a->actions + first);
+    a->logp[r] = ops_logp_of(&a->p, a->actions, r);
+  }
+}
+
+typedef struct OpsLogp { OpsRowsOfHead p; float *logp; } OpsLogp;
+CORE_KERNEL_FN void ops_logp(const CoreDeviceThread *at, const OpsLogp *a) {
+  for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at))
+    a->logp[r] = ops_logp_of(&a->p, a->p.actions, r);
+}
+
+/* Actions of a Gaussian as the environment takes them. */
+typedef struct OpsBound { const float *values; float *bounded; size_t n; float low, high; } OpsBound;
+CORE_KERNEL_FN void ops_bound(const CoreDeviceThread *at, const OpsBound *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
+    const float x = a->values[i];
+    a->bounded[i] = x < a->low ? a->low : x > a->high ? a->high : x;
+  }
+}
+
+/* ---- sums over rows: blocks of KERNEL_ROWS threads ------------------------------------------------------------------- */
+
+typedef struct OpsKl { OpsRowsOfHead p; const float *q; double *sums; } OpsKl;
+CORE_KERNEL_FN void ops_kl(const CoreDeviceThread *at, const OpsKl *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->p.rows) {
+    const float *p = ops_logits_of(&a->p, r), *q = a->q + r * (size_t)a->p.head.logits;
+    if (a->p.head.kind != OPS_MULTI_DISCRETE) row_gaussian_kl(&a->p.head, p, q, &own[0], &own[1]);
+    else for (int f = 0, k = 0; f < a->p.head.factors; k += a->p.head.size[f++])
+      row_factor_kl(p + k, q + k, a->p.head.size[f], &own[0], &own[1]);
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+typedef struct OpsPolicyLoss {
+  OpsRowsOfHead p;
+  const float *behaviour, *proximal, *advantage;
+  RowClip clip;
+  float weight;           /* entropy coefficient / rows */
+  float *dlogits;
+  double *sums;           /* [blocks][KERNEL_SUMS] in the order of OpsPolicySums */
+} OpsPolicyLoss;
+
+CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyLoss *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->p.rows) {
+    const OpsHead *head = &a->p.head;
+    const size_t first = r * (size_t)head->factors;
+    const float *logits = ops_logits_of(&a->p, r);
+    const float logp = ops_logp_of(&a->p, a->p.actions, r), behaviour = a->behaviour[r];
+    const RowSurrogate s = row_surrogate(logp, behaviour, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
+    const float slope = s.slope / (float)(int)a->p.rows;
+    float *dlogits = a->dlogits + r * (size_t)head->logits;
+    const float entropy = head->kind == OPS_MULTI_DISCRETE
+      ? row_categorical_gradient(head, logits, (const uint8_t *)a->p.actions + first, slope, a->weight, dlogits)
+      : row_gaussian_gradient(head, logits, (const float *)a->p.actions + first, (double)slope, (double)a->weight,
+                              dlogits);
+    own[0] = (double)s.loss;
+    own[1] = (double)entropy;
+    own[2] = -((double)logp - (double)behaviour);
+    own[3] = (double)s.k3;
+    own[4] = (double)s.outside;
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+typedef struct OpsSampledEntropy {
+  OpsRowsOfHead p;
+  const float *noise;
+  double weight;
+  float *dlogits;
+  double *sums;
+} OpsSampledEntropy;
+CORE_KERNEL_FN void ops_sampled_entropy(const CoreDeviceThread *at, const OpsSampledEntropy *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->p.rows)
+    own[0] = row_sampled_entropy(&a->p.head, ops_logits_of(&a->p, r), a->noise + r * (size_t)a->p.head.factors, a->weight,
+                                 a->dlogits + r * (size_t)a->p.head.logits);
+  ops_sum_rows(at, own, a->sums);
+}
+
+typedef struct OpsRegularise {
+  OpsRowsOfHead p;
+  const int32_t *set;
+  const float *entropy_coef;
+  double bound, bounds_coef;
+  float *dlogits;
+  double *sums;
+} OpsRegularise;
+CORE_KERNEL_FN void ops_regularise(const CoreDeviceThread *at, const OpsRegularise *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->p.rows) {
+    OpsGaussianSums sums = {0, 0};
+    row_regularise(&a->p.head, ops_logits_of(&a->p, r), (double)a->entropy_coef[a->set[r]], a->bound, a->bounds_coef,
+                   (int)a->p.rows, a->dlogits + r * (size_t)a->p.head.logits, &sums);
+    own[0] = sums.entropy;
+    own[1] = sums.bounds;
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+typedef struct OpsValueLoss {
+  const float *value, *old_value, *target;
+  size_t rows;
+  float epsilon, scale;
+  float *dvalue;
+  double *sums;
+} OpsValueLoss;
+CORE_KERNEL_FN void ops_value_loss(const CoreDeviceThread *at, const OpsValueLoss *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->rows) {
+    float error;
+    row_value(a->value[r], a->old_value[r], a->target[r], a->epsilon, a->scale, &a->dvalue[r], &error);
+    own[0] = 0.5 * (double)error;
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+/* ---- Q values ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsQ {
+  float *q;               /* [rows][columns]; the policy takes their place */
+  const uint8_t *actions;
+  const float *target;
+  size_t rows, columns;
+  float best, other, scale;
+  float *values, *dq;
+  double *sums;
+} OpsQ;
+
+CORE_KERNEL_FN void ops_q_policy(const CoreDeviceThread *at, const OpsQ *a) {
+  for (size_t r = core_device_first(at); r < a->rows; r += core_device_stride(at)) {
+    float *row = a->q + r * a->columns;
+    const size_t chosen = (size_t)row_greedy(row, (int)a->columns);
+    for (size_t c = 0; c < a->columns; c++) row[c] = c == chosen ? a->best : a->other;
+  }
+}
+
+CORE_KERNEL_FN void ops_q_values(const CoreDeviceThread *at, const OpsQ *a) {
+  for (size_t r = core_device_first(at); r < a->rows; r += core_device_stride(at)) {
+    const float *row = a->q + r * a->columns;
+    a->values[r] = row[row_greedy(row, (int)a->columns)];
+  }
+}
+
+CORE_KERNEL_FN void ops_q_loss(const CoreDeviceThread *at, const OpsQ *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->rows) {
+    const size_t first = r * a->columns, taken = first + a->actions[r];
+    const float error = a->q[taken] - a->target[r];
+    for (size_t c = 0; c < a->columns; c++) a->dq[first + c] = 0.0f;
+    a->dq[taken] = a->scale * error;
+    own[0] = (double)error * (double)error;
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+/* ---- noise, free deviations, embeddings ----------------------------------------------------------------------------------- */
+
+typedef struct OpsNormals {
+  uint64_t seed;
+  uint32_t purpose, step;
+  const uint32_t *index;
+  size_t rows, columns;
+  float *noise;
+} OpsNormals;
+CORE_KERNEL_FN void ops_normals(const CoreDeviceThread *at, const OpsNormals *a) {
+  for (size_t r = core_device_first(at); r < a->rows; r += core_device_stride(at)) {
+    double normal[OPS_FACTORS_MAX];
+    row_draw_normals(a->seed, a->purpose, a->index[r], a->step, (int)a->columns, normal);
+    for (size_t k = 0; k < a->columns; k++) a->noise[r * a->columns + k] = (float)normal[k];
+  }
+}
+
+typedef struct OpsJoin { const float *mean, *log_sigma; const int32_t *set; size_t rows, factors; float *logits; } OpsJoin;
+CORE_KERNEL_FN void ops_join(const CoreDeviceThread *at, const OpsJoin *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->factors; i += core_device_stride(at)) {
+    const size_t r = i / a->factors, k = i % a->factors, set = a->set ? (size_t)a->set[r] : 0;
+    a->logits[r * 2 * a->factors + k] = a->mean[i];
+    a->logits[r * 2 * a->factors + a->factors + k] = a->log_sigma[set * a->factors + k];
+  }
+}
+
+/* target[rows][count] = columns first .. first + count - 1 of source[rows][columns]. */
+typedef struct OpsSlice { const float *source; float *target; size_t rows, columns, first, count; } OpsSlice;
+CORE_KERNEL_FN void ops_slice(const CoreDeviceThread *at, const OpsSlice *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->count; i += core_device_stride(at))
+    a->target[i] = a->source[i / a->count * a->columns + a->first + i % a->count];
+}
+
+/* Sums by set of columns first .. first + count - 1 of source[rows][columns], for parts of KERNEL_ROWS rows:
+ * parts[part][sets][count]. set NULL: all are of the first. */
+typedef struct OpsSetParts {
+  const float *source;
+  const int32_t *set;
+  size_t rows, columns, first, count, sets;
+  double *parts;
+} OpsSetParts;
+CORE_KERNEL_FN void ops_set_parts(const CoreDeviceThread *at, const OpsSetParts *a) {
+  const size_t parts = (a->rows + KERNEL_ROWS - 1) / KERNEL_ROWS, each = a->sets * a->count;
+  for (size_t i = core_device_first(at); i < parts * each; i += core_device_stride(at)) {
+    const size_t from = i / each * KERNEL_ROWS, set = i % each / a->count, column = a->first + i % a->count;
+    const size_t end = from + KERNEL_ROWS < a->rows ? from + KERNEL_ROWS : a->rows;
+    double sum = 0;
+    for (size_t r = from; r < end; r++)
+      if ((a->set ? (size_t)a->set[r] : 0) == set) sum += (double)a->source[r * a->columns + column];
+    a->parts[i] = sum;
+  }
+}
+
+typedef struct OpsEmbed {
+  const float *x, *embedding;
+  size_t rows, features, width;
+  float *joined;
+  int32_t *set;
+} OpsEmbed;
+CORE_KERNEL_FN void ops_embed(const CoreDeviceThread *at, const OpsEmbed *a) {
+  const size_t columns = a->features + a->width;
+  for (size_t i = core_device_first(at); i < a->rows * columns; i += core_device_stride(at)) {
+    const size_t r = i / columns, c = i % columns;
+    const float *row = a->x + r * (a->features + 1);
+    const int32_t set = (int32_t)row[a->features];
+    if (c == 0) a->set[r] = set;
+    a->joined[i] = c < a->features ? row[c] : a->embedding[(size_t)set * a->width + c - a->features];
+  }
+}
+
+#endif

@@ -1,0 +1,200 @@
+/* Kernels of long vectors: sums in float64, Adam, averages, advantages, gathering. Sums have the CPU's order (cpu_vector.c):
+ * parts whose borders follow from the length, 16 interleaved sums a part. */
+#ifndef TRAINER_OPS_KERNELS_VECTOR_H
+#define TRAINER_OPS_KERNELS_VECTOR_H
+#include "trainer/moments.h"
+#include "trainer/ops/row_vector_internal.h"
+
+enum { KERNEL_LANES = 16 }; /* of a sum; a block of ops_sum_parts and ops_moment_parts is as many threads */
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsVector { const float *x, *y; size_t n; } OpsVector; /* y NULL: of x alone */
+
+typedef struct OpsSumParts {
+  OpsVector v;
+  size_t size;            /* of a part */
+  double *sums;           /* [parts] of squares of x - y */
+} OpsSumParts;
+
+CORE_DEVICE_FN double ops_vector_element(const OpsVector *v, size_t i) {
+  return v->y ? (double)v->x[i] - (double)v->y[i] : (double)v->x[i];
+}
+
+/* The whole block's sum of what each lane has, in lane order. */
+CORE_KERNEL_FN double ops_add_lanes(const CoreDeviceThread *at, double own) {
+  double *lane = (double *)at->shared, sum = 0;
+  core_device_team_barrier(at, KERNEL_LANES); /* nobody reads the last sum's lanes any more */
+  lane[at->thread] = own;
+  core_device_team_barrier(at, KERNEL_LANES);
+  for (int l = 0; l < KERNEL_LANES; l++) sum += lane[l];
+  return sum;
+}
+
+typedef struct OpsPart { size_t first, end; } OpsPart;
+CORE_DEVICE_FN OpsPart ops_part(size_t n, size_t size, size_t part) {
+  OpsPart p = {part * size, part * size + size};
+  if (p.end > n) p.end = n;
+  return p;
+}
+
+CORE_KERNEL_FN void ops_sum_parts(const CoreDeviceThread *at, const OpsSumParts *a) {
+  const OpsPart part = ops_part(a->v.n, a->size, at->block);
+  double sum = 0;
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
+    const double x = ops_vector_element(&a->v, i);
+    sum += x * x;
+  }
+  sum = ops_add_lanes(at, sum);
+  if (at->thread == 0) a->sums[at->block] = sum;
+}
+
+typedef struct OpsMomentParts {
+  OpsVector v;
+  size_t size;
+  Moments *records;       /* [parts] */
+} OpsMomentParts;
+
+/* Two passes over a part: its mean, then the powers about it. What the rounded mean leaves over is added to it. */
+CORE_KERNEL_FN void ops_moment_parts(const CoreDeviceThread *at, const OpsMomentParts *a) {
+  const OpsPart part = ops_part(a->v.n, a->size, at->block);
+  const size_t first = part.first + at->thread;
+  const double n = (double)(part.end - part.first);
+  double sum = 0, m2 = 0, m3 = 0, m4 = 0;
+  for (size_t i = first; i < part.end; i += KERNEL_LANES) sum += ops_vector_element(&a->v, i);
+  double mean = ops_add_lanes(at, sum) / n;
+  sum = 0;
+  for (size_t i = first; i < part.end; i += KERNEL_LANES) sum += ops_vector_element(&a->v, i) - mean;
+  mean += ops_add_lanes(at, sum) / n;
+  for (size_t i = first; i < part.end; i += KERNEL_LANES) {
+    const double d = ops_vector_element(&a->v, i) - mean, square = d * d;
+    m2 += square;
+    m3 += square * d;
+    m4 += square * square;
+  }
+  m2 = ops_add_lanes(at, m2);
+  m3 = ops_add_lanes(at, m3);
+  m4 = ops_add_lanes(at, m4);
+  const Moments moments = {n, mean, m2, m3, m4};
+  if (at->thread == 0) a->records[at->block] = moments;
+}
+
+/* Column sums of parts [count][columns], in their order, `group` of them at a time: sums[groups][columns]. */
+typedef struct OpsFold {
+  const float *floats;    /* the parts: these ... */
+  const double *doubles;  /* ... or these */
+  int count, columns, group;
+  double *sums;           /* where they go: these ... */
+  float *result;          /* ... or, rounded, these */
+} OpsFold;
+
+CORE_KERNEL_FN void ops_fold(const CoreDeviceThread *at, const OpsFold *a) {
+  const size_t columns = (size_t)a->columns, groups = ((size_t)a->count + (size_t)a->group - 1) / (size_t)a->group;
+  for (size_t i = core_device_first(at); i < groups * columns; i += core_device_stride(at)) {
+    const size_t column = i % columns, first = i / columns * (size_t)a->group;
+    const size_t end = first + (size_t)a->group < (size_t)a->count ? first + (size_t)a->group : (size_t)a->count;
+    double sum = 0;
+    for (size_t part = first; part < end; part++)
+      sum += a->floats ? (double)a->floats[part * columns + column] : a->doubles[part * columns + column];
+    if (a->result) a->result[i] = (float)sum;
+    else a->sums[i] = sum;
+  }
+}
+
+/* ---- elementwise ------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsAdd { float *x; const float *y; size_t n; } OpsAdd;
+CORE_KERNEL_FN void ops_add(const CoreDeviceThread *at, const OpsAdd *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) a->x[i] += a->y[i];
+}
+
+typedef struct OpsStandardise { float *x; size_t n; double shift, factor; } OpsStandardise;
+CORE_KERNEL_FN void ops_standardise(const CoreDeviceThread *at, const OpsStandardise *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = (float)(((double)a->x[i] - a->shift) * a->factor);
+}
+
+typedef struct OpsAdam { float *theta; const float *gradient; float *m, *v; size_t n; RowAdam factors; } OpsAdam;
+CORE_KERNEL_FN void ops_adam(const CoreDeviceThread *at, const OpsAdam *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    row_adam(&a->theta[i], a->gradient[i], &a->m[i], &a->v[i], a->factors);
+}
+
+typedef struct OpsEwma { float *proximal; const float *theta; size_t n; float share; } OpsEwma;
+CORE_KERNEL_FN void ops_ewma(const CoreDeviceThread *at, const OpsEwma *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->proximal[i] += a->share * (a->theta[i] - a->proximal[i]);
+}
+
+/* Rows of `words` 32-bit numbers, or of `words` bytes. */
+typedef struct OpsGather { const void *source; const uint32_t *index; void *target; size_t rows, words; int bytes; } OpsGather;
+CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->words; i += core_device_stride(at)) {
+    const size_t from = (size_t)a->index[i / a->words] * a->words + i % a->words;
+    if (a->bytes) ((uint8_t *)a->target)[i] = ((const uint8_t *)a->source)[from];
+    else ((uint32_t *)a->target)[i] = ((const uint32_t *)a->source)[from];
+  }
+}
+
+/* The first element that is not finite: all exponent bits set. *first begins as n. */
+typedef struct OpsNonfinite { const float *x; size_t n; uint64_t *first; } OpsNonfinite;
+CORE_KERNEL_FN void ops_nonfinite(const CoreDeviceThread *at, const OpsNonfinite *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
+    if ((fast_to_bits(a->x[i]) & 0x7f800000) != 0x7f800000) continue;
+    core_device_least(a->first, i);
+    return; /* a thread's later ones are further on */
+  }
+}
+
+/* ---- generalised advantage estimation: a thread a world, from the last step to the first -------------------------- */
+
+typedef struct OpsGae {
+  float gamma, lambda, reward_scale;
+  const float *reward, *value, *bootstrap;
+  const uint8_t *done, *truncated;
+  size_t steps, worlds;
+  float *advantage, *target;
+} OpsGae;
+
+CORE_KERNEL_FN void ops_gae(const CoreDeviceThread *at, const OpsGae *a) {
+  for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) {
+    float next = 0;
+    for (size_t t = a->steps; t-- > 0;) {
+      const size_t i = t * a->worlds + w;
+      const int cut = a->truncated ? a->truncated[i] : 0;
+      const RowGae now = {a->reward_scale * a->reward[i], a->value[i], cut ? a->bootstrap[i] : a->value[i + a->worlds],
+                          a->done[i], cut};
+      next = row_gae(now, a->gamma, a->lambda, next, t + 1 < a->steps);
+      a->advantage[i] = next;
+      a->target[i] = a->value[i] + next;
+    }
+  }
+}
+
+/* ---- the book of episodes ------------------------------------------------------------------------------------------ */
+
+/* A step's rewards and finished episodes, a thread a world. Sums of real numbers stay with their world, so that their
+ * order is fixed; those of whole numbers are common to all. */
+typedef struct OpsCountEpisodes {
+  const float *reward;
+  const uint8_t *done, *solved;
+  const int32_t *level, *length;
+  double *returns, *finished; /* [worlds] of the episode that runs; of those that ended in this rollout */
+  int64_t *attempts, *solutions, *count; /* [levels], [levels], [2]: episodes and their steps */
+  int worlds, first_reported;
+} OpsCountEpisodes;
+
+CORE_KERNEL_FN void ops_count_episodes(const CoreDeviceThread *at, const OpsCountEpisodes *a) {
+  for (size_t w = core_device_first(at); w < (size_t)a->worlds; w += core_device_stride(at)) {
+    const double total = a->returns[w] + (double)a->reward[w];
+    a->returns[w] = a->done[w] ? 0 : total;
+    if (!a->done[w] || w < (size_t)a->first_reported) continue;
+    a->finished[w] += total;
+    core_device_count(&a->count[0], 1);
+    core_device_count(&a->count[1], a->length[w]);
+    core_device_count(&a->attempts[a->level[w]], 1);
+    if (a->solved[w]) core_device_count(&a->solutions[a->level[w]], 1);
+  }
+}
+
+#endif
