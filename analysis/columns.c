@@ -10,15 +10,20 @@
 static const AnalysisColumn columns[] = {
 #define X(column, unit_text, comment) \
   {"evaluation." #column, unit_text, true, \
-   "SELECT e.transitions, e.iteration, i.wall_seconds, e." #column " FROM evaluation e LEFT JOIN iteration i" \
-   " ON i.run_id = e.run_id AND i.iteration = e.iteration" \
+   "SELECT e.transitions, e.iteration, i.wall_seconds, e." #column " FROM evaluation e LEFT JOIN iteration_row i" \
+   " ON i.row = (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration" \
    " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
   STORE_EVALUATION_COLUMNS(X)
 #undef X
 #define X(column, unit_text, comment) \
   {"iteration." #column, unit_text, false, \
-   "SELECT transitions, iteration, wall_seconds, " #column " FROM iteration" \
-   " WHERE run_id = ?1 AND ?2 IS NOT NULL AND " #column " IS NOT NULL ORDER BY iteration"},
+   "SELECT data.transitions, data.row & 4294967295, data.wall_seconds, data." #column " FROM run CROSS JOIN iteration_row" \
+   " AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295 WHERE run.id = ?1 AND ?2 IS NOT NULL" \
+   " AND data." #column " IS NOT NULL AND coalesce(run.iteration, 0) <= 2048 UNION ALL" \
+   " SELECT data.transitions, data.row & 4294967295, data.wall_seconds, data." #column " FROM run CROSS JOIN iteration_bin" \
+   " AS bin ON bin.bin BETWEEN run.key << 26 AND run.key << 26 | 67108863 CROSS JOIN iteration_row AS data ON data.row =" \
+   " (SELECT row FROM iteration_row WHERE row BETWEEN bin.bin << 6 AND (bin.bin << 6 | 63) AND " #column " IS NOT NULL" \
+   " ORDER BY row DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL AND run.iteration > 2048 ORDER BY 2"},
   STORE_ITERATION_COLUMNS(X)
 #undef X
 };

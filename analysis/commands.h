@@ -8,5 +8,7 @@ int analysis_export(int argc, char **argv);  /* export.c */
 int analysis_compare(int argc, char **argv); /* two groups of runs: compare.c */
 int analysis_claims(int argc, char **argv);  /* the papers' claims: claims_print.c */
 int analysis_report(int argc, char **argv);  /* one HTML page: report.c */
+int analysis_advise(int argc, char **argv);  /* what to try next: advise.c */
+int analysis_watch(int argc, char **argv);   /* curves while runs go on: watch.c */
 
 #endif

@@ -1,6 +1,5 @@
 /* Reads and correlates (ddr.h). DDR of a run inside a budget: transitions over the sum of KL(behaviour || updated),
- * both over the iterations up to the budget; ddr * kl of a row is its transitions, so that rows lost to damage lose
- * both. */
+ * both over the iterations up to the budget whose KL is known, so that rows lost to damage lose both. */
 #include "analysis/ddr.h"
 
 #include <math.h>
@@ -12,9 +11,16 @@
 
 enum { REPLICATES = 2000, BOOTSTRAP_SEED = 8 };
 
+/* Whole bins (sums of 64 iterations) up to the budget, and the rows of the first bin that goes beyond it. */
 const char analysis_ddr_sql[] =
-  "SELECT sum(ddr * max(kl, 1e-12)) / sum(max(kl, 1e-12)), max(transitions) FROM iteration"
-  " WHERE run_id = ?1 AND transitions <= ?2";
+  "SELECT sum(part_transitions) / sum(part_kl), max(at) FROM (SELECT bin.kl_transitions AS part_transitions,"
+  " bin.kl_sum AS part_kl, bin.transitions AS at FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key << 26"
+  " AND run.key << 26 | 67108863 WHERE run.id = ?1 AND bin.transitions <= ?2 UNION ALL"
+  " SELECT iif(kl IS NULL, NULL, data.transitions / (data.row & 4294967295)), max(kl, 1e-12), data.transitions FROM run"
+  " CROSS JOIN iteration_row AS data ON data.row BETWEEN (SELECT min(bin) FROM iteration_bin WHERE bin BETWEEN"
+  " run.key << 26 AND run.key << 26 | 67108863 AND transitions > ?2) << 6 AND ((SELECT min(bin) FROM iteration_bin WHERE"
+  " bin BETWEEN run.key << 26 AND run.key << 26 | 67108863 AND transitions > ?2) << 6 | 63)"
+  " WHERE run.id = ?1 AND data.transitions <= ?2)";
 const char analysis_ddr_evaluation_sql[] =
   "SELECT iteration, transitions, solve_rate FROM evaluation"
   " WHERE run_id = ?1 AND level_set = ?2 AND solve_rate IS NOT NULL ORDER BY iteration";

@@ -58,6 +58,8 @@ int main(int argc, char **argv) {
     {"report", "one HTML page with everything", analysis_report},
     {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},
     {"compare", "two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
+    {"advise", "what to try next, from DDR and stagnation, as an experiment file", analysis_advise},
+    {"watch", "learning curves on the terminal while a sweep runs", analysis_watch},
     {"check", "look for damage, orphans, gaps and logs that differ; --repair mends", analysis_check},
     {"merge", "join databases of several clusters", analysis_merge},
     {"export", "every table as CSV or JSON lines, with a schema", analysis_export},

@@ -16,7 +16,7 @@
 typedef struct Report { bool json, repair; json_t *list; } Report;
 
 static const char *const severity_names[] = {"note", "warning", "damage"};
-static const char *const remedy_names[] = {"", "deleted", "logs are imported anew"};
+static const char *const remedy_names[] = {"", "deleted", "made anew", "logs are imported anew"};
 
 static void tell(void *context, const StoreFinding *finding) {
   static const CoreColor colors[] = {CORE_DIM, CORE_YELLOW, CORE_RED};

@@ -1,4 +1,5 @@
-/* Reads measures.h from the database: per run one statement over its evaluations and two over its iterations. */
+/* Reads measures.h from the database: per run one statement over its evaluations and a few over parts of
+ * its iterations, so that long runs cost little more than short ones. */
 #include "analysis/measures.h"
 
 #include <math.h>
@@ -93,60 +94,72 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
 
 /* ---- iterations ------------------------------------------------------------------------------------------------- */
 
-/* DDR as everywhere: transitions of the iterations whose KL is known over the sum of their KL. */
-static const char whole_sql[] =
-  "SELECT max(transitions), max(iteration), sum(ddr * max(kl, 1e-12)) / sum(max(kl, 1e-12)), avg(kl), avg(kl_slope),"
-  " avg(kl_monotone), avg(steps_per_second) FROM iteration WHERE run_id = ?1 AND transitions <= ?2";
+/* KL and DDR from the sums of 64 iterations (iteration_bin) and, where the budget ends inside one, its rows (ddr.h). */
+static const char last_sql[] =
+  "SELECT data.row & 4294967295, run.key, data.transitions FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND"
+  " run.key << 32 | 4294967295 WHERE run.id = ?1 AND data.transitions <= ?2 ORDER BY data.row DESC LIMIT 1";
+static const char kl_sql[] =
+  "SELECT sum(part_transitions) / sum(part_kl), sum(part_kl) / sum(n) FROM (SELECT kl_transitions AS part_transitions,"
+  " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND (?1 << 26 | (?2 >> 6)) - 1"
+  " UNION ALL SELECT iif(kl IS NULL, NULL, transitions / (row & 4294967295)), max(kl, 1e-12), kl IS NOT NULL FROM iteration_row"
+  " WHERE row BETWEEN (?1 << 26 | (?2 >> 6)) << 6 AND ?1 << 32 | ?2)";
+/* Of long runs the last quarter is looked at in up to 16 stretches of 11 rows: metrics that are taken every tenth
+ * iteration stand in each. */
 static const char late_sql[] =
-  "SELECT avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor),"
-  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent)"
-  " FROM iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3";
-static const char distance_sql[] = "SELECT -distance FROM iteration WHERE run_id = ?1 AND iteration = ?2";
+  "WITH RECURSIVE stretch(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM stretch WHERE i < 15)"
+  " SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor),"
+  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM stretch CROSS JOIN"
+  " iteration_row ON row BETWEEN ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15 - min(10, (?3 - ?2) / 15 - 1)) AND"
+  " ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15)";
+static const char short_late_sql[] =
+  "SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor),"
+  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM iteration_row"
+  " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | ?3";
+static const char profile_sql[] =
+  "SELECT avg(kl_slope), avg(kl_monotone) FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | ?2";
+static const char distance_sql[] = "SELECT -distance FROM iteration_row WHERE row = ?1 << 32 | ?2";
+enum { SHORT_RUN = 2048 }; /* iterations: all of the last quarter are read */
 
-static const AnalysisMeasure whole[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl, ANALYSIS_MEASURE_kl_slope,
-                                        ANALYSIS_MEASURE_kl_monotone, ANALYSIS_MEASURE_speed};
+static const AnalysisMeasure kl_measures[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl};
+static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_MEASURE_kl_monotone};
 static const AnalysisMeasure late[] = {
-  ANALYSIS_MEASURE_grad_norm,   ANALYSIS_MEASURE_update_norm, ANALYSIS_MEASURE_feature_rank,    ANALYSIS_MEASURE_dormant,
-  ANALYSIS_MEASURE_weight_norm, ANALYSIS_MEASURE_kurtosis,    ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess};
+  ANALYSIS_MEASURE_speed,   ANALYSIS_MEASURE_grad_norm,   ANALYSIS_MEASURE_update_norm, ANALYSIS_MEASURE_feature_rank,
+  ANALYSIS_MEASURE_dormant, ANALYSIS_MEASURE_weight_norm, ANALYSIS_MEASURE_kurtosis,    ANALYSIS_MEASURE_policy_variance,
+  ANALYSIS_MEASURE_ess};
 
-typedef struct Queries { StoreQuery *scores, *whole, *late, *distance; } Queries;
+typedef struct Queries { StoreQuery *scores, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
 
-static void take(StoreQuery *query, int column, const AnalysisMeasure *list, size_t count, AnalysisMeasured *run) {
-  for (size_t i = 0; i < count; i++) {
-    double value = store_query_real(query, column + (int)i);
+/* Runs a statement of a run's key and one or two iterations, and takes its columns. */
+static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, const AnalysisMeasure *list, size_t count,
+                AnalysisMeasured *run) {
+  bool row = false;
+  store_query_reset(query);
+  store_query_bind_int(query, 1, key);
+  store_query_bind_int(query, 2, first);
+  if (second >= 0) store_query_bind_int(query, 3, second);
+  TRY(store_query_step(query, &row));
+  for (size_t i = 0; i < count && row; i++) {
+    double value = store_query_real(query, (int)i);
     run->value[list[i]] = isfinite(value) ? value : NAN;
   }
-}
-
-/* noisy_sgd has no evaluations: its score is how near it came. */
-static int read_distance(Queries *q, const AnalysisRun *of, int64_t last, AnalysisMeasured *run) {
-  bool row = false;
-  if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
-  store_query_reset(q->distance);
-  store_query_bind_text(q->distance, 1, of->id);
-  store_query_bind_int(q->distance, 2, last);
-  TRY(store_query_step(q->distance, &row));
-  if (row) run->value[ANALYSIS_MEASURE_final] = store_query_real(q->distance, 0);
   return CORE_OK;
 }
 
 static int read_iterations(Queries *q, const AnalysisRun *of, double budget, AnalysisMeasured *run) {
+  static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
   bool row = false;
-  store_query_reset(q->whole);
-  store_query_bind_text(q->whole, 1, of->id);
-  store_query_bind_real(q->whole, 2, budget);
-  TRY(store_query_step(q->whole, &row));
-  if (!row || store_query_value(q->whole, 1) == STORE_VALUE_NULL) return CORE_OK;
-  int64_t last = store_query_int(q->whole, 1);
-  run->transitions = store_query_real(q->whole, 0);
-  take(q->whole, 2, whole, sizeof whole / sizeof *whole, run);
-  store_query_reset(q->late);
-  store_query_bind_text(q->late, 1, of->id);
-  store_query_bind_int(q->late, 2, last - last / 4);
-  store_query_bind_int(q->late, 3, last);
-  TRY(store_query_step(q->late, &row));
-  if (row) take(q->late, 0, late, sizeof late / sizeof *late, run);
-  return read_distance(q, of, last, run);
+  store_query_reset(q->last);
+  store_query_bind_text(q->last, 1, of->id);
+  store_query_bind_real(q->last, 2, budget);
+  TRY(store_query_step(q->last, &row));
+  if (!row) return CORE_OK;
+  int64_t last = store_query_int(q->last, 0), key = store_query_int(q->last, 1);
+  run->transitions = store_query_real(q->last, 2);
+  TRY(take(q->kl, key, last, -1, kl_measures, 2, run));
+  TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late, run));
+  if (of->config.metrics.profile_every > 0) TRY(take(q->profile, key, last, -1, profile, 2, run));
+  /* noisy_sgd has no evaluations: its score is how near it came. */
+  return core_config_has_no_worlds(&of->config) ? take(q->distance, key, last, -1, final, 1, run) : CORE_OK;
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
@@ -168,13 +181,19 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   Scores s = {0};
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
   int code = store_query_open(database, evaluation_sql, &q.scores);
-  if (code == CORE_OK) code = store_query_open(database, whole_sql, &q.whole);
+  if (code == CORE_OK) code = store_query_open(database, last_sql, &q.last);
+  if (code == CORE_OK) code = store_query_open(database, kl_sql, &q.kl);
   if (code == CORE_OK) code = store_query_open(database, late_sql, &q.late);
+  if (code == CORE_OK) code = store_query_open(database, short_late_sql, &q.short_late);
+  if (code == CORE_OK) code = store_query_open(database, profile_sql, &q.profile);
   if (code == CORE_OK) code = store_query_open(database, distance_sql, &q.distance);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
     code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r]);
   store_query_close(&q.scores);
-  store_query_close(&q.whole);
+  store_query_close(&q.last);
+  store_query_close(&q.kl);
+  store_query_close(&q.short_late);
+  store_query_close(&q.profile);
   store_query_close(&q.late);
   store_query_close(&q.distance);
   free(s.at);

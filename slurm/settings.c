@@ -262,6 +262,31 @@ int64_t slurm_settings_task_gpus(const SlurmSettings *s) {
   return (int64_t)llround(s->gpus_per_run * (double)s->runs_per_task);
 }
 
+void slurm_settings_print(const SlurmSettings *s, const char *separator, const char *end, CoreText *text) {
+  const SlurmSettings d = slurm_settings_default();
+  char number[32];
+#define PRINT(key, value) core_text_appendf(text, "slurm.%s%s%s%s", #key, separator, value, end)
+#define WHOLE(key, unit) \
+  if (s->key != d.key) core_text_appendf(text, "slurm.%s%s%lld%s%s", #key, separator, (long long)s->key, unit, end);
+#define COUNT(key, def, lowest, help) WHOLE(key, "")
+#define TIME(key, def, help) if (s->key != d.key) PRINT(key, slurm_time_format(s->key, number));
+#define SIZE(key, def, help) WHOLE(key, "M")
+#define SHARE(key, def, help) if (s->key != d.key) PRINT(key, core_text_from_real(s->key, number));
+#define FLAG(key, def, help) if (s->key != d.key) PRINT(key, s->key ? "yes" : "no");
+#define ENUM(key, def, choices, help) if (strcmp(s->key, d.key) != 0) PRINT(key, s->key);
+#define WORD(key, check, help) if (*s->key) PRINT(key, s->key);
+#include "slurm/settings.def"
+#undef COUNT
+#undef TIME
+#undef SIZE
+#undef SHARE
+#undef FLAG
+#undef ENUM
+#undef WORD
+#undef WHOLE
+#undef PRINT
+}
+
 static void row(CoreText *text, const char *key, const char *def, const char *kind, const char *help) {
   core_text_appendf(text, "| `%s` | %s | %s | %s |\n", key, *def ? def : "-", kind, help);
 }

@@ -28,7 +28,7 @@ typedef struct Restart { int64_t run; char id[CORE_RUN_ID]; } Restart;
 
 /* The statements a commit runs, in the order it runs them. */
 enum Statement {
-  FORGET_ITERATIONS, FORGET_EVALUATIONS, FORGET_PROGRESS,
+  FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_PROGRESS,
   PUT_EVALUATION, PUT_PROGRESS, PUT_LOG_ATTEMPT,
   PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_SEEN,
   STATEMENT_COUNT
@@ -38,6 +38,7 @@ enum Statement {
 #define COMMA_MARK(name, unit, comment) ", ?"
 static const char *const statement_sql[STATEMENT_COUNT] = {
   [FORGET_ITERATIONS] = "DELETE FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295",
+  [FORGET_BINS] = "DELETE FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND ?1 << 26 | 67108863",
   [FORGET_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
   [FORGET_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
   [PUT_EVALUATION] =
@@ -145,6 +146,7 @@ static int commit_restarts(StoreBlock *block) {
   for (size_t i = 0; i < block->restarts.count; i++) {
     const Restart *item = &block->restarts.items[i];
     sqlite3_bind_int64(block->statements[FORGET_ITERATIONS], 1, item->run);
+    sqlite3_bind_int64(block->statements[FORGET_BINS], 1, item->run);
     sqlite3_bind_text(block->statements[FORGET_EVALUATIONS], 1, item->id, -1, SQLITE_STATIC);
     sqlite3_bind_text(block->statements[FORGET_PROGRESS], 1, item->id, -1, SQLITE_STATIC);
     for (int s = FORGET_ITERATIONS; s <= FORGET_PROGRESS; s++)

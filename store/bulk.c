@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "store/bins_internal.h"
 #include "store/runlog_internal.h"
 #include "store/schema.h"
 
@@ -39,7 +40,7 @@ typedef struct BulkRow {
 
 struct StoreBulk {
   StoreDatabase *database;
-  sqlite3_stmt *overlaps;
+  sqlite3_stmt *overlaps, *bins;
   size_t count;
   BulkRow *rows;          /* [STORE_BULK_ROWS] as added */
   uint32_t *order;        /* [STORE_BULK_ROWS] rows by key, each key once */
@@ -209,6 +210,7 @@ int store_bulk_create(StoreDatabase *database, StoreBulk **result) {
 void store_bulk_destroy(StoreBulk **bulk) {
   if (!*bulk) return;
   sqlite3_finalize((*bulk)->overlaps);
+  sqlite3_finalize((*bulk)->bins);
   sqlite3_exec((*bulk)->database->handle, "DETACH bulk", NULL, NULL, NULL); /* before the image is freed */
   free((*bulk)->rows);
   free((*bulk)->order);
@@ -276,6 +278,20 @@ static int find_overlap(StoreBulk *bulk, bool *found) {
   return code;
 }
 
+/* The sums of the rows just inserted, a statement for each stretch of neighbouring bins. */
+static int update_bins(StoreBulk *bulk) {
+  for (size_t begin = 0, end; begin < bulk->ordered; begin = end) {
+    int64_t first = bulk->rows[bulk->order[begin]].key, last = first;
+    for (end = begin + 1; end < bulk->ordered; end++) {
+      int64_t key = bulk->rows[bulk->order[end]].key;
+      if ((key >> 6) - (last >> 6) > 1) break;
+      last = key;
+    }
+    TRY(store_bins_update(bulk->database, &bulk->bins, first, last));
+  }
+  return CORE_OK;
+}
+
 int store_bulk_insert(StoreBulk *bulk) {
   bool overlap;
   if (bulk->ordered == 0) return CORE_OK;
@@ -283,7 +299,8 @@ int store_bulk_insert(StoreBulk *bulk) {
   if (overlap)
     TRY(store_database_execute(bulk->database,
                                "DELETE FROM main.iteration_row WHERE row IN (SELECT row FROM bulk.iteration_row)"));
-  return store_database_execute(bulk->database, "INSERT INTO main.iteration_row SELECT * FROM bulk.iteration_row");
+  TRY(store_database_execute(bulk->database, "INSERT INTO main.iteration_row SELECT * FROM bulk.iteration_row"));
+  return update_bins(bulk);
 }
 
 void store_bulk_clear(StoreBulk *bulk) { bulk->count = bulk->ordered = 0; }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "store/bins_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
 #include "store/paths.h"
@@ -20,7 +21,7 @@ typedef struct Checking {
   void (*tell)(void *, const StoreFinding *);
   void *context;
   StoreCheck *check;
-  sqlite3_stmt *forget[3];   /* deletes what the importer knows and has of a run */
+  sqlite3_stmt *forget[4];   /* deletes what the importer knows and has of a run */
 } Checking;
 
 static void tell(Checking *c, StoreSeverity severity, const char *subject, const char *text, StoreRemedy possible) {
@@ -179,9 +180,10 @@ static int look_at_logs(Checking *c, sqlite3_stmt *statement, const Run *run, Lo
 
 /* The next import finds the run as one that it never saw. */
 static int forget_run(Checking *c, const Run *run) {
-  static const char *const sql[3] = {"DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2",
-                                     "DELETE FROM iteration_row WHERE row BETWEEN ?2 << 32 AND ?2 << 32 | 4294967295"};
-  for (int i = 0; i < 3; i++) {
+  static const char *const sql[4] = {"DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2",
+                                     "DELETE FROM iteration_row WHERE row BETWEEN ?2 << 32 AND ?2 << 32 | 4294967295",
+                                     "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863"};
+  for (int i = 0; i < 4; i++) {
     TRY(store_database_prepare(c->database, sql[i], &c->forget[i]));
     if (i == 0) sqlite3_bind_text(c->forget[i], 1, run->id, -1, SQLITE_STATIC);
     else sqlite3_bind_int64(c->forget[i], 2, run->key);
@@ -278,12 +280,24 @@ static int check_runs(Checking *c) {
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
+/* Bins are sums of rows: their counts must be those of the rows. */
+static int check_bins(Checking *c) {
+  int64_t binned;
+  TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_bin", &binned));
+  int64_t rows;
+  TRY(store_database_int(c->database, "SELECT count(*) FROM iteration_row", &rows));
+  if (binned == rows) return CORE_OK;
+  tell(c, STORE_DAMAGE, "iteration_bin", "the sums are not those of the rows", STORE_REMEDY_REBUILT);
+  return c->repair ? store_bins_rebuild(c->database) : CORE_OK;
+}
+
 static int check_everything(Checking *c) {
   TRY(check_file(c));
   if (c->check->findings[STORE_DAMAGE]) return CORE_OK; /* what a damaged file says means nothing */
   TRY(check_rules(c));
   TRY(check_orphan_iterations(c));
   TRY(check_runs(c));
+  TRY(check_bins(c));
   return store_database_int(c->database, "SELECT count(*) FROM evaluation", &c->check->evaluations);
 }
 
@@ -296,7 +310,7 @@ int store_check(StoreDatabase *database, const char *root, bool repair,
     return core_error(CORE_USAGE, "%s is open for reading only: it can not be repaired", database->path);
   if (repair) TRY(store_database_begin(database));
   int code = check_everything(&c);
-  for (int i = 0; i < 3; i++) sqlite3_finalize(c.forget[i]);
+  for (int i = 0; i < 4; i++) sqlite3_finalize(c.forget[i]);
   if (repair && code == CORE_OK) code = store_database_commit(database);
   if (repair && code != CORE_OK) store_database_rollback(database);
   return code;

@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/terminal.h"
+#include "store/bins_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
 #include "store/paths.h"
@@ -129,8 +130,8 @@ static int add_columns(StoreDatabase *database, int table) {
 static int create_schema(StoreDatabase *database) {
   CoreText sql = {0};
   core_text_append(&sql, store_schema_tables);
-  core_text_appendf(&sql, "CREATE TABLE main.iteration_row%s%s;PRAGMA application_id = %d;", store_schema_iteration_row,
-                    store_schema_views, STORE_SCHEMA_APPLICATION);
+  core_text_appendf(&sql, "CREATE TABLE main.iteration_row%s%s%s;PRAGMA application_id = %d;", store_schema_iteration_row,
+                    store_schema_bins, store_schema_views, STORE_SCHEMA_APPLICATION);
   int code = store_database_execute(database, sql.data);
   core_text_free(&sql);
   return code;
@@ -157,8 +158,14 @@ static int keep_old_version(StoreDatabase *database, int64_t version) {
                                                      "a copy of it can be kept", database->path, (long long)version);
 }
 
-/* Forwards only. From 1 to 2, 3 and 4 columns came to iteration_row, which add_columns adds, and from 2 to 3 views
- * changed. A later version puts its other steps here, each from the version before. */
+static int add_bins(StoreDatabase *database) {
+  TRY(store_database_execute(database, store_schema_bins));
+  TRY(store_bins_rebuild(database));
+  return store_database_execute(database, store_schema_views);
+}
+
+/* Forwards only. From 1 to 2, 3 and 4 columns came to iteration_row, which add_columns adds, from 2 to 3 views changed,
+ * and from 4 to 5 bins came. A later version puts its other steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));
@@ -167,7 +174,7 @@ static int migrate(StoreDatabase *database) {
   if (code == CORE_OK && version == 0) code = create_schema(database);
   for (int table = 0; table < 2 && code == CORE_OK; table++) code = add_columns(database, table);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)
-    code = store_database_execute(database, store_schema_views);
+    code = add_bins(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
   if (code != CORE_OK) store_database_rollback(database);
@@ -242,7 +249,7 @@ static int open_for_reading(StoreDatabase *database) {
   TRY(identify(database, &version));
   if (version == 0)
     return core_error(CORE_USAGE, "%s holds no results yet; import them with: sweep status", database->path);
-  return CORE_OK;
+  return version < 5 ? store_bins_imitate(database) : CORE_OK;
 }
 
 static int open_for_writing(StoreDatabase *database) {

@@ -12,6 +12,7 @@ typedef enum StoreSeverity {
 typedef enum StoreRemedy {
   STORE_REMEDY_NONE,
   STORE_REMEDY_DELETED,  /* rows that belong to nothing were deleted */
+  STORE_REMEDY_REBUILT,  /* the derived sums were made anew */
   STORE_REMEDY_AGAIN,    /* the run's logs are imported anew */
 } StoreRemedy;
 

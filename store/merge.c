@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/bins_internal.h"
 #include "store/crc32_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
@@ -138,12 +139,13 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
 typedef struct Runs {
   sqlite3_stmt *list;    /* of the source */
   sqlite3_stmt *find;    /* in the target: key, and how far */
-  sqlite3_stmt *remove[5];
+  sqlite3_stmt *remove[6], *bins;
   Copy run, attempts, iterations, evaluations;
 } Runs;
 
-static const char *const remove_sql[5] = {
+static const char *const remove_sql[6] = {
   "DELETE FROM iteration_row WHERE row BETWEEN ?2 << 32 AND ?2 << 32 | 4294967295",
+  "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863",
   "DELETE FROM evaluation WHERE run_id = ?1", "DELETE FROM attempt WHERE run_id = ?1",
   "DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2"};
 
@@ -181,7 +183,7 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
                              " FROM run ORDER BY id", &r->list));
   TRY(store_database_prepare(target, "SELECT key, (attempt, coalesce(iteration, 0), coalesce(heartbeat, 0)) < (?2, ?3, ?4)"
                              " FROM run WHERE id = ?1", &r->find));
-  for (int i = 0; i < 5; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));
+  for (int i = 0; i < 6; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));
   CoreText places = {0};
   append_places(&places, run_columns);
   snprintf(read, sizeof read, "SELECT id, %s FROM run WHERE key = ?1", run_columns);
@@ -210,7 +212,7 @@ static int compare_run(StoreDatabase *target, Runs *r, const char *id, int64_t *
 }
 
 static int remove_run(StoreDatabase *target, Runs *r, const char *id, int64_t key) {
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 6; i++) {
     if (strstr(remove_sql[i], "?2")) sqlite3_bind_int64(r->remove[i], 2, key);
     else sqlite3_bind_text(r->remove[i], 1, id, -1, SQLITE_STATIC);
     TRY(store_database_run(target, r->remove[i]));
@@ -239,6 +241,7 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
   sqlite3_bind_int64(r->iterations.read, 1, source_key);
   sqlite3_bind_int64(r->iterations.write, 1, key);
   TRY(copy_rows(target, source, &r->iterations, 2, &merge->iterations));
+  TRY(store_bins_update(target, &r->bins, key << 32, key << 32 | 4294967295));
   sqlite3_bind_text(r->evaluations.read, 1, id, -1, SQLITE_STATIC);
   return copy_rows(target, source, &r->evaluations, 1, &merge->evaluations);
 }
@@ -250,7 +253,8 @@ static int merge_runs(StoreDatabase *target, StoreDatabase *source, StoreMerge *
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
   sqlite3_finalize(r.list);
   sqlite3_finalize(r.find);
-  for (int i = 0; i < 5; i++) sqlite3_finalize(r.remove[i]);
+  sqlite3_finalize(r.bins);
+  for (int i = 0; i < 6; i++) sqlite3_finalize(r.remove[i]);
   copy_close(&r.run);
   copy_close(&r.attempts);
   copy_close(&r.iterations);

@@ -6,6 +6,12 @@
 int sweep_plan(int argc, char **argv);    /* what a file would run, and what of it is done; writes nothing */
 int sweep_submit(int argc, char **argv);  /* records the manifest and starts what is missing */
 int sweep_status(int argc, char **argv);  /* progress, ETA, failures with their reason */
+int sweep_task(int argc, char **argv);    /* what Slurm's array tasks execute */
+int sweep_cancel(int argc, char **argv);  /* runs out of Slurm's queue */
+int sweep_hold(int argc, char **argv);
+int sweep_release(int argc, char **argv);
+int sweep_retry(int argc, char **argv);   /* failed and lost runs to Slurm again, with more memory or time */
+int sweep_extend(int argc, char **argv);  /* more seeds */
 int sweep_stop(int argc, char **argv);    /* asks runs to checkpoint and end */
 int sweep_logs(int argc, char **argv);    /* a run's own messages; -f follows them */
 int sweep_collect(int argc, char **argv); /* imports new run-log lines into results.db; --follow keeps doing it */

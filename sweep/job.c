@@ -2,13 +2,9 @@
  * where the trainer could not (it never started, or was killed). */
 #include "sweep/job.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/log.h"
 #include "core/memory.h"
@@ -19,6 +15,7 @@
 #include "sweep/ids.h"
 #include "sweep/manifest.h"
 #include "sweep/sweep.h"
+#include "sweep/trainer.h"
 
 enum { STARTS_MAX = 3 /* of one run in one session, when it is killed */ };
 static const size_t NO_PARENT = SIZE_MAX;
@@ -164,65 +161,13 @@ size_t job_set_failed(const JobSet *set) { return set->failed; }
 int job_set_places(const JobSet *set) { return set->places; }
 int job_set_threads(const JobSet *set) { return set->threads; }
 
-/* The trainer beside this program; $SWEEP_TRAINER names another one. */
-static int trainer_path(char path[CORE_PATH_MAX]) {
-  const char *given = getenv("SWEEP_TRAINER");
-  if (given && *given) return core_files_path(path, "%s", given);
-  char self[CORE_PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return core_files_path(path, "trainer");
-  self[length] = '\0';
-  *strrchr(self, '/') = '\0';
-  return core_files_path(path, "%s/trainer", self);
-}
-
-/* In the child: its own messages to the run's log, SIGTERM when the executor dies, default signals; never returns. */
-static _Noreturn void become_trainer(char *const arguments[], int log, pid_t executor) {
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != executor) _exit(CORE_REQUEUE); /* it died before prctl */
-  dup2(log, 1), dup2(log, 2);
-  execvp(arguments[0], arguments);
-  fprintf(stderr, "can not start %s: %s\n", arguments[0], strerror(errno));
-  _exit(127);
-}
-
 static int job_start(JobSet *set, Job *job) {
   CoreConfig config;
-  char id[CORE_RUN_ID], trainer[CORE_PATH_MAX], file[CORE_PATH_MAX], log_path[CORE_PATH_MAX], threads[64];
+  char id[CORE_RUN_ID];
   sweep_grid_config(&set->grid, job->run, &config);
   TRY(store_run_prepare(set->root, &config, id));
-  TRY(store_path_run(set->root, id, "config.ini", file));
-  TRY(store_path_run(set->root, id, "log.txt", log_path));
-  TRY(trainer_path(trainer));
-  snprintf(threads, sizeof threads, "train.threads=%d", set->threads);
-  const int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (log < 0) return core_error_errno(CORE_FAIL, "%s: can not write", log_path);
-  char *arguments[] = {trainer, "--root", (char *)set->root, "--config", file, "--set", threads, "--quiet",
-                       job->force ? "--force" : "--resume", NULL};
-  const pid_t executor = getpid();
-  job->process = fork();
-  if (job->process == 0) become_trainer(arguments, log, executor);
-  close(log);
-  if (job->process < 0) return core_error_errno(CORE_FAIL, "can not start a process");
-  return CORE_OK;
-}
-
-/* The last line of the run's log that is not blank, without its time stamp and the program's name. */
-static void last_line(const JobSet *set, const Job *job, char *line, size_t capacity) {
-  char path[CORE_PATH_MAX], *data;
-  size_t size;
-  line[0] = '\0';
-  if (store_path_run(set->root, job_id(set, job), "log.txt", path) != CORE_OK) return;
-  if (core_files_read(path, 0, &data, &size) != CORE_OK) return;
-  while (size > 0 && (data[size - 1] == '\n' || data[size - 1] == ' ')) data[--size] = '\0';
-  const char *start = strrchr(data, '\n');
-  start = start ? start + 1 : data;
-  if (strncmp(start, "trainer: ", 9) == 0) start += 9;
-  snprintf(line, capacity, "%s", start);
-  free(data);
+  const SweepTrainer trainer = {.root = set->root, .id = id, .threads = set->threads, .from_start = job->force, .place = -1};
+  return sweep_trainer_start(&trainer, &job->process);
 }
 
 /* Writes a failure into a state that the trainer left open. */
@@ -231,7 +176,7 @@ static void record_failure(const JobSet *set, const Job *job, const char *reason
   if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) core_warn("%s", core_error_message());
   if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_RUNNING) return;
   char line[256];
-  last_line(set, job, line, sizeof line);
+  sweep_trainer_last_line(set->root, job_id(set, job), line, sizeof line);
   state.status = STORE_FAILED;
   state.finished_unix_s = core_clock_unix_s();
   snprintf(state.message, sizeof state.message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);

@@ -14,9 +14,15 @@ int main(int argc, char **argv) {
     {"plan", "what a file would run, what of it is done, how long the rest takes", sweep_plan},
     {"submit", "record the runs and start what is missing", sweep_submit},
     {"status", "progress, time left, failures with their reason", sweep_status},
-    {"stop", "ask runs to save a checkpoint and end", sweep_stop},
+    {"cancel", "Slurm: take runs out of the queue, or end them with a checkpoint", sweep_cancel},
+    {"hold", "Slurm: keep waiting runs from starting", sweep_hold},
+    {"release", "Slurm: let held runs start", sweep_release},
+    {"retry", "Slurm: submit failed and lost runs again, with more memory or time", sweep_retry},
+    {"extend", "more seeds for a sweep", sweep_extend},
+    {"stop", "on this machine: ask runs to save a checkpoint and end", sweep_stop},
     {"logs", "what a run said", sweep_logs},
     {"collect", "import new results into results.db", sweep_collect},
+    {"task", "what Slurm's array tasks execute; not for people", sweep_task},
     {"rebuild", "make results.db anew from the run logs", sweep_rebuild},
     {0}};
   return core_options_dispatch("sweep", intro, commands, argc, argv);

@@ -9,7 +9,9 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "core/origin.h"
+#include "slurm/cluster.h"
 #include "sweep/commands.h"
+#include "sweep/launch.h"
 #include "sweep/speed.h"
 #include "sweep/sweep.h"
 
@@ -95,15 +97,46 @@ static const char about[] =
     "experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each one adds to those "
     "before it (shared runs count once), and what all of them cost.";
 
+/* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch --test-only. */
+static int print_script(const char *root, const SweepPlan *plan) {
+  SlurmSettings settings = slurm_settings_default();
+  const SlurmLimits *limits;
+  SlurmCluster *cluster = NULL;
+  CoreText script = {0};
+  TRY(sweep_spec_slurm(plan->spec, &settings));
+  int64_t array_tasks_max = 0; /* of a cluster that can not be asked, Slurm's default */
+  if (slurm_cluster_open(settings.api, &cluster, NULL) == CORE_OK && slurm_limits(cluster, &limits) == CORE_OK) array_tasks_max = limits->array_tasks_max;
+  slurm_cluster_close(&cluster);
+  if (plan->to_run == 0) return core_error(CORE_FAIL, "%s: there is nothing left to submit", plan->spec->name);
+  const SweepLaunch launch = {.root = root, .name = plan->spec->name, .settings = &settings};
+  TRY(sweep_launch_script(&launch, 1, plan->to_run, array_tasks_max, &script));
+  fputs(core_text_string(&script), stdout);
+  core_text_free(&script);
+  return CORE_OK;
+}
+
+/* What [slurm] would have the runs cost at most; nothing when the file has no such section. */
+static int print_cost(const SweepPlan *plan) {
+  SlurmSettings settings = slurm_settings_default();
+  CoreText text = {0};
+  if (plan->spec->resource_count == 0 || plan->to_run == 0) return CORE_OK;
+  TRY(sweep_spec_slurm(plan->spec, &settings));
+  sweep_launch_cost(&settings, plan->to_run, &text);
+  printf("on Slurm     %s\n", core_text_string(&text));
+  core_text_free(&text);
+  return CORE_OK;
+}
+
 int sweep_plan(int argc, char **argv) {
   SweepCommon common = {0};
-  bool help, json = false, with_runs = false;
+  bool help, json = false, with_runs = false, script = false;
   double speed = 0;
   const CoreOption options[] = {
     SWEEP_OPTION_PROFILE(common), SWEEP_OPTION_SET(common), SWEEP_OPTION_ROOT(common),
     {"runs", 0, CORE_OPTION_FLAG, &with_runs, NULL, "list each run with its id, its status and what differs"},
     {"speed", 0, CORE_OPTION_REAL, &speed, "N", "of several files: price them at N transitions a second, not as measured"},
     {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON instead of tables"},
+    {"script", 0, CORE_OPTION_FLAG, &script, NULL, "print the batch script that sweep submit would hand to Slurm"},
     {0}};
   const char **operands = NULL;
   size_t count;
@@ -124,8 +157,10 @@ int sweep_plan(int argc, char **argv) {
   }
   TRY_GOTO(code, out, sweep_common_spec(&common, operands[0], &spec));
   TRY_GOTO(code, out, sweep_plan_make(common.root, &spec, &plan));
-  if (json) sweep_plan_print_json(&plan, with_runs);
+  if (script) code = print_script(common.root, &plan);
+  else if (json) sweep_plan_print_json(&plan, with_runs);
   else sweep_plan_print(&plan, with_runs);
+  if (!script && !json) code = print_cost(&plan);
 out:
   sweep_plan_free(&plan);
   sweep_spec_free(&spec);

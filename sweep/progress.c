@@ -147,19 +147,29 @@ static void draw_trouble(const SweepProgress *progress, CoreText *text) {
   if (hidden) core_text_appendf(text, "  and %zu more\n", hidden);
 }
 
-void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text) {
+void sweep_progress_draw_bar(const SweepProgress *progress, const char *counts, CoreText *text) {
   char bar[256], buffer[32];
-  core_text_appendf(text, "%s %s  ", progress->name, core_terminal_bar(progress->done, BAR_WIDTH, bar));
-  sweep_progress_counts(progress, text);
+  core_text_appendf(text, "%s %s  %s", progress->name, core_terminal_bar(progress->done, BAR_WIDTH, bar), counts);
   if (progress->steps_per_second > 0)
     core_text_appendf(text, "  %s steps/s", core_text_count(progress->steps_per_second, buffer));
   if (isfinite(progress->eta_s)) core_text_appendf(text, "  ETA %s", core_text_duration(progress->eta_s, buffer));
   core_text_append(text, "\n");
+}
+
+void sweep_progress_draw_running(const SweepProgress *progress, CoreText *text) {
   size_t shown = 0;
-  for (size_t i = 0; !final && i < progress->runs && shown < SHOWN_MAX; i++) {
+  for (size_t i = 0; i < progress->runs && shown < SHOWN_MAX; i++) {
     if (progress->run[i].state.status != STORE_RUNNING) continue;
     draw_running(&progress->run[i], text);
     shown++;
   }
+}
+
+void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text) {
+  CoreText counts = {0};
+  sweep_progress_counts(progress, &counts);
+  sweep_progress_draw_bar(progress, core_text_string(&counts), text);
+  core_text_free(&counts);
+  if (!final) sweep_progress_draw_running(progress, text);
   draw_trouble(progress, text);
 }

@@ -34,6 +34,10 @@ void sweep_progress_free(SweepProgress *progress);
  * was lost, with its reason. Twelve of a kind at most, then their number. */
 void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text);
 
+/* Its parts: "name [###---] 63 %  <counts>  steps/s  ETA", and a line for each of the first running runs. */
+void sweep_progress_draw_bar(const SweepProgress *progress, const char *counts, CoreText *text);
+void sweep_progress_draw_running(const SweepProgress *progress, CoreText *text);
+
 /* "3 finished, 2 running, 1 failed" without the zeros. */
 void sweep_progress_counts(const SweepProgress *progress, CoreText *text);
 

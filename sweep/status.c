@@ -1,20 +1,32 @@
-/* `sweep status`: what every run says of itself, added up. Imports what is new into results.db on the way. */
+/* `sweep status`: what every run says of itself and what Slurm says of it, added up. Imports what is new into results.db on the
+ * way. Slurm is asked once for all sweeps that are shown, and not at all when nothing of them is unfinished. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/memory.h"
 #include "core/terminal.h"
 #include "store/database.h"
 #include "sweep/commands.h"
 #include "sweep/progress.h"
+#include "sweep/standing.h"
 #include "sweep/sweep.h"
+
+enum { QUEUE_AGE_S = 5 /* so long an answer of Slurm is good for */ };
 
 typedef struct StatusOptions {
   SweepCommon common;
-  bool json, watch, runs, failed;
+  bool json, csv, watch, runs, failed;
 } StatusOptions;
+
+/* One sweep as it is shown. */
+typedef struct Shown {
+  SweepProgress progress;
+  bool is_slurm;              /* `standing` counts */
+  SweepStanding standing;
+} Shown;
 
 /* Opens results.db and imports what is new; NULL when it can not be had, which does not hide the status: the states are
  * files. */
@@ -34,89 +46,192 @@ static StoreDatabase *open_and_import(const char *root) {
 
 static json_t *real_or_null(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-static json_t *run_json(const SweepRunState *run) {
-  const StoreState *state = &run->state;
-  return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:s, s:I, s:s}", "run", run->id, "status",
-                   store_status_name(state->status), "attempt", state->attempt, "iteration", (json_int_t)state->iteration,
-                   "iterations", (json_int_t)state->iterations, "transitions", (json_int_t)state->transitions,
-                   "transitions_total", (json_int_t)state->transitions_total, "steps_per_second",
-                   real_or_null(state->steps_per_second), "solve_rate", real_or_null(state->solve_rate), "host", state->host,
-                   "pid", (json_int_t)state->pid, "message", state->message);
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
+
+static const char *run_status(const Shown *shown, size_t index) {
+  return shown->is_slurm ? sweep_kind_name(shown->standing.run[index].kind) : store_status_name(shown->progress.run[index].state.status);
 }
 
-static json_t *sweep_json(const SweepProgress *progress) {
+static const char *run_reason(const Shown *shown, size_t index) {
+  const char *message = shown->progress.run[index].state.message;
+  return shown->is_slurm && shown->standing.run[index].text[0] ? shown->standing.run[index].text : message;
+}
+
+static bool run_is_bad(const Shown *shown, size_t index) {
+  const StoreStatus status = shown->progress.run[index].state.status;
+  if (shown->is_slurm) return sweep_kind_is_trouble(shown->standing.run[index].kind);
+  return status == STORE_FAILED || status == STORE_DIVERGED || status == STORE_LOST;
+}
+
+static json_t *run_json(const Shown *shown, size_t index) {
+  const SweepRunState *run = &shown->progress.run[index];
+  const StoreState *state = &run->state;
+  char job[48] = "";
+  json_t *object = json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:s, s:I, s:s}", "run", run->id, "status",
+                             store_status_name(state->status), "attempt", state->attempt, "iteration", (json_int_t)state->iteration,
+                             "iterations", (json_int_t)state->iterations, "transitions", (json_int_t)state->transitions,
+                             "transitions_total", (json_int_t)state->transitions_total, "steps_per_second",
+                             real_or_null(state->steps_per_second), "solve_rate", real_or_null(state->solve_rate), "host", state->host,
+                             "pid", (json_int_t)state->pid, "message", state->message);
+  if (!shown->is_slurm) return object;
+  const SweepStand *stand = &shown->standing.run[index];
+  if (stand->id.job > 0) slurm_id_format(stand->id, job);
+  json_object_set_new(object, "standing", json_string(sweep_kind_name(stand->kind)));
+  json_object_set_new(object, "reason", json_string(stand->text));
+  json_object_set_new(object, "job", json_string(job));
+  return object;
+}
+
+static json_t *sweep_json(const Shown *shown) {
+  const SweepProgress *progress = &shown->progress;
   json_t *object = json_pack("{s:s, s:I, s:f, s:b, s:o}", "name", progress->name, "runs", (json_int_t)progress->runs,
                              "done", progress->done, "queued", progress->queued, "eta_s", real_or_null(progress->eta_s));
   json_t *counts = json_object(), *runs = json_array();
   for (int i = 0; i < SWEEP_STATUSES; i++)
     json_object_set_new(counts, store_status_name((StoreStatus)i), json_integer((json_int_t)progress->count[i]));
-  for (size_t i = 0; i < progress->runs; i++) json_array_append_new(runs, run_json(&progress->run[i]));
+  for (size_t i = 0; i < progress->runs; i++) json_array_append_new(runs, run_json(shown, i));
   json_object_set_new(object, "count", counts);
+  if (shown->is_slurm) {
+    json_t *standing = json_object();
+    for (int i = 0; i < SWEEP_KINDS; i++)
+      json_object_set_new(standing, sweep_kind_name((SweepKind)i), json_integer((json_int_t)shown->standing.count[i]));
+    json_object_set_new(object, "standing", standing);
+    json_object_set_new(object, "slurm_problem", shown->standing.is_stale ? json_string(shown->standing.problem) : json_null());
+  }
   json_object_set_new(object, "run", runs);
   return object;
 }
 
 /* A line a run: what --runs adds; --failed keeps only those that need a hand. */
-static void print_runs(const SweepProgress *progress, bool only_failed) {
+static void print_runs(const Shown *shown, bool only_failed) {
   static const char *const headers[] = {"index", "run", "status", "iteration", "of", "solve rate", "steps/s", "message"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   char buffer[32];
-  for (size_t i = 0; i < progress->runs; i++) {
-    const StoreState *state = &progress->run[i].state;
-    const bool bad = state->status == STORE_FAILED || state->status == STORE_DIVERGED || state->status == STORE_LOST;
+  for (size_t i = 0; i < shown->progress.runs; i++) {
+    const StoreState *state = &shown->progress.run[i].state;
+    const bool bad = run_is_bad(shown, i);
     if (only_failed && !bad) continue;
     core_table_cell(table, "%zu", i);
-    core_table_cell(table, "%s", progress->run[i].id);
-    core_table_cell_color(table, bad ? CORE_RED : state->status == STORE_FINISHED ? CORE_GREEN : CORE_PLAIN, "%s",
-                          store_status_name(state->status));
+    core_table_cell(table, "%s", shown->progress.run[i].id);
+    core_table_cell_color(table, bad ? CORE_RED : state->status == STORE_FINISHED ? CORE_GREEN : CORE_PLAIN, "%s", run_status(shown, i));
     core_table_cell(table, "%lld", (long long)state->iteration);
     core_table_cell(table, "%lld", (long long)state->iterations);
     if (isfinite(state->solve_rate)) core_table_cell(table, "%.3f", state->solve_rate);
     else core_table_cell(table, "-");
     if (isfinite(state->steps_per_second)) core_table_cell(table, "%s", core_text_count(state->steps_per_second, buffer));
     else core_table_cell(table, "-");
-    core_table_cell(table, "%s", state->message);
+    core_table_cell(table, "%s", run_reason(shown, i));
   }
   core_table_print(table, stdout);
   core_table_destroy(&table);
 }
 
-static int show(const StatusOptions *options, StoreDatabase *database, char **names, size_t count, CoreLive *live,
-                bool *busy) {
+/* A field of a CSV line, quoted where RFC 4180 wants it. */
+static void print_field(const char *text, char end) {
+  if (!strpbrk(text, ",\"\n")) {
+    printf("%s%c", text, end);
+    return;
+  }
+  putchar('"');
+  for (; *text; text++) printf(*text == '"' ? "\"\"" : "%c", *text);
+  printf("\"%c", end);
+}
+
+static void print_csv(const Shown *shown, bool only_failed) {
+  char job[48];
+  for (size_t i = 0; i < shown->progress.runs; i++) {
+    const StoreState *state = &shown->progress.run[i].state;
+    if (only_failed && !run_is_bad(shown, i)) continue;
+    job[0] = '\0';
+    if (shown->is_slurm && shown->standing.run[i].id.job > 0) slurm_id_format(shown->standing.run[i].id, job);
+    printf("%s,%zu,%s,", shown->progress.name, i, shown->progress.run[i].id);
+    print_field(run_status(shown, i), ',');
+    printf("%d,%lld,%lld,", state->attempt, (long long)state->iteration, (long long)state->iterations);
+    if (isfinite(state->solve_rate)) printf("%.6g", state->solve_rate);
+    printf(",");
+    if (isfinite(state->steps_per_second)) printf("%.6g", state->steps_per_second);
+    printf(",%s,%s,", job, state->host);
+    print_field(run_reason(shown, i), '\n');
+  }
+}
+
+/* ---- all sweeps -------------------------------------------------------------------------------------------------- */
+
+static bool is_unfinished(const SweepProgress *progress) { return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs; }
+
+/* Joins with Slurm what is Slurm's. */
+static int join(const StatusOptions *options, Shown *shown, size_t count) {
+  const char **names = core_memory_allocate((count + 1) * sizeof *names);
+  size_t asked = 0;
+  char problem[512] = "";
+  SlurmTasks tasks = {0};
+  for (size_t i = 0; i < count; i++) {
+    shown[i].is_slurm = sweep_standing_applies(options->common.root, shown[i].progress.name);
+    if (shown[i].is_slurm && is_unfinished(&shown[i].progress)) names[asked++] = shown[i].progress.name;
+  }
+  const bool known = asked == 0 || sweep_standing_ask(names, asked, QUEUE_AGE_S, &tasks) == CORE_OK;
+  if (!known) snprintf(problem, sizeof problem, "%s", core_error_message());
+  int code = CORE_OK;
+  for (size_t i = 0; i < count && code == CORE_OK; i++)
+    if (shown[i].is_slurm) code = sweep_standing_make(options->common.root, &shown[i].progress, known ? &tasks : NULL, problem, &shown[i].standing);
+  slurm_tasks_free(&tasks);
+  free(names);
+  return code;
+}
+
+static bool is_busy(const Shown *shown) {
+  if (!shown->is_slurm) return shown->progress.queued || shown->progress.count[STORE_RUNNING] > 0;
+  return shown->standing.count[SWEEP_QUEUED] + shown->standing.count[SWEEP_STARTING] + shown->standing.count[SWEEP_RUNNING] > 0;
+}
+
+static void draw(const StatusOptions *options, const Shown *shown, CoreText *text) {
+  if (shown->is_slurm) sweep_standing_draw(&shown->progress, &shown->standing, false, text);
+  else sweep_progress_draw(&shown->progress, false, text);
+  if (shown->progress.queued && !shown->progress.executor)
+    core_text_appendf(text, "  the executor is gone; sweep submit %s goes on\n", shown->progress.name);
+  if (!options->runs && !options->failed) return;
+  fputs(core_text_string(text), stdout);
+  core_text_clear(text);
+  print_runs(shown, options->failed);
+}
+
+static void print(const StatusOptions *options, const Shown *shown, size_t count, CoreLive *live, bool busy) {
   json_t *list = options->json ? json_array() : NULL;
   CoreText text = {0};
-  *busy = false;
+  if (options->csv) printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason\n");
   for (size_t i = 0; i < count; i++) {
-    SweepProgress progress;
-    const int code = sweep_progress_read(options->common.root, names[i], database, &progress);
-    if (code != CORE_OK) {
-      json_decref(list);
-      core_text_free(&text);
-      return code;
-    }
-    *busy |= progress.queued || progress.count[STORE_RUNNING] > 0;
-    if (list) json_array_append_new(list, sweep_json(&progress));
-    else sweep_progress_draw(&progress, false, &text);
-    if (progress.queued && !progress.executor)
-      core_text_appendf(&text, "  the executor is gone; sweep submit %s goes on\n", progress.name);
-    if (!list && (options->runs || options->failed)) {
-      fputs(core_text_string(&text), stdout);
-      core_text_clear(&text);
-      print_runs(&progress, options->failed);
-    }
-    sweep_progress_free(&progress);
+    if (list) json_array_append_new(list, sweep_json(&shown[i]));
+    else if (options->csv) print_csv(&shown[i], options->failed);
+    else draw(options, &shown[i], &text);
   }
   if (list) {
     json_dumpf(list, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     printf("\n");
   } else if (options->watch) {
-    core_live_draw(live, core_text_string(&text), !*busy);
+    core_live_draw(live, core_text_string(&text), !busy);
   } else {
     fputs(core_text_string(&text), stdout);
   }
   json_decref(list);
   core_text_free(&text);
-  return CORE_OK;
+}
+
+static int show(const StatusOptions *options, StoreDatabase *database, char **names, size_t count, CoreLive *live,
+                bool *busy) {
+  Shown *shown = core_memory_zero_allocate(count + 1, sizeof *shown);
+  int code = CORE_OK;
+  *busy = false;
+  for (size_t i = 0; i < count && code == CORE_OK; i++)
+    code = sweep_progress_read(options->common.root, names[i], database, &shown[i].progress);
+  if (code == CORE_OK) code = join(options, shown, count);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) *busy |= is_busy(&shown[i]);
+  if (code == CORE_OK) print(options, shown, count, live, *busy);
+  for (size_t i = 0; i < count; i++) {
+    sweep_standing_free(&shown[i].standing);
+    sweep_progress_free(&shown[i].progress);
+  }
+  free(shown);
+  return code;
 }
 
 static int status(const StatusOptions *options, const char **operands, size_t operand_count) {
@@ -146,9 +261,10 @@ int sweep_status(int argc, char **argv) {
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
     {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "a line for each run"},
-    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL, "a line for each run that failed, diverged or was lost"},
+    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL, "a line for each run that needs a hand: failed, lost, cancelled ..."},
     {"watch", 'w', CORE_OPTION_FLAG, &given.watch, NULL, "redraw until nothing runs"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "everything, for scripts"},
+    {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "a line for each run (with --failed: only those), for spreadsheets"},
     {0}};
   const char **operands;
   size_t count;
@@ -158,9 +274,11 @@ int sweep_status(int argc, char **argv) {
   if (help)
     core_options_help(usage,
                       "Progress, speed, time left, and failures with their reasons: of one sweep, or of all in the "
-                      "workspace. A run that says running but whose process is gone is shown as lost.", options);
-  else if ((code = sweep_common_operands(usage, count, 0, 1)) == CORE_OK && given.watch && given.json)
-    code = core_error(CORE_USAGE, "--watch and --json exclude each other");
+                      "workspace. Runs on a cluster are shown with what Slurm says of them: why they wait and what to do, who "
+                      "cancelled them, what killed them; Slurm is asked once for all, and its answer is good for five "
+                      "seconds. A run that says running but whose process is gone is shown as lost.", options);
+  else if ((code = sweep_common_operands(usage, count, 0, 1)) == CORE_OK && given.watch + given.json + given.csv > 1)
+    code = core_error(CORE_USAGE, "--watch, --json and --csv exclude each other");
   if (!help && code == CORE_OK) code = sweep_common_open(&given.common);
   if (!help && code == CORE_OK) code = status(&given, operands, count);
   sweep_common_close(&given.common);

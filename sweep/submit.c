@@ -1,14 +1,17 @@
-/* `sweep submit`: records the manifest and the runs, then hands what is missing to the local executor. Safe to repeat: what
- * is finished stays, what is missing or failed is started, what was interrupted goes on from its checkpoint. */
+/* `sweep submit`: records the manifest and the runs, then hands what is missing to Slurm (launch.c) or, where there is none, to
+ * the local executor. Safe to repeat: what is finished stays, what is missing or failed is started, what was interrupted goes
+ * on from its checkpoint. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/terminal.h"
+#include "slurm/cluster.h"
 #include "store/database.h"
 #include "store/run.h"
 #include "sweep/commands.h"
 #include "sweep/executor.h"
 #include "sweep/ids.h"
+#include "sweep/launch.h"
 #include "sweep/manifest.h"
 #include "sweep/progress.h"
 #include "sweep/queue.h"
@@ -16,7 +19,7 @@
 
 typedef struct SubmitOptions {
   SweepCommon common;
-  bool wait, force, no_start;
+  bool wait, force, no_start, local, dry_run, test_only, held;
   int64_t jobs;
 } SubmitOptions;
 
@@ -122,26 +125,91 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, const Miss
   return wait_for(root, grid);
 }
 
-static int submit(const SubmitOptions *options, const SweepSpec *spec) {
+/* ---- Slurm ------------------------------------------------------------------------------------------------------- */
+
+/* The cluster to submit to; NULL: this machine. Without Slurm's commands or configuration the machine is taken to be a
+ * workstation; a cluster that only does not answer is an error, since nobody wants their sweep on its login node. */
+static int choose_cluster(const SubmitOptions *options, const SlurmSettings *settings, SlurmCluster **cluster) {
+  SlurmFault fault;
+  *cluster = NULL;
+  if (options->local || options->no_start || options->jobs > 0) return CORE_OK; /* --jobs speaks of this machine */
+  const int code = slurm_cluster_open(settings->api, cluster, &fault);
+  if (code == CORE_OK || fault != SLURM_ABSENT || strcmp(settings->api, "auto") != 0) return code;
+  if (options->test_only || options->held) return core_error(code, "%s; --test-only and --held need it", core_error_message());
+  return CORE_OK;
+}
+
+static void print_kept(const SweepLaunched *done, const char *name) {
+  const struct { size_t count; const char *what; } kinds[] = {{done->finished, "finished"}, {done->queued, "in the queue already"},
+    {done->running, "running"}, {done->diverged, "diverged (--force runs them again)"},
+    {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
+  if (done->submitted) printf("  sweep status %s  shows progress,  sweep cancel %s  ends it\n", name, name);
+}
+
+static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest, const SlurmSettings *settings,
+                           SlurmCluster *cluster) {
+  const SweepLaunch launch = {.root = options->common.root, .name = grid->spec->name, .cluster = cluster, .settings = settings,
+                              .force = options->force, .dry_run = options->dry_run, .test_only = options->test_only, .held = options->held};
+  SweepLaunched done;
+  const int code = sweep_launch_grid(&launch, grid, manifest, &done);
+  if (code != CORE_OK && done.submitted + done.refused > 0)
+    return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those", done.submitted, done.refused,
+                      core_error_message());
+  if (code != CORE_OK) return code;
+  if (done.submitted > 0) printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays, done.arrays == 1 ? "" : "s");
+  else if (!options->dry_run && !options->test_only) printf("nothing to submit\n");
+  print_kept(&done, grid->spec->name);
+  return CORE_OK;
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec, const SlurmSettings *settings, SlurmCluster *cluster,
+                            const SweepGrid *grid) {
   const char *root = options->common.root;
-  SweepGrid grid;
+  const bool nothing = options->dry_run || options->test_only;
   SweepManifest manifest = {0};
   SweepManifestChange change;
   Missing missing;
   int code;
-  TRY(sweep_grid_expand(spec, &grid));
-  TRY_GOTO(code, done, sweep_manifest_record(root, &grid, &manifest, &change));
-  TRY_GOTO(code, done, record_runs(root, spec, &grid, &manifest));
-  printf("%s: %zu runs, %zu new in the manifest", spec->name, grid.runs, change.added);
+  if (nothing) {
+    TRY(sweep_manifest_merge(root, grid, &manifest, &change, NULL));
+  } else {
+    TRY(sweep_manifest_record(root, grid, &manifest, &change));
+    TRY_GOTO(code, done, record_runs(root, spec, grid, &manifest));
+  }
+  printf("%s: %zu runs, %zu new in the manifest", spec->name, grid->runs, change.added);
   if (change.absent) printf("; %zu earlier ones are no longer in the file and stay as they are", change.absent);
   printf("\n");
   fflush(stdout);
+  if (cluster) {
+    code = submit_to_slurm(options, grid, &manifest, settings, cluster);
+    goto done;
+  }
+  code = CORE_OK;
   if (options->no_start) goto done;
-  TRY_GOTO(code, done, count_missing(root, &grid, options->force, &missing));
-  code = start(options, &grid, &missing);
+  TRY_GOTO(code, done, count_missing(root, grid, options->force, &missing));
+  if (options->dry_run) printf("%zu runs would be started on this machine; nothing was written\n", missing.todo);
+  else code = start(options, grid, &missing);
 done:
   sweep_manifest_free(&manifest);
-  sweep_grid_free(&grid);
+  return code;
+}
+
+static int submit(const SubmitOptions *options, const SweepSpec *spec) {
+  SweepGrid grid;
+  SlurmSettings settings = slurm_settings_default();
+  SlurmCluster *cluster;
+  TRY(sweep_spec_slurm(spec, &settings));
+  TRY(choose_cluster(options, &settings, &cluster));
+  int code = sweep_grid_expand(spec, &grid);
+  if (code == CORE_OK) {
+    code = submit_somewhere(options, spec, &settings, cluster, &grid);
+    sweep_grid_free(&grid);
+  }
+  slurm_cluster_close(&cluster);
   return code;
 }
 
@@ -154,6 +222,10 @@ int sweep_submit(int argc, char **argv) {
     {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
     {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "run finished and diverged runs again, as new attempts"},
     {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
+    {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would be submitted and its cost; write and start nothing"},
+    {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL, "ask Slurm whether it would take it and when it would start; submit nothing"},
+    {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
   const char **operands;
   size_t count;
@@ -161,9 +233,11 @@ int sweep_submit(int argc, char **argv) {
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   if (help) {
     core_options_help(usage,
-                      "Records the experiment's runs in the workspace and starts what is missing on this machine, detached: "
-                      "the shell may close. Repeating it is safe: finished runs stay, interrupted ones go on from their "
-                      "checkpoints, failed ones are tried again. FILE is an experiment (.ini); NAME a sweep submitted before.",
+                      "Records the experiment's runs in the workspace and hands what is missing to Slurm as job arrays, or, where "
+                      "there is no Slurm, starts it on this machine, detached: the shell may close. Repeating it is safe: "
+                      "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
+                      "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
+                      "(docs/cluster.md); NAME a sweep submitted before.",
                       options);
     free(operands);
     return CORE_OK;

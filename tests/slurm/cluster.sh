@@ -86,7 +86,7 @@ SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2,default_queue_depth=1000
 SlurmdParameters=config_overrides
-TmpFS=$cluster_dir
+TmpFS=$cluster_dir/tmp.%n
 MpiDefault=none
 MailProg=/bin/true
 MaxJobCount=50000
@@ -104,6 +104,8 @@ cluster_start() {
   cluster_dir=$(mktemp -d /tmp/cluster.XXXXXX)
   chmod 755 "$cluster_dir" # munged insists
   mkdir "$cluster_dir/state"
+  local i
+  for i in $(seq "$cluster_nodes"); do mkdir "$cluster_dir/tmp.n$i"; done # PMIx keeps sockets there
   cluster_find_ports || { cluster_problem="no free ports"; return 1; }
   cluster_write_conf
   export SLURM_CONF=$cluster_dir/slurm.conf
@@ -113,7 +115,6 @@ cluster_start() {
     cluster_stop
     return 1
   fi
-  local i
   for i in $(seq "$cluster_nodes"); do cluster_node start "n$i"; done
   local end=$((SECONDS + 20))
   until [ "$(sinfo -h -t idle -o %D 2>/dev/null | paste -sd+ | bc 2>/dev/null || echo 0)" = "$cluster_nodes" ] ||
@@ -234,11 +235,11 @@ cluster_stop() {
   [ -n "$cluster_dir" ] || return 0
   local i pids=
   for i in $(seq "$cluster_nodes"); do pids+=" $(cluster_job_pids "n$i")"; done
-  for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" TERM; done
+  for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" KILL; done # nobody needs what they would save
   cluster_rest stop
-  cluster_end slurmctld TERM
+  cluster_end slurmctld KILL
   [ -z "${pids// /}" ] || kill -9 $pids 2>/dev/null
-  cluster_end munged TERM
+  cluster_end munged KILL
   rm -rf "$cluster_dir"
   cluster_dir=
   unset SLURM_CONF SLURMRESTD

@@ -91,10 +91,11 @@ static void test_orphans(void **state) {
   assert_found(&findings, "2 sweep_run: 1 members");
   assert_found(&findings, "2 run_import: 1 rows");
   assert_found(&findings, "2 attempt: 1 rows");
-  assert_int_equal(check.repairable, 6);
+  assert_found(&findings, "iteration_bin: the sums");
+  assert_int_equal(check.repairable, 7);
   assert_int_equal(check.repaired, 0);
   check = check_now(true, true, &findings);
-  assert_int_equal(check.repaired, 6);
+  assert_int_equal(check.repaired, 6); /* with the orphans gone, the sums are right */
   check = check_now(true, false, &findings);
   assert_int_equal(check.findings[STORE_DAMAGE], 0);
   assert_int_equal(check.iterations, ROWS);
@@ -111,7 +112,7 @@ static void test_gap(void **state) {
   assert_found(&findings, "2 of its 19 iterations are missing, the first: 7\n");
   assert_found(&findings, "its state says 20 iterations, its rows end at 19");
   check = check_now(false, true, &findings); /* without the logs nothing may be thrown away */
-  assert_int_equal(check.repaired, 0);
+  assert_int_equal(check.repaired, 1); /* only the sums */
   assert_int_equal(query_int("SELECT count(*) FROM iteration"), ROWS - 3);
   check = check_now(true, true, &findings);
   assert_found(&findings, "[again]");
@@ -122,6 +123,34 @@ static void test_gap(void **state) {
   spoil("DELETE FROM iteration_row WHERE row & 4294967295 = 1");
   check_now(true, false, &findings);
   assert_found(&findings, "the first: 1\n");
+}
+
+/* The sums follow the rows: through imports in several pieces, repairs and merges; when they do not, it is found. */
+static void test_bins(void **state) {
+  char id[CORE_RUN_ID];
+  Findings findings;
+  StoreRunlog *stats;
+  static const char by_hand[] =
+    "SELECT count(*) FROM (SELECT row >> 6 AS bin, count(*) AS n, sum(kl) AS kl FROM iteration_row GROUP BY 1) AS mine"
+    " LEFT JOIN iteration_bin AS theirs USING(bin) WHERE theirs.n IS NOT mine.n OR abs(theirs.kl_sum - mine.kl) > 1e-9";
+  make_run(3, id);
+  for (int part = 0; part < 5; part++) {
+    assert_ok(store_runlog_open(root, id, 1, STORE_LOG_STATS, &stats));
+    for (int i = part * 50 + 1; i <= part * 50 + 50; i++) {
+      StoreIteration row = make_row(i, 0);
+      store_runlog_iteration(stats, &row);
+    }
+    assert_ok(store_runlog_close(&stats));
+    import_all();
+    assert_int_equal(query_int("SELECT sum(n) FROM iteration_bin"), part * 50 + 50);
+    assert_int_equal(query_int(by_hand), 0);
+  }
+  assert_int_equal(query_int("SELECT count(*) FROM iteration_bin"), 4);
+  spoil("DELETE FROM iteration_bin WHERE n = 64");
+  check_now(true, false, &findings);
+  assert_found(&findings, "2 iteration_bin: the sums are not those of the rows");
+  check_now(true, true, &findings);
+  assert_int_equal(query_int(by_hand), 0);
 }
 
 static void test_logs(void **state) {
@@ -297,11 +326,12 @@ static void test_merge_old(void **state) {
   assert_int_equal(merge.runs_added, 1);
   assert_int_equal(merge.iterations, 3);
   assert_int_equal(query_int("SELECT count(*) FROM iteration WHERE kl > 0 AND kl_k2 IS NULL"), 3);
+  assert_int_equal(query_int("SELECT sum(n) FROM iteration_bin"), 3);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_sound), WORKSPACE_TEST(test_orphans), WORKSPACE_TEST(test_gap),
+    WORKSPACE_TEST(test_sound), WORKSPACE_TEST(test_orphans), WORKSPACE_TEST(test_gap), WORKSPACE_TEST(test_bins),
     WORKSPACE_TEST(test_logs), WORKSPACE_TEST(test_values), WORKSPACE_TEST(test_damaged_file),
     WORKSPACE_TEST(test_merge), WORKSPACE_TEST(test_merge_old),
   };

@@ -25,12 +25,14 @@ static void test_brought_forward(void **state) {
   assert_ok(store_database_open(database_path, false, &database));
   store_database_close(&database);
   assert_int_equal(query_int("PRAGMA user_version"), STORE_SCHEMA_VERSION);
-  assert_query("SELECT version FROM schema_version ORDER BY version", "1\n4\n");
+  assert_query("SELECT version FROM schema_version ORDER BY version", "1\n5\n");
   assert_query("SELECT iteration, transitions, kl, wall_seconds, feature_rank_actor, kl_k2 FROM iteration"
                " WHERE run_id = '" RUN "' ORDER BY iteration",
                "1|64.0|3.74680855e-05|0.0885516|NULL|NULL\n2|128.0|1.82069111e-05|0.089440037|NULL|NULL\n"
                "3|192.0|1.43256494e-05|0.090604038|NULL|NULL\n");
   assert_query("SELECT count(*), status FROM run_summary", "1|finished\n");
+  assert_query("SELECT n, transitions FROM iteration_bin", "3|192.0\n");
+  assert_query("SELECT round(ddr) FROM run_ddr", "2742832.0\n");
   assert_int_equal(query_int("SELECT count(*) FROM evaluation"), 2);
 }
 
@@ -69,7 +71,16 @@ static void test_takes_new_rows(void **state) {
 static void test_read_only_stays_old(void **state) {
   (void)state;
   make_version_1();
+  StoreDatabase *database;
+  StoreQuery *query;
+  bool row;
   assert_query("SELECT max(kl) FROM iteration", "3.74680855e-05\n");
+  assert_ok(store_database_open(database_path, true, &database)); /* what it lacks is there all the same */
+  assert_ok(store_query_open(database, "SELECT sum(n) FROM iteration_bin", &query));
+  assert_ok(store_query_step(query, &row));
+  assert_true(row && store_query_int(query, 0) == 3);
+  store_query_close(&query);
+  store_database_close(&database);
   assert_int_equal(query_int("PRAGMA user_version"), 1);
 }
 

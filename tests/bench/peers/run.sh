@@ -2,6 +2,7 @@
 # What a user would pick instead, timed on this machine: CSV rows of part "peer". A peer that is not installed is named in
 # a comment with the way to get it; nothing else depends on Python.
 #   PEER_JAX=python that has jax2d and kinetix-env    PEER_TORCH=python that has torch    (default: python3)
+#   PEER_STATS=python that has rliable and pandas
 set -u
 cd "$(dirname "$0")"
 peer() { # name, python, module, packages, scripts...
@@ -14,4 +15,5 @@ peer() { # name, python, module, packages, scripts...
 }
 peer PEER_JAX "${PEER_JAX:-python3}" kinetix "jax==0.5.3 jaxlib==0.5.3 jax2d==1.0.1 kinetix-env==2.0.2" \
   jax_environment.py jax_ppo.py
+peer PEER_STATS "${PEER_STATS:-python3}" rliable "rliable==1.2.0 arch==7.2.0 'pandas<3'" analysis_statistics.py
 peer PEER_TORCH "${PEER_TORCH:-python3}" torch "torch numpy" torch_update.py

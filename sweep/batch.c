@@ -1,0 +1,208 @@
+/* Batch files. Written by launch.c and control, read by task.c (every task of an array) and by whoever asks where a run is. */
+#include "sweep/batch.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "store/paths.h"
+
+enum { BATCH_VERSION = 1 };
+static const size_t batch_max_bytes = (size_t)1 << 30;
+
+static int batch_path(const char *root, const char *name, int64_t number, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "batches", folder));
+  return core_files_path(path, "%s/%06lld.tsv", folder, (long long)number);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+static bool is_equal(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+  const char *x = (const char *)a + row->offset, *y = (const char *)b + row->offset;
+  switch (row->kind) {
+    case CORE_CONFIG_INT: return memcmp(x, y, sizeof(int64_t)) == 0;
+    case CORE_CONFIG_REAL: return memcmp(x, y, sizeof(double)) == 0;
+    case CORE_CONFIG_BOOL: return *(const bool *)x == *(const bool *)y;
+    default: return strcmp(x, y) == 0;
+  }
+}
+
+/* What of `config` differs from `base`, each behind `prefix` and before `end`. */
+static void append_differences(const CoreConfig *base, const CoreConfig *config, const char *prefix, const char *end, CoreText *text) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  CoreText value = {0};
+  for (size_t i = 0; i < count; i++) {
+    if (is_equal(base, config, &rows[i])) continue;
+    core_text_clear(&value);
+    core_text_appendf(text, "%s%s=%s%s", prefix, rows[i].name, core_config_get(config, &rows[i], &value), end);
+  }
+  core_text_free(&value);
+}
+
+static void append_head(const char *name, int64_t number, const SlurmSettings *settings, bool force, const CoreConfig *base, CoreText *text) {
+  const CoreConfig defaults = core_config_default();
+  CoreText lines = {0};
+  core_text_appendf(text, "# batch %d %s %lld\n", BATCH_VERSION, name, (long long)number);
+  if (force) core_text_append(text, "set\tforce=yes\n");
+  slurm_settings_print(settings, "=", "\n", &lines);
+  char *save = NULL;
+  for (char *line = lines.data ? strtok_r(lines.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
+    core_text_appendf(text, "set\t%s\n", line);
+  core_text_free(&lines);
+  append_differences(&defaults, base, "base\t", "\n", text);
+  core_text_append(text, "index\trun\tsettings\n");
+}
+
+static void hash_text(const char *text, size_t length, char hash[SWEEP_HASH]) {
+  unsigned char bytes[16];
+  crypto_generichash(bytes, sizeof bytes, (const unsigned char *)text, length, NULL, 0);
+  sodium_bin2hex(hash, SWEEP_HASH, bytes, (SWEEP_HASH - 1) / 2);
+}
+
+static int write_text(const char *root, const char *name, int64_t number, CoreText *text, char hash[SWEEP_HASH]) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "batches", path));
+  TRY(core_files_make_directories(path));
+  TRY(batch_path(root, name, number, path));
+  hash_text(text->data, text->length, hash);
+  return core_files_write_atomic(path, text->data, text->length);
+}
+
+int sweep_batch_write(const char *root, const SweepGrid *grid, const size_t *runs, const int64_t *indices, size_t count,
+                      int64_t number, const SlurmSettings *settings, bool force, char hash[SWEEP_HASH]) {
+  CoreText text = {0};
+  CoreConfig base = grid->spec->base, config;
+  base.train.seed = core_config_default().train.seed;
+  append_head(grid->spec->name, number, settings, force, &base, &text);
+  for (size_t i = 0; i < count; i++) {
+    sweep_grid_config(grid, runs[i], &config);
+    core_text_appendf(&text, "%lld\t%s", (long long)indices[i], grid->ids[runs[i]]);
+    append_differences(&base, &config, "\t", "", &text);
+    core_text_append(&text, "\n");
+  }
+  const int code = write_text(root, grid->spec->name, number, &text, hash);
+  core_text_free(&text);
+  return code;
+}
+
+int sweep_batch_rewrite(const char *root, const char *name, const SweepBatch *const *sources, const size_t *lines, size_t count,
+                        int64_t number, const SlurmSettings *settings, bool force, char hash[SWEEP_HASH]) {
+  CoreText text = {0};
+  const CoreConfig defaults = core_config_default();
+  int code = CORE_OK;
+  append_head(name, number, settings, force, &defaults, &text);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    const SweepBatchRun *run = &sources[i]->runs[lines[i]];
+    CoreConfig config;
+    code = sweep_batch_config(sources[i], lines[i], &config);
+    core_text_appendf(&text, "%lld\t%s", (long long)run->index, run->id);
+    append_differences(&defaults, &config, "\t", "", &text);
+    core_text_append(&text, "\n");
+  }
+  if (code == CORE_OK) code = write_text(root, name, number, &text, hash);
+  core_text_free(&text);
+  return code;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------- */
+
+static int damaged(const char *path, size_t line, const char *what) {
+  return core_error(CORE_FAIL, "%s:%zu: damaged: %s; restore the file, or sweep retry with another one", path, line, what);
+}
+
+static int read_setting(SweepBatch *batch, const char *pair) {
+  char key[64];
+  const char *equals = strchr(pair, '=');
+  if (!equals || (size_t)(equals - pair) >= sizeof key) return core_error(CORE_FAIL, "no setting: %.60s", pair);
+  snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
+  if (strcmp(key, "force") == 0) {
+    batch->force = strcmp(equals + 1, "yes") == 0;
+    return CORE_OK;
+  }
+  return slurm_settings_set(&batch->settings, key, equals + 1);
+}
+
+/* "12 <tab> id <tab> settings" */
+static bool read_run(char *line, SweepBatch *batch) {
+  char *id = strchr(line, '\t'), *settings;
+  SweepBatchRun *run = &batch->runs[batch->count];
+  if (!id) return false;
+  *id++ = '\0';
+  settings = strchr(id, '\t');
+  if (settings) *settings++ = '\0';
+  if (!core_text_to_int(line, &run->index) || run->index < 0 || !store_is_run_id(id)) return false;
+  run->id = id;
+  run->settings = settings ? settings : "";
+  batch->count++;
+  return true;
+}
+
+static int read_text(const char *path, const char *name, int64_t number, char *text, SweepBatch *batch) {
+  char head[128];
+  size_t at = 1, lines = 0;
+  bool in_runs = false;
+  snprintf(head, sizeof head, "# batch %d %s %lld", BATCH_VERSION, name, (long long)number);
+  for (const char *c = text; *c; c++) lines += *c == '\n';
+  batch->runs = core_memory_allocate((lines + 1) * sizeof *batch->runs);
+  for (char *line = text, *end; *line; line = end + 1, at++) {
+    end = strchr(line, '\n');
+    if (!end) return damaged(path, at, "the last line has no end");
+    *end = '\0';
+    if (at == 1) {
+      if (strcmp(line, head) != 0) return damaged(path, at, "this is no such batch");
+    } else if (in_runs) {
+      if (!read_run(line, batch)) return damaged(path, at, "expected an index, a tab and a run id");
+    } else if (strncmp(line, "set\t", 4) == 0) {
+      if (read_setting(batch, line + 4) != CORE_OK) return damaged(path, at, core_error_message());
+    } else if (strncmp(line, "base\t", 5) == 0) {
+      if (core_config_set_pair(&batch->base, line + 5) != CORE_OK) return damaged(path, at, core_error_message());
+    } else if (strcmp(line, "index\trun\tsettings") == 0) {
+      in_runs = true;
+    } else {
+      return damaged(path, at, "a line of unknown kind");
+    }
+  }
+  return batch->count > 0 ? CORE_OK : damaged(path, at, "it names no runs");
+}
+
+int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBatch *batch) {
+  char path[CORE_PATH_MAX];
+  size_t size;
+  *batch = (SweepBatch){.number = number, .settings = slurm_settings_default(), .base = core_config_default()};
+  TRY(batch_path(root, name, number, path));
+  TRY(core_files_read(path, batch_max_bytes, &batch->memory, &size));
+  hash_text(batch->memory, size, batch->hash);
+  const int code = strlen(batch->memory) == size ? read_text(path, name, number, batch->memory, batch) : damaged(path, 1, "holds a NUL byte");
+  if (code != CORE_OK) sweep_batch_free(batch);
+  return code;
+}
+
+void sweep_batch_free(SweepBatch *batch) {
+  free(batch->runs);
+  free(batch->memory);
+  *batch = (SweepBatch){0};
+}
+
+int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config) {
+  const SweepBatchRun *run = &batch->runs[line];
+  char *copy = core_text_duplicate(run->settings), *save = NULL, id[CORE_RUN_ID];
+  int code = CORE_OK;
+  *config = batch->base;
+  for (char *pair = strtok_r(copy, "\t", &save); pair && code == CORE_OK; pair = strtok_r(NULL, "\t", &save))
+    code = core_config_set_pair(config, pair);
+  free(copy);
+  TRY(code);
+  core_config_id(config, id);
+  if (strcmp(id, run->id) != 0)
+    return core_error(CORE_FAIL, "batch %lld: the settings of run %s come to run %s; the file was changed, or another version "
+                      "of this program wrote it", (long long)batch->number, run->id, id);
+  return CORE_OK;
+}
+
+int64_t sweep_batch_tasks(const SweepBatch *batch) {
+  return ((int64_t)batch->count + batch->settings.runs_per_task - 1) / batch->settings.runs_per_task;
+}

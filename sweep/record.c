@@ -1,0 +1,51 @@
+/* The record as key=value lines, replaced whole. */
+#include "sweep/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "store/paths.h"
+
+static const char *const cause_names[] = {"none", "time_limit", "not_requeued", "stopped", "killed", "out_of_memory", "no_progress", "not_started"};
+enum { CAUSES = sizeof cause_names / sizeof *cause_names };
+
+const char *sweep_cause_name(SweepCause cause) {
+  CORE_CHECK((unsigned)cause < CAUSES);
+  return cause_names[cause];
+}
+
+int sweep_record_write(const char *root, const char *id, const SweepRecord *record) {
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  TRY(store_path_run(root, id, "job", path));
+  core_text_appendf(&text, "batch=%lld\njob=%lld\ntask=%lld\nstarts=%lld\nstalled=%lld\niteration=%lld\ncause=%s\nstarted=%.3f\n"
+                    "ended=%.3f\nnode=%s\n", (long long)record->batch, (long long)record->job, (long long)record->task,
+                    (long long)record->starts, (long long)record->stalled, (long long)record->iteration,
+                    sweep_cause_name(record->cause), record->started_unix_s, record->ended_unix_s, record->node);
+  const int code = core_files_write_atomic(path, text.data, text.length);
+  core_text_free(&text);
+  return code;
+}
+
+int sweep_record_read(const char *root, const char *id, SweepRecord *record, bool *present) {
+  char path[CORE_PATH_MAX], *data, cause[32] = "";
+  size_t size;
+  long long batch, job, task, starts, stalled, iteration;
+  *record = (SweepRecord){0};
+  TRY(store_path_run(root, id, "job", path));
+  *present = core_files_exists(path);
+  if (!*present) return CORE_OK;
+  TRY(core_files_read(path, 4096, &data, &size));
+  *present = sscanf(data, "batch=%lld job=%lld task=%lld starts=%lld stalled=%lld iteration=%lld cause=%31s started=%lf ended=%lf node=%63s",
+                    &batch, &job, &task, &starts, &stalled, &iteration, cause, &record->started_unix_s, &record->ended_unix_s,
+                    record->node) >= 9;
+  free(data);
+  if (!*present) return CORE_OK;
+  record->batch = batch, record->job = job, record->task = task;
+  record->starts = starts, record->stalled = stalled, record->iteration = iteration;
+  for (int i = 0; i < CAUSES; i++)
+    if (strcmp(cause, cause_names[i]) == 0) record->cause = (SweepCause)i;
+  return CORE_OK;
+}

@@ -1,0 +1,252 @@
+/* The join. The run's own word counts first where it is final or alive; then Slurm's queue; then its accounting; what nobody
+ * knows is lost. Every verdict comes with a reason that a person can act on. */
+#include "sweep/standing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "slurm/reason.h"
+#include "store/paths.h"
+#include "sweep/manifest.h"
+#include "sweep/placement.h"
+#include "sweep/record.h"
+
+typedef struct Judge {
+  const char *root;
+  const SweepProgress *progress;
+  SweepPlacement placement;
+  bool asked;                 /* Slurm's queue is known */
+  SlurmTasks history;         /* of the accounting database, when it was needed */
+} Judge;
+
+static const char *const kind_names[SWEEP_KINDS] = {
+  "not submitted", "queued", "held", "starting", "running", "finished", "stopped", "lost", "cancelled", "failed", "diverged",
+  "out of memory", "time limit", "node failure"};
+
+const char *sweep_kind_name(SweepKind kind) {
+  CORE_CHECK((unsigned)kind < SWEEP_KINDS);
+  return kind_names[kind];
+}
+
+bool sweep_kind_is_trouble(SweepKind kind) { return kind >= SWEEP_STOPPED; }
+
+bool sweep_standing_applies(const char *root, const char *name) {
+  char path[CORE_PATH_MAX];
+  return store_path_sweep(root, name, "submit.log", path) == CORE_OK && core_files_exists(path);
+}
+
+/* ---- one run ------------------------------------------------------------------------------------------------------- */
+
+#define SAY(...) snprintf(stand->text, sizeof stand->text, __VA_ARGS__)
+
+static void judge_waiting(const SlurmTask *row, const StoreState *state, SweepStand *stand) {
+  char behind[64] = "";
+  const char *advice = slurm_reason_advice(row->reason);
+  stand->kind = slurm_reason_is_held(row->reason) ? SWEEP_HELD : SWEEP_QUEUED;
+  if (state->iteration > 0) snprintf(behind, sizeof behind, "; goes on after iteration %lld", (long long)state->iteration);
+  SAY("%s%s%s%s%s", slurm_reason_text(row->reason), strstr(row->reason, ",JobHeld") ? "; some of these are held" : "", *advice ? ": " : "", advice, behind);
+}
+
+/* Who cancelled it: the journal knows sweep cancel, accounting knows scancel. */
+static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *row, const char *when, SweepStand *stand) {
+  const SweepPlace *place = &judge->placement.places[index];
+  const char *by = sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array->asked_unix_s);
+  stand->kind = SWEEP_CANCELLED;
+  if (by) SAY("by %s with sweep cancel%s; sweep submit goes on", by, when);
+  else if (row && *row->cancelled_by) SAY("by user %s%s; sweep submit goes on", row->cancelled_by, when);
+  else SAY("by hand (scancel)%s; sweep submit goes on", when);
+}
+
+/* What the script itself said before the run began: a module that is missing, a program that is not there. */
+static void script_words(const Judge *judge, const SweepPlace *place, char *words, size_t size) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], *text;
+  size_t length;
+  words[0] = '\0';
+  if (store_path_sweep(judge->root, judge->progress->name, "batches", folder) != CORE_OK) return;
+  if (core_files_path(path, "%s/%06lld.%lld.log", folder, (long long)place->array->batch, (long long)place->array->array) != CORE_OK) return;
+  if (!core_files_exists(path) || core_files_read(path, 0, &text, &length) != CORE_OK) return;
+  while (length > 0 && text[length - 1] == '\n') text[--length] = '\0';
+  const char *line = strrchr(text, '\n');
+  snprintf(words, size, "%s", line ? line + 1 : text);
+  free(text);
+}
+
+/* Slurm ended the task, and the run is not done. */
+static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, const SweepRecord *record, SweepStand *stand) {
+  const StoreState *state = &judge->progress->run[index].state;
+  char limit[32], words[256];
+  switch (row->state) {
+    case SLURM_CANCELLED:
+      judge_cancelled(judge, index, row, state->attempt ? "" : " before it started", stand);
+      return;
+    case SLURM_OUT_OF_MEMORY:
+      stand->kind = SWEEP_OUT_OF_MEMORY;
+      SAY("Slurm killed it for want of memory; sweep retry --mem +50%% gives it more");
+      return;
+    case SLURM_TIMEOUT:
+    case SLURM_DEADLINE:
+      stand->kind = SWEEP_TIME_LIMIT;
+      SAY("ended at its time limit (%s); sweep submit goes on from iteration %lld, slurm.signal_lead gives it longer to save",
+          row->limit_s ? slurm_time_format(row->limit_s, limit) : "the partition's", (long long)state->iteration);
+      return;
+    case SLURM_NODE_FAIL:
+    case SLURM_BOOT_FAIL:
+      stand->kind = SWEEP_NODE_FAILURE;
+      SAY("node %.60s failed; sweep submit goes on from iteration %lld", *row->nodes ? row->nodes : "?", (long long)state->iteration);
+      return;
+    case SLURM_PREEMPTED:
+      stand->kind = SWEEP_STOPPED;
+      SAY("preempted; sweep submit goes on from iteration %lld", (long long)state->iteration);
+      return;
+    default: break;
+  }
+  if (record->cause == SWEEP_CAUSE_NOT_REQUEUED) {
+    stand->kind = SWEEP_STOPPED;
+    SAY("stopped at the time limit, and the node could not requeue it; sweep submit goes on");
+    return;
+  }
+  if (state->status == STORE_STOPPED) {
+    stand->kind = SWEEP_STOPPED;
+    SAY("stopped after iteration %lld; sweep submit goes on", (long long)state->iteration);
+    return;
+  }
+  script_words(judge, &judge->placement.places[index], words, sizeof words);
+  stand->kind = state->attempt ? SWEEP_LOST : SWEEP_FAILED;
+  if (state->attempt) SAY("its process is gone%s%.200s; sweep submit goes on from its checkpoint", *words ? ": " : "", words);
+  else SAY("ended before the run began (%s)%s%.200s", slurm_state_name(row->state), *words ? ": " : "", words);
+}
+
+/* Slurm does not know the task (any more), and the run is not done. */
+static void judge_unknown(const Judge *judge, size_t index, const SweepRecord *record, SweepStand *stand) {
+  const SweepPlace *place = &judge->placement.places[index];
+  const StoreState *state = &judge->progress->run[index].state;
+  if (!judge->asked) {
+    stand->kind = state->attempt ? SWEEP_STOPPED : SWEEP_QUEUED;
+    SAY("submitted as job %lld; what has become of it only Slurm knows", (long long)place->array->job);
+  } else if (place->array->state == SWEEP_ARRAY_ASKED) {
+    stand->kind = SWEEP_NOT_SUBMITTED;
+    SAY("a submission got no answer and is not in the queue; sweep submit settles it");
+  } else if (sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array->asked_unix_s)) {
+    judge_cancelled(judge, index, NULL, state->attempt ? "" : " before it started", stand);
+  } else if (record->cause == SWEEP_CAUSE_NOT_REQUEUED) {
+    stand->kind = SWEEP_STOPPED;
+    SAY("stopped at the time limit, and the node could not requeue it; sweep submit goes on");
+  } else if (state->status == STORE_STOPPED) {
+    stand->kind = SWEEP_STOPPED;
+    SAY("stopped after iteration %lld, and is not in the queue; sweep submit goes on", (long long)state->iteration);
+  } else if (state->attempt == 0 && record->starts == 0) { /* waiting tasks that are cancelled leave no trace */
+    judge_cancelled(judge, index, NULL, " before it started", stand);
+  } else {
+    stand->kind = SWEEP_LOST;
+    SAY("Slurm no longer knows job %lld_%lld and it gives no sign of life since iteration %lld; sweep submit goes on from its checkpoint",
+        (long long)place->array->job, (long long)place->task, (long long)state->iteration);
+  }
+}
+
+static void judge_failed(const StoreState *state, const SweepRecord *record, SweepStand *stand) {
+  stand->kind = record->cause == SWEEP_CAUSE_OUT_OF_MEMORY ? SWEEP_OUT_OF_MEMORY : SWEEP_FAILED;
+  SAY("%.440s", state->message[0] ? state->message : "no reason was recorded; see sweep logs");
+}
+
+static void judge_run(const Judge *judge, size_t index, SweepStand *stand) {
+  const StoreState *state = &judge->progress->run[index].state;
+  const SweepPlace *place = &judge->placement.places[index];
+  const SlurmTask *row = sweep_placement_row(&judge->placement, place);
+  const bool in_queue = row && !slurm_state_is_over(row->state);
+  SweepRecord record = {0};
+  bool present = false;
+  *stand = (SweepStand){.id = sweep_placement_id(place), .restarts = -1};
+  if (state->status == STORE_FINISHED) {
+    stand->kind = SWEEP_FINISHED;
+    return;
+  }
+  if (in_queue && row->state == SLURM_PENDING) {
+    judge_waiting(row, state, stand);
+    return;
+  }
+  if (state->status == STORE_RUNNING) {
+    stand->kind = SWEEP_RUNNING;
+    return;
+  }
+  if (in_queue) { /* between its start, or a restart in place, and its first word */
+    stand->kind = state->status == STORE_DIVERGED ? SWEEP_DIVERGED : SWEEP_STARTING;
+    SAY("on %.60s", *row->nodes ? row->nodes : "its node");
+    return;
+  }
+  if (sweep_record_read(judge->root, judge->progress->run[index].id, &record, &present) != CORE_OK) present = false;
+  if (present) stand->restarts = record.starts > 0 ? record.starts - 1 : 0;
+  if (state->status == STORE_DIVERGED) {
+    stand->kind = SWEEP_DIVERGED;
+    SAY("%.400s", state->message);
+  } else if (state->status == STORE_FAILED) {
+    judge_failed(state, &record, stand);
+  } else if (!place->array) {
+    stand->kind = state->status == STORE_LOST ? SWEEP_LOST : state->status == STORE_STOPPED ? SWEEP_STOPPED : SWEEP_NOT_SUBMITTED;
+    SAY("sweep submit starts it");
+  } else if (row) {
+    judge_over(judge, index, row, &record, stand);
+  } else {
+    judge_unknown(judge, index, &record, stand);
+  }
+}
+
+/* ---- all runs ------------------------------------------------------------------------------------------------------ */
+
+/* Runs that are not done and that the queue does not know: whether accounting does is worth one call. */
+static void ask_history(Judge *judge) {
+  int64_t *jobs = core_memory_allocate((judge->placement.journal.count + 1) * sizeof *jobs);
+  size_t count = 0;
+  double since = INFINITY;
+  for (size_t i = 0; i < judge->progress->runs; i++) {
+    const SweepPlace *place = &judge->placement.places[i];
+    const StoreStatus status = judge->progress->run[i].state.status;
+    if (!place->array || !place->array->job || sweep_placement_row(&judge->placement, place)) continue;
+    if (status != STORE_PENDING && status != STORE_LOST && status != STORE_STOPPED) continue;
+    bool known = false;
+    for (size_t k = 0; k < count && !known; k++) known = jobs[k] == place->array->job;
+    if (!known) jobs[count++] = place->array->job;
+    since = fmin(since, place->array->asked_unix_s);
+  }
+  SlurmCluster *cluster = NULL;
+  if (count > 0 && slurm_cluster_open("auto", &cluster, NULL) == CORE_OK) {
+    const SlurmLimits *limits;
+    if (slurm_limits(cluster, &limits) == CORE_OK && limits->accounting &&
+        slurm_history(cluster, jobs, count, (int64_t)since - 60, &judge->history) == CORE_OK)
+      sweep_placement_join(judge->progress->name, &judge->placement, &judge->history);
+    slurm_cluster_close(&cluster);
+  }
+  core_error_clear();
+  free(jobs);
+}
+
+int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem, SweepStanding *standing) {
+  Judge judge = {.root = root, .progress = progress, .asked = tasks != NULL};
+  SweepManifest manifest;
+  *standing = (SweepStanding){.is_stale = !tasks};
+  if (!tasks) snprintf(standing->problem, sizeof standing->problem, "%s", problem);
+  TRY(sweep_manifest_read(root, progress->name, &manifest));
+  const int code = sweep_placement_read(root, &manifest, &judge.placement);
+  sweep_manifest_free(&manifest);
+  TRY(code);
+  if (tasks) {
+    sweep_placement_join(progress->name, &judge.placement, tasks);
+    ask_history(&judge);
+  }
+  standing->run = core_memory_zero_allocate(progress->runs + 1, sizeof *standing->run);
+  for (size_t i = 0; i < progress->runs; i++) {
+    judge_run(&judge, i, &standing->run[i]);
+    standing->count[standing->run[i].kind]++;
+  }
+  sweep_placement_free(&judge.placement);
+  slurm_tasks_free(&judge.history);
+  return CORE_OK;
+}
+
+void sweep_standing_free(SweepStanding *standing) {
+  free(standing->run);
+  standing->run = NULL;
+}

@@ -1,0 +1,48 @@
+/* The truth about each run of a sweep that went to Slurm: what its own files say joined with what Slurm says, in words, with what to
+ * do about it. Over progress.h, which knows the files alone. */
+#ifndef SWEEP_STANDING_H
+#define SWEEP_STANDING_H
+#include "slurm/cluster.h"
+#include "sweep/progress.h"
+
+typedef enum SweepKind {
+  SWEEP_NOT_SUBMITTED, SWEEP_QUEUED, SWEEP_HELD, SWEEP_STARTING, SWEEP_RUNNING, SWEEP_FINISHED,
+  SWEEP_STOPPED, SWEEP_LOST, SWEEP_CANCELLED, SWEEP_FAILED, SWEEP_DIVERGED, SWEEP_OUT_OF_MEMORY, SWEEP_TIME_LIMIT, SWEEP_NODE_FAILURE,
+  SWEEP_KINDS
+} SweepKind;
+const char *sweep_kind_name(SweepKind kind);      /* "out of memory" */
+bool sweep_kind_is_trouble(SweepKind kind);       /* someone has to do something */
+
+typedef struct SweepStand {
+  SweepKind kind;
+  SlurmId id;            /* job 0: never submitted */
+  int64_t restarts;      /* starts of the program after the first; -1: not known */
+  char text[448];        /* reason and advice, one line; "" when there is nothing to say */
+} SweepStand;
+
+typedef struct SweepStanding {
+  SweepStand *run;       /* [progress->runs] */
+  size_t count[SWEEP_KINDS];
+  bool is_stale;         /* Slurm could not be asked: what is said of the queue is from the files alone */
+  char problem[512];     /* why */
+} SweepStanding;
+
+/* Is this sweep (also) Slurm's business? It has a journal. */
+bool sweep_standing_applies(const char *root, const char *name);
+
+/* What Slurm knows of these sweeps: one call for all of them, or the answer to the same question of at most max_age_s ago (kept in
+ * the user's cache folder). CORE_FAIL when Slurm can not be asked. Caller frees. */
+int sweep_standing_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks);
+
+/* Joins. tasks NULL: Slurm could not be asked, `problem` says why. Asks the accounting database for the runs that nobody else
+ * knows anything of, if there is one. */
+int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem, SweepStanding *standing);
+void sweep_standing_free(SweepStanding *standing);
+
+/* "12 running, 30 queued" without the zeros. */
+void sweep_standing_counts(const SweepStanding *standing, CoreText *text);
+
+/* Appends lines: why runs wait (one line a reason), those that run, those in trouble with their reasons. */
+void sweep_standing_draw(const SweepProgress *progress, const SweepStanding *standing, bool final, CoreText *text);
+
+#endif

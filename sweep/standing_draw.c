@@ -1,0 +1,136 @@
+/* Asking Slurm with a cache of a few seconds, and drawing a standing for people. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "sweep/standing.h"
+
+enum { SHOWN_MAX = 12, REASONS_MAX = 8 };
+
+/* ---- asking -------------------------------------------------------------------------------------------------------- */
+
+/* ~/.cache/sweep/queue-<what was asked>; false: there is no home. */
+static bool cache_path(const char *const *names, size_t count, char path[CORE_PATH_MAX]) {
+  const char *home = getenv("XDG_CACHE_HOME"), *conf = getenv("SLURM_CONF");
+  const bool is_cache = home && home[0] == '/';
+  if (!is_cache) home = getenv("HOME");
+  if (!home || home[0] != '/') return false;
+  uint64_t hash = 1469598103934665603u; /* FNV-1a */
+  for (size_t i = 0; i <= count; i++)
+    for (const char *c = i < count ? names[i] : conf ? conf : "";; c++) {
+      hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+      if (!*c) break;
+    }
+  return core_files_path(path, "%s%s/sweep/queue-%016llx", home, is_cache ? "" : "/.cache", (unsigned long long)hash) == CORE_OK;
+}
+
+/* The file is ours alone: rows as they lie in memory, behind their size. */
+static bool read_cache(const char *path, double max_age_s, SlurmTasks *tasks) {
+  struct stat file;
+  char *data;
+  size_t size;
+  if (max_age_s <= 0 || stat(path, &file) != 0 || file.st_uid != getuid()) return false;
+  const double age = core_clock_unix_s() - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
+  if (age < 0 || age > max_age_s || core_files_read(path, (size_t)1 << 30, &data, &size) != CORE_OK) return false;
+  uint64_t row = 0;
+  if (size >= sizeof row) memcpy(&row, data, sizeof row);
+  const bool good = row == sizeof(SlurmTask) && (size - sizeof row) % sizeof(SlurmTask) == 0;
+  if (good) {
+    tasks->count = tasks->capacity = (size - sizeof row) / sizeof(SlurmTask);
+    tasks->rows = core_memory_allocate((tasks->count + 1) * sizeof *tasks->rows);
+    memcpy(tasks->rows, data + sizeof row, tasks->count * sizeof *tasks->rows);
+  }
+  free(data);
+  return good;
+}
+
+/* Only saves time: whatever goes wrong is no matter. */
+static void write_cache(const char *path, const SlurmTasks *tasks) {
+  char folder[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
+  const uint64_t row = sizeof(SlurmTask);
+  if (core_files_path(folder, "%.*s", (int)(strrchr(path, '/') - path), path) != CORE_OK || core_files_make_directories(folder) != CORE_OK ||
+      core_files_path(temporary, "%s.%ld", path, (long)getpid()) != CORE_OK)
+    return;
+  FILE *file = fopen(temporary, "we");
+  if (!file) return;
+  bool good = fwrite(&row, sizeof row, 1, file) == 1 && fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
+  good = fclose(file) == 0 && good;
+  if (!good || rename(temporary, path) != 0) unlink(temporary);
+}
+
+int sweep_standing_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
+  char path[CORE_PATH_MAX];
+  SlurmCluster *cluster;
+  const bool cached = cache_path(names, count, path);
+  *tasks = (SlurmTasks){0};
+  if (cached && read_cache(path, max_age_s, tasks)) return CORE_OK;
+  TRY(slurm_cluster_open("auto", &cluster, NULL));
+  const int code = slurm_list(cluster, names, count, tasks);
+  slurm_cluster_close(&cluster);
+  if (code != CORE_OK) slurm_tasks_free(tasks);
+  else if (cached && max_age_s > 0) write_cache(path, tasks);
+  return code;
+}
+
+/* ---- drawing ------------------------------------------------------------------------------------------------------- */
+
+void sweep_standing_counts(const SweepStanding *standing, CoreText *text) {
+  static const SweepKind order[] = {SWEEP_FINISHED, SWEEP_RUNNING, SWEEP_STARTING, SWEEP_QUEUED, SWEEP_HELD, SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,
+                                    SWEEP_CANCELLED, SWEEP_LOST, SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT, SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,
+                                    SWEEP_DIVERGED};
+  const char *separator = "";
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    if (standing->count[order[i]] == 0) continue;
+    core_text_appendf(text, "%s%zu %s", separator, standing->count[order[i]], sweep_kind_name(order[i]));
+    separator = ", ";
+  }
+}
+
+/* A line for each different reason to wait, with how many runs have it. */
+static void draw_waiting(const SweepProgress *progress, const SweepStanding *standing, CoreText *text) {
+  struct { const char *text; SweepKind kind; size_t count; } reasons[REASONS_MAX];
+  size_t count = 0, others = 0;
+  for (size_t i = 0; i < progress->runs; i++) {
+    const SweepStand *stand = &standing->run[i];
+    if (stand->kind != SWEEP_QUEUED && stand->kind != SWEEP_HELD) continue;
+    const size_t length = strcspn(stand->text, ";");
+    size_t k = 0;
+    while (k < count && (strncmp(reasons[k].text, stand->text, length) != 0 || reasons[k].kind != stand->kind)) k++;
+    if (k < count) reasons[k].count++;
+    else if (count == REASONS_MAX) others++;
+    else {
+      reasons[count].text = stand->text, reasons[count].kind = stand->kind;
+      reasons[count++].count = 1;
+    }
+  }
+  for (size_t k = 0; k < count; k++)
+    core_text_appendf(text, "  %zu %s: %.*s\n", reasons[k].count, sweep_kind_name(reasons[k].kind), (int)strcspn(reasons[k].text, ";"), reasons[k].text);
+  if (others) core_text_appendf(text, "  %zu more wait for other reasons; --runs lists them\n", others);
+}
+
+static void draw_trouble(const SweepProgress *progress, const SweepStanding *standing, CoreText *text) {
+  size_t shown = 0, hidden = 0;
+  for (size_t i = 0; i < progress->runs; i++) {
+    const SweepStand *stand = &standing->run[i];
+    if (!sweep_kind_is_trouble(stand->kind)) continue;
+    if (shown++ < SHOWN_MAX) core_text_appendf(text, "  %s %s: %s\n", progress->run[i].id, sweep_kind_name(stand->kind), stand->text);
+    else hidden++;
+  }
+  if (hidden) core_text_appendf(text, "  and %zu more; --failed lists them\n", hidden);
+}
+
+void sweep_standing_draw(const SweepProgress *progress, const SweepStanding *standing, bool final, CoreText *text) {
+  CoreText counts = {0};
+  sweep_standing_counts(standing, &counts);
+  sweep_progress_draw_bar(progress, core_text_string(&counts), text);
+  core_text_free(&counts);
+  if (standing->is_stale) core_text_appendf(text, "  Slurm was not asked: %s\n", standing->problem);
+  if (!final) sweep_progress_draw_running(progress, text);
+  draw_waiting(progress, standing, text);
+  draw_trouble(progress, standing, text);
+}

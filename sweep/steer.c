@@ -1,0 +1,351 @@
+/* `sweep cancel`, `hold`, `release`, `retry` and `extend`: a submitted sweep, or runs of it, changed where they lie in Slurm's queue.
+ * Each finds out what is where (placement.h), acts in as few calls as possible, and says what it did. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "slurm/cluster.h"
+#include "sweep/commands.h"
+#include "sweep/launch.h"
+#include "sweep/placement.h"
+#include "sweep/standing.h"
+#include "sweep/sweep.h"
+
+/* A sweep and the chosen ones of its runs. */
+typedef struct Chosen {
+  SweepCommon common;
+  char name[SWEEP_NAME];
+  SweepManifest manifest;
+  bool *flags;              /* [manifest.count] */
+  bool all;                 /* no run was named */
+} Chosen;
+
+/* ---- which runs ---------------------------------------------------------------------------------------------------- */
+
+/* A run of this sweep by its index, its id, or the beginning of one. */
+static int choose_run(Chosen *chosen, const char *text) {
+  int64_t index;
+  char id[CORE_RUN_ID];
+  if (core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < chosen->manifest.count && strlen(text) < 4) {
+    chosen->flags[index] = true;
+    return CORE_OK;
+  }
+  size_t found = 0, at = 0;
+  const size_t length = strlen(text);
+  const char *slash = strchr(text, '/');
+  if (slash) {
+    TRY(sweep_common_run(chosen->common.root, text, id));
+    text = id;
+  }
+  for (size_t i = 0; i < chosen->manifest.count; i++) {
+    if (strncmp(chosen->manifest.ids[i], text, slash ? CORE_RUN_ID : length) != 0) continue;
+    at = i;
+    found++;
+  }
+  if (found == 0 && core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < chosen->manifest.count) at = (size_t)index, found = 1;
+  if (found != 1)
+    return core_error(CORE_USAGE, found ? "%s: %zu runs begin with '%.40s'; give more digits" : "%s has %zu runs that are called '%.40s'; "
+                      "give an index or an id that sweep status %s --runs lists", chosen->name, found, text, chosen->name);
+  chosen->flags[at] = true;
+  return CORE_OK;
+}
+
+static int choose(Chosen *chosen, const char **operands, size_t count) {
+  TRY(sweep_common_open(&chosen->common));
+  TRY(sweep_common_name(&chosen->common, operands[0], chosen->name));
+  TRY(sweep_manifest_read(chosen->common.root, chosen->name, &chosen->manifest));
+  chosen->flags = core_memory_zero_allocate(chosen->manifest.count + 1, sizeof *chosen->flags);
+  chosen->all = count == 1;
+  for (size_t i = 1; i < count; i++) TRY(choose_run(chosen, operands[i]));
+  for (size_t i = 0; i < chosen->manifest.count && chosen->all; i++) chosen->flags[i] = true;
+  if (sweep_standing_applies(chosen->common.root, chosen->name)) return CORE_OK;
+  return core_error(CORE_USAGE, "%s was never submitted to Slurm; sweep stop %s ends what runs on this machine", chosen->name, chosen->name);
+}
+
+static void forget(Chosen *chosen) {
+  sweep_manifest_free(&chosen->manifest);
+  free(chosen->flags);
+  sweep_common_close(&chosen->common);
+}
+
+/* ---- cancel, hold, release ----------------------------------------------------------------------------------------- */
+
+typedef enum Verb { CANCEL, HOLD, RELEASE } Verb;
+
+typedef struct Queue {
+  SlurmCluster *cluster;
+  SweepPlacement placement;
+  SlurmTasks tasks;
+} Queue;
+
+static int open_queue(const Chosen *chosen, Queue *queue) {
+  const char *name = chosen->name;
+  TRY(sweep_placement_read(chosen->common.root, &chosen->manifest, &queue->placement));
+  TRY(slurm_cluster_open("auto", &queue->cluster, NULL));
+  TRY(slurm_list(queue->cluster, &name, 1, &queue->tasks));
+  sweep_placement_join(name, &queue->placement, &queue->tasks);
+  return CORE_OK;
+}
+
+static void close_queue(Queue *queue) {
+  slurm_cluster_close(&queue->cluster);
+  sweep_placement_free(&queue->placement);
+  slurm_tasks_free(&queue->tasks);
+}
+
+static int by_id(const void *a, const void *b) {
+  const SlurmId *x = a, *y = b;
+  if (x->job != y->job) return x->job < y->job ? -1 : 1;
+  return (x->task > y->task) - (x->task < y->task);
+}
+
+/* The tasks of the chosen runs that `verb` can do something about, each once. */
+static SlurmId *find_tasks(const Chosen *chosen, const Queue *queue, Verb verb, size_t *count) {
+  SlurmId *ids = core_memory_allocate((chosen->manifest.count + 1) * sizeof *ids);
+  size_t found = 0, kept = 0;
+  for (size_t i = 0; i < chosen->manifest.count; i++) {
+    const SweepPlace *place = &queue->placement.places[i];
+    const SlurmTask *row = sweep_placement_row(&queue->placement, place);
+    if (!chosen->flags[i] || !row || slurm_state_is_over(row->state)) continue;
+    if (verb != CANCEL && row->state != SLURM_PENDING) continue;
+    ids[found++] = sweep_placement_id(place);
+  }
+  qsort(ids, found, sizeof *ids, by_id);
+  for (size_t i = 0; i < found; i++)
+    if (kept == 0 || by_id(&ids[kept - 1], &ids[i]) != 0) ids[kept++] = ids[i];
+  *count = kept;
+  return ids;
+}
+
+/* The journal comes first: it tells the tasks, and later status, that this was meant. */
+static int note_cancel(const Chosen *chosen) {
+  if (chosen->all) return sweep_journal_append(chosen->common.root, chosen->name, "cancel\tall");
+  for (size_t i = 0; i < chosen->manifest.count; i++)
+    if (chosen->flags[i]) TRY(sweep_journal_append(chosen->common.root, chosen->name, "cancel\t%s", chosen->manifest.ids[i]));
+  return CORE_OK;
+}
+
+static size_t count_runs_of(const Queue *queue, const SlurmId *ids, size_t count) {
+  size_t runs = 0;
+  for (size_t i = 0; i < queue->placement.count; i++) {
+    const SlurmId id = sweep_placement_id(&queue->placement.places[i]);
+    runs += id.job > 0 && bsearch(&id, ids, count, sizeof *ids, by_id) != NULL;
+  }
+  return runs;
+}
+
+static int act(const Chosen *chosen, Verb verb) {
+  static const char *const done[] = {"cancelled", "held", "released"}, *const none[] = {"in the queue", "waiting", "waiting"};
+  Queue queue = {0};
+  SlurmId *ids = NULL;
+  size_t count = 0;
+  int lock = -1, code;
+  TRY(sweep_journal_lock(chosen->common.root, chosen->name, &lock));
+  TRY_GOTO(code, out, open_queue(chosen, &queue));
+  ids = find_tasks(chosen, &queue, verb, &count);
+  if (count == 0) {
+    printf("%s: none of these runs is %s\n", chosen->name, none[verb]);
+    goto out;
+  }
+  if (verb == CANCEL) TRY_GOTO(code, out, note_cancel(chosen));
+  code = verb == CANCEL ? slurm_cancel(queue.cluster, ids, count) : slurm_hold(queue.cluster, ids, count, verb == HOLD);
+  if (code != CORE_OK) goto out;
+  printf("%s: %zu runs %s%s\n", chosen->name, count_runs_of(&queue, ids, count), done[verb],
+         verb == CANCEL ? "; running ones save a checkpoint first, sweep submit goes on with them" : "");
+out:
+  free(ids);
+  close_queue(&queue);
+  core_files_unlock(&lock);
+  return code;
+}
+
+static int act_command(int argc, char **argv, Verb verb, const char *usage, const char *about) {
+  Chosen chosen = {0};
+  bool help;
+  const char **operands;
+  size_t count;
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(chosen.common), {0}};
+  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
+  int code = CORE_OK;
+  if (help) core_options_help(usage, about, options);
+  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK && (code = choose(&chosen, operands, count)) == CORE_OK)
+    code = act(&chosen, verb);
+  forget(&chosen);
+  free(operands);
+  return code;
+}
+
+int sweep_cancel(int argc, char **argv) {
+  return act_command(argc, argv, CANCEL, "sweep cancel NAME [RUN]... [options]",
+                     "Takes a sweep, or single runs of it, out of Slurm's queue; those that run save a checkpoint and end. Runs that "
+                     "share a task (slurm.runs_per_task) go together. RUN is an index, an id, or the beginning of one.");
+}
+
+int sweep_hold(int argc, char **argv) {
+  return act_command(argc, argv, HOLD, "sweep hold NAME [RUN]... [options]",
+                     "Keeps waiting runs of a sweep from starting, until sweep release. Those that run are left alone.");
+}
+
+int sweep_release(int argc, char **argv) {
+  return act_command(argc, argv, RELEASE, "sweep release NAME [RUN]... [options]", "Lets held runs of a sweep start.");
+}
+
+/* ---- retry --------------------------------------------------------------------------------------------------------- */
+
+typedef struct RetryOptions {
+  bool failed, lost, dry_run, force;
+  const char *mem, *time;
+} RetryOptions;
+
+/* "+50%" of what it was, or a size. */
+static int raise_memory(SlurmSettings *settings, const char *text, int64_t before) {
+  char digits[32];
+  double percent;
+  const size_t length = strlen(text);
+  if (text[0] != '+' || length < 3 || text[length - 1] != '%') return slurm_settings_set(settings, "slurm.mem", text);
+  snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
+  if (!core_text_to_real(digits, &percent) || !(percent > 0 && percent <= 10000))
+    return core_error(CORE_USAGE, "--mem %s: expected a size such as 8G, or +50%%", text);
+  if (before == 0) return core_error(CORE_USAGE, "--mem %s: these runs asked for no memory (slurm.mem); give a size such as 8G", text);
+  settings->mem = (int64_t)ceil((double)before * (1 + percent / 100));
+  return CORE_OK;
+}
+
+/* Which of the chosen runs a retry means: the named ones, or those in trouble of the wanted kinds. */
+static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepKind kind) {
+  if (kind == SWEEP_FINISHED || kind == SWEEP_DIVERGED) return options->force && !chosen->all;
+  if (!chosen->all) return true;
+  const bool is_lost = kind == SWEEP_LOST || kind == SWEEP_NODE_FAILURE || kind == SWEEP_STOPPED;
+  const bool is_failed = kind == SWEEP_FAILED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
+  if (!options->failed && !options->lost) return is_lost || is_failed;
+  return (options->lost && is_lost) || (options->failed && is_failed);
+}
+
+static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t *indices, size_t *count) {
+  SweepProgress progress;
+  SweepStanding standing;
+  SlurmTasks tasks;
+  const char *name = chosen->name;
+  *count = 0;
+  TRY(sweep_standing_ask(&name, 1, 0, &tasks));
+  int code = sweep_progress_read(chosen->common.root, name, NULL, &progress);
+  if (code == CORE_OK) {
+    code = sweep_standing_make(chosen->common.root, &progress, &tasks, "", &standing);
+    for (size_t i = 0; code == CORE_OK && i < progress.runs; i++)
+      if (chosen->flags[i] && standing.run[i].id.job > 0 && is_meant(options, chosen, standing.run[i].kind)) indices[(*count)++] = (int64_t)i;
+    if (code == CORE_OK) sweep_standing_free(&standing);
+    sweep_progress_free(&progress);
+  }
+  slurm_tasks_free(&tasks);
+  return code;
+}
+
+/* As the sweep was submitted (its frozen [slurm] section), with what this retry changes. */
+static int retry_settings(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count, SlurmSettings *settings) {
+  SweepSpec spec;
+  SweepPlacement placement;
+  int64_t memory = 0;
+  *settings = slurm_settings_default();
+  TRY(sweep_common_spec(&chosen->common, chosen->name, &spec));
+  int code = sweep_spec_slurm(&spec, settings);
+  sweep_spec_free(&spec);
+  TRY(code);
+  TRY(sweep_placement_read(chosen->common.root, &chosen->manifest, &placement));
+  for (size_t i = 0; i < count; i++) {
+    const SweepPlace *place = &placement.places[indices[i]];
+    if (place->array && placement.batches[place->batch].settings.mem > memory) memory = placement.batches[place->batch].settings.mem;
+  }
+  sweep_placement_free(&placement);
+  if (memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
+  if (options->mem) TRY(raise_memory(settings, options->mem, memory));
+  if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
+  return slurm_settings_check(settings);
+}
+
+static int retry(const RetryOptions *options, const Chosen *chosen) {
+  int64_t *indices = core_memory_allocate((chosen->manifest.count + 1) * sizeof *indices);
+  size_t count;
+  SlurmSettings settings;
+  SweepLaunched done = {0};
+  SlurmCluster *cluster = NULL;
+  int code;
+  TRY_GOTO(code, out, find_meant(options, chosen, indices, &count));
+  if (count == 0) {
+    printf("%s: nothing to retry\n", chosen->name);
+    goto out;
+  }
+  TRY_GOTO(code, out, retry_settings(options, chosen, indices, count, &settings));
+  TRY_GOTO(code, out, slurm_cluster_open(settings.api, &cluster, NULL));
+  const SweepLaunch launch = {.root = chosen->common.root, .name = chosen->name, .cluster = cluster, .settings = &settings,
+                              .force = options->force, .dry_run = options->dry_run};
+  code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
+  if (done.submitted) printf("%s: %zu runs submitted again\n", chosen->name, done.submitted);
+  if (done.queued) printf("  %zu are in the queue already\n", done.queued);
+out:
+  slurm_cluster_close(&cluster);
+  free(indices);
+  return code;
+}
+
+int sweep_retry(int argc, char **argv) {
+  static const char *const usage = "sweep retry NAME [RUN]... [options]";
+  Chosen chosen = {0};
+  RetryOptions given = {0};
+  bool help;
+  const char **operands;
+  size_t count;
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(chosen.common),
+    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL, "runs that failed: their own error, out of memory, time limit"},
+    {"lost", 0, CORE_OPTION_FLAG, &given.lost, NULL, "runs that were lost or stopped: node failures, preemption"},
+    {"mem", 0, CORE_OPTION_TEXT, &given.mem, "SIZE", "memory of a run: 8G, or +50% of what it had"},
+    {"time", 0, CORE_OPTION_TEXT, &given.time, "TIME", "time limit of a task: 04:00:00"},
+    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "start the named runs over, also finished and diverged ones"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would be submitted; change nothing"},
+    {0}};
+  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
+  int code = CORE_OK;
+  if (help)
+    core_options_help(usage, "Submits runs of a sweep again that Slurm had and that are not done, from their checkpoints: the named ones, or "
+                      "all that failed or were lost. Cancelled and new runs are sweep submit's.", options);
+  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK && (code = choose(&chosen, operands, count)) == CORE_OK)
+    code = retry(&given, &chosen);
+  forget(&chosen);
+  free(operands);
+  return code;
+}
+
+/* ---- extend -------------------------------------------------------------------------------------------------------- */
+
+/* Is `sweep submit NAME --set sweep.seeds=...` under a name that people look for. */
+int sweep_extend(int argc, char **argv) {
+  static const char *const usage = "sweep extend NAME seeds=N [options of sweep submit]";
+  char **words = core_memory_allocate((size_t)(2 * argc + 2) * sizeof *words);
+  char pair[256] = "";
+  int used = 0;
+  words[used++] = argv[0];
+  for (int i = 1; i < argc; i++) {
+    if (strncmp(argv[i], "seeds=", 6) == 0 && !*pair) {
+      snprintf(pair, sizeof pair, "sweep.%.200s", argv[i]);
+      words[used++] = (char *)"--set";
+      words[used++] = pair;
+    } else {
+      words[used++] = argv[i];
+    }
+  }
+  words[used] = NULL;
+  int code = CORE_OK;
+  bool help = false;
+  for (int i = 1; i < argc; i++) help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+  if (help) {
+    static const CoreOption none[] = {{0}};
+    core_options_help(usage, "More seeds for a sweep: seeds=10 makes them 0 to 9, seeds=\"0..9, 20\" a list. Runs that are there stay as they "
+                      "are; only the new ones are submitted. The same as sweep submit NAME --set sweep.seeds=N.", none);
+  } else {
+    code = *pair ? sweep_submit(used, words) : core_error(CORE_USAGE, "seeds=N is missing; usage: %s", usage);
+  }
+  free(words);
+  return code;
+}

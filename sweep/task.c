@@ -1,0 +1,391 @@
+/* `sweep task`: what an array task of Slurm executes (the batch script becomes this program), one or more runs side by side. It
+ * starts trainers, hands on Slurm's signals, starts killed ones again, and gives unfinished runs back to Slurm at the time
+ * limit. What it finds out about an attempt's end goes into runs/<id>/job and, where the trainer could not, into its state.
+ *
+ * Signals: slurm.signal comes before the time limit: checkpoint, then requeue. SIGTERM means preemption or a cancellation, which
+ * can not be told apart here: checkpoint, then wait to be killed, since a task that ends by itself then would not be
+ * requeued by Slurm after a preemption. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "slurm/cluster.h"
+#include "store/run.h"
+#include "sweep/commands.h"
+#include "sweep/journal.h"
+#include "sweep/record.h"
+#include "sweep/sweep.h"
+#include "sweep/trainer.h"
+
+enum { TICK_S = 1, OTHER_WRITER_WAIT_S = STORE_LOST_AFTER_S + 30, REQUEUE_WAIT_S = 120, KILL_WAIT_S = 900, JOURNAL_EVERY_S = 5 };
+
+typedef enum Stop { STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED } Stop;
+
+typedef struct Attempt {
+  size_t line;                /* in the batch */
+  const char *id;
+  pid_t process;              /* 0: none */
+  bool begun;                 /* was started by this task */
+  bool unfinished;            /* ended before it was done, and would go on */
+  bool failed;
+  SweepRecord record;
+} Attempt;
+
+typedef struct Task {
+  const char *root, *name;
+  SweepBatch batch;
+  SweepArray array;
+  int64_t job, index;         /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
+  double started_s;
+  Attempt *attempts;
+  size_t count;
+  Stop stop;
+  int64_t oom_kills;          /* of this job's memory cgroup, at the start */
+} Task;
+
+/* ---- where we are -------------------------------------------------------------------------------------------------- */
+
+static int from_environment(const char *name, int64_t *value) {
+  const char *text = getenv(name);
+  if (text && core_text_to_int(text, value) && *value >= 0) return CORE_OK;
+  return core_error(CORE_USAGE, "%s is not set: sweep task is what Slurm's array tasks execute; sweep submit starts them", name);
+}
+
+/* Kills for want of memory so far, in the cgroup that this process is in; -1: not known. */
+static int64_t count_oom_kills(void) {
+  char *text, path[CORE_PATH_MAX];
+  size_t size;
+  int64_t kills = -1;
+  if (core_files_read("/proc/self/cgroup", 65536, &text, &size) != CORE_OK) return -1;
+  char *save = NULL;
+  for (char *line = strtok_r(text, "\n", &save); line && kills < 0; line = strtok_r(NULL, "\n", &save)) {
+    char *folder = strrchr(line, ':'), *events;
+    if (!folder) continue;
+    const bool is_second = strncmp(line, "0::", 3) == 0;
+    if (!is_second && !strstr(line, ":memory:")) continue;
+    if (core_files_path(path, is_second ? "/sys/fs/cgroup%s/memory.events" : "/sys/fs/cgroup/memory%s/memory.oom_control", folder + 1) != CORE_OK) continue;
+    if (core_files_read(path, 65536, &events, &size) != CORE_OK) continue;
+    long long number;
+    const char *at = strstr(events, "oom_kill ");
+    if (at && sscanf(at, "oom_kill %lld", &number) == 1) kills = number;
+    free(events);
+  }
+  free(text);
+  return kills;
+}
+
+/* Finds our array in the journal. *ours = false: another job carries it, or it counts as never taken: nothing to do here. */
+static int find_array(Task *task, int64_t number, int64_t array, bool *ours) {
+  SweepJournal journal;
+  TRY(sweep_journal_read(task->root, task->name, &journal));
+  int code = core_error(CORE_FAIL, "%s: no array %lld of batch %lld was ever asked for", task->name, (long long)array, (long long)number);
+  for (size_t i = 0; i < journal.count; i++) {
+    if (journal.arrays[i].batch != number || journal.arrays[i].array != array) continue;
+    task->array = journal.arrays[i];
+    code = CORE_OK;
+  }
+  sweep_journal_free(&journal);
+  *ours = code == CORE_OK && (task->array.state == SWEEP_ARRAY_ASKED || (task->array.state == SWEEP_ARRAY_TAKEN && task->array.job == task->job));
+  return code;
+}
+
+static bool is_cancelled(const Task *task) {
+  SweepJournal journal;
+  if (sweep_journal_read(task->root, task->name, &journal) != CORE_OK) return false;
+  bool cancelled = true;
+  for (size_t i = 0; i < task->count && cancelled; i++)
+    cancelled = sweep_journal_cancelled_by(&journal, task->attempts[i].id, task->attempts[i].record.started_unix_s) != NULL;
+  sweep_journal_free(&journal);
+  return cancelled;
+}
+
+/* ---- starting ------------------------------------------------------------------------------------------------------ */
+
+/* A run that another process writes: after a node's death, wait until its heartbeat is old enough to be taken over. */
+static int wait_for_writer(const Task *task, const char *id, StoreState *state) {
+  for (int waited = 0;; waited++) {
+    if (store_run_state_read(task->root, id, true, state) != CORE_OK) core_warn("%s", core_error_message());
+    if (state->status != STORE_RUNNING || waited >= OTHER_WRITER_WAIT_S) return CORE_OK;
+    sleep(1);
+  }
+}
+
+static void fail_run(Attempt *attempt, const char *root, SweepCause cause, const char *message) {
+  StoreState state;
+  if (store_run_state_read(root, attempt->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
+  attempt->failed = true;
+  attempt->record.cause = cause;
+  attempt->record.ended_unix_s = core_clock_unix_s();
+  if (state.status != STORE_FAILED && state.status != STORE_DIVERGED && state.status != STORE_FINISHED && state.status != STORE_RUNNING) {
+    state.status = STORE_FAILED;
+    state.finished_unix_s = core_clock_unix_s();
+    snprintf(state.message, sizeof state.message, "%s", message);
+    if (store_run_state_write(root, attempt->id, &state) != CORE_OK) core_warn("%s", core_error_message());
+  }
+  if (sweep_record_write(root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message());
+}
+
+/* Processors and GPUs of the task, shared out among its runs. */
+static void share_out(const Task *task, size_t place, SweepTrainer *trainer) {
+  const SlurmSettings *s = &task->batch.settings;
+  trainer->threads = (int)s->cpus_per_run;
+  trainer->ranks = (int)s->ranks_per_run;
+  trainer->nodes = (int)s->nodes;
+  trainer->mpi = s->mpi;
+  trainer->place = s->runs_per_task > 1 ? (int)place : -1;
+  trainer->gpus_per_run = s->gpus_per_run;
+}
+
+static int start(Task *task, Attempt *attempt) {
+  CoreConfig config;
+  char id[CORE_RUN_ID];
+  StoreState state;
+  bool known;
+  SweepRecord *record = &attempt->record;
+  TRY(sweep_batch_config(&task->batch, attempt->line, &config));
+  TRY(store_run_prepare(task->root, &config, id));
+  TRY(wait_for_writer(task, attempt->id, &state));
+  if (state.status == STORE_RUNNING) {
+    core_warn("run %s: process %lld on %s writes it", attempt->id, (long long)state.pid, state.host);
+    return CORE_OK;
+  }
+  TRY(sweep_record_read(task->root, attempt->id, record, &known));
+  const bool is_new = !known || record->batch != task->batch.number; /* its first start for this submission */
+  const bool from_start = task->batch.force && is_new;
+  const bool done = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
+  if (done && !from_start) return CORE_OK;
+  const bool stalled = !is_new && state.iteration <= record->iteration;
+  *record = (SweepRecord){.batch = task->batch.number, .job = task->job, .task = task->index, .starts = record->starts + 1,
+                          .stalled = stalled ? record->stalled + 1 : 0, .iteration = state.iteration,
+                          .started_unix_s = core_clock_unix_s()};
+  gethostname(record->node, sizeof record->node - 1);
+  if (record->stalled > task->batch.settings.max_restarts) {
+    char message[256];
+    snprintf(message, sizeof message, "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); its log says more: sweep logs %s",
+             (long long)record->stalled, (long long)record->iteration, attempt->id);
+    fail_run(attempt, task->root, SWEEP_CAUSE_NO_PROGRESS, message);
+    return CORE_OK;
+  }
+  TRY(sweep_record_write(task->root, attempt->id, record));
+  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start};
+  share_out(task, (size_t)(attempt - task->attempts), &trainer);
+  TRY(sweep_trainer_start(&trainer, &attempt->process));
+  attempt->begun = true;
+  return CORE_OK;
+}
+
+static void start_or_fail(Task *task, Attempt *attempt) {
+  attempt->unfinished = false;
+  if (start(task, attempt) == CORE_OK) return;
+  char message[512];
+  snprintf(message, sizeof message, "could not be started: %s", core_error_message());
+  core_log(CORE_LOG_ERROR, "run %s %s", attempt->id, message);
+  fail_run(attempt, task->root, SWEEP_CAUSE_NOT_STARTED, message);
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+
+static void fail_with_last_line(Task *task, Attempt *attempt, SweepCause cause, const char *reason) {
+  char line[256], message[512];
+  sweep_trainer_last_line(task->root, attempt->id, line, sizeof line);
+  snprintf(message, sizeof message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
+  fail_run(attempt, task->root, cause, message);
+}
+
+/* Killed by a signal, or by one below srun (exit code 128 + n). */
+static void killed(Task *task, Attempt *attempt, int signal) {
+  char reason[160];
+  const int64_t oom = count_oom_kills();
+  if (oom > task->oom_kills) {
+    task->oom_kills = oom;
+    const int64_t mem = task->batch.settings.mem;
+    snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more", (long long)mem);
+    fail_with_last_line(task, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
+    return;
+  }
+  core_warn("run %s: killed by signal %d", attempt->id, signal);
+  attempt->unfinished = true;
+  attempt->record.cause = SWEEP_CAUSE_KILLED;
+  if (task->stop == STOP_NONE) start_or_fail(task, attempt); /* from its checkpoint; max_restarts bounds it */
+}
+
+static void ended(Task *task, Attempt *attempt, int status) {
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  attempt->process = 0;
+  attempt->record.ended_unix_s = core_clock_unix_s();
+  if (WIFSIGNALED(status)) {
+    killed(task, attempt, WTERMSIG(status));
+  } else if (task->batch.settings.ranks_per_run > 1 && code > 128) {
+    killed(task, attempt, code - 128);
+  } else if (code == CORE_REQUEUE) {
+    attempt->unfinished = true;
+    attempt->record.cause = SWEEP_CAUSE_STOPPED;
+  } else if (code != CORE_OK) {
+    char reason[64];
+    snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
+    fail_with_last_line(task, attempt, code == 127 ? SWEEP_CAUSE_NOT_STARTED : SWEEP_CAUSE_NONE, reason);
+  }
+}
+
+static size_t count_living(const Task *task) {
+  size_t living = 0;
+  for (size_t i = 0; i < task->count; i++) living += task->attempts[i].process > 0;
+  return living;
+}
+
+static void reap(Task *task) {
+  int status;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    for (size_t i = 0; i < task->count; i++)
+      if (task->attempts[i].process == pid) ended(task, &task->attempts[i], status);
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------------------- */
+
+static void block_signals(sigset_t *signals) {
+  sigemptyset(signals);
+  static const int ours[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) sigaddset(signals, ours[i]);
+  sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+static bool is_at_time_limit(const Task *task) {
+  const int64_t limit = task->batch.settings.time;
+  return limit > 0 && core_clock_s() - task->started_s > (double)limit - 10;
+}
+
+/* The signal that was agreed on, or a SIGTERM at the limit, means the time limit. */
+static Stop meaning(const Task *task, int signal) {
+  const char *agreed = task->batch.settings.signal;
+  if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2)) return STOP_TIME_LIMIT;
+  return is_at_time_limit(task) ? STOP_TIME_LIMIT : STOP_TERMINATED;
+}
+
+static void stop(Task *task, int signal) {
+  const Stop why = meaning(task, signal);
+  if (task->stop == STOP_NONE) core_info("signal %d: %s; runs save a checkpoint and end", signal, why == STOP_TIME_LIMIT ? "the time limit is near" : "told to end");
+  if (why > task->stop) task->stop = why;
+  /* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
+  for (size_t i = 0; i < task->count; i++)
+    if (task->attempts[i].process > 0) kill(task->attempts[i].process, task->batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
+}
+
+static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
+  const struct timespec tick = {.tv_sec = seconds};
+  const int signal = sigtimedwait(signals, NULL, &tick);
+  if (signal > 0 && signal != SIGCHLD) stop(task, signal);
+}
+
+/* ---- the end of the task ------------------------------------------------------------------------------------------- */
+
+static void record_unfinished(const Task *task, SweepCause cause) {
+  for (size_t i = 0; i < task->count; i++) {
+    SweepRecord record = task->attempts[i].record;
+    if (!task->attempts[i].unfinished) continue;
+    if (cause != SWEEP_CAUSE_STOPPED || record.cause != SWEEP_CAUSE_KILLED) record.cause = cause;
+    if (sweep_record_write(task->root, task->attempts[i].id, &record) != CORE_OK) core_warn("%s", core_error_message());
+  }
+}
+
+/* Unfinished runs go back into the queue as the same task. We stay until Slurm kills us, which is part of requeueing. */
+static int give_back(Task *task, const sigset_t *signals) {
+  SlurmCluster *cluster = NULL;
+  record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
+  int code = task->batch.settings.requeue ? slurm_cluster_open(task->batch.settings.api, &cluster, NULL)
+                                          : core_error(CORE_FAIL, "slurm.requeue = no");
+  for (int attempt = 0; code == CORE_OK && attempt < 3; attempt++) {
+    code = slurm_requeue(cluster, (SlurmId){task->job, task->index});
+    if (code == CORE_OK) break;
+    if (slurm_fault(cluster) == SLURM_UNREACHABLE || slurm_fault(cluster) == SLURM_TIMED_OUT) code = CORE_OK; /* again */
+    sleep(5);
+  }
+  slurm_cluster_close(&cluster);
+  if (code == CORE_OK) {
+    for (int waited = 0; waited < REQUEUE_WAIT_S; waited += TICK_S) wait_signal(task, signals, TICK_S);
+    code = core_error(CORE_FAIL, "Slurm was told to requeue this task and has not ended it");
+  }
+  core_warn("the task can not be requeued from here: %s; sweep submit %s goes on with its runs", core_error_message(), task->name);
+  record_unfinished(task, SWEEP_CAUSE_NOT_REQUEUED);
+  return CORE_REQUEUE;
+}
+
+static int conclude(Task *task, const sigset_t *signals) {
+  bool unfinished = false, failed = false;
+  for (size_t i = 0; i < task->count; i++) unfinished |= task->attempts[i].unfinished, failed |= task->attempts[i].failed;
+  if (!unfinished) return failed ? CORE_FAIL : CORE_OK;
+  if (task->stop == STOP_TIME_LIMIT) return give_back(task, signals);
+  record_unfinished(task, SWEEP_CAUSE_STOPPED);
+  if (task->stop == STOP_NONE) return CORE_REQUEUE; /* sweep stop, or a hand that knew the process */
+  for (int waited = 0; waited < KILL_WAIT_S && !is_cancelled(task); waited += TICK_S) wait_signal(task, signals, TICK_S);
+  return CORE_REQUEUE;
+}
+
+static int carry_out(Task *task) {
+  const int64_t packed = task->batch.settings.runs_per_task;
+  sigset_t signals;
+  block_signals(&signals);
+  task->started_s = core_clock_s();
+  task->oom_kills = count_oom_kills();
+  task->attempts = core_memory_zero_allocate((size_t)packed, sizeof *task->attempts);
+  for (int64_t k = 0; k < packed; k++) {
+    const size_t line = (size_t)((task->array.first_task + task->index) * packed + k);
+    if (line < task->batch.count) task->attempts[task->count++] = (Attempt){.line = line, .id = task->batch.runs[line].id};
+  }
+  for (size_t i = 0; i < task->count; i++) start_or_fail(task, &task->attempts[i]);
+  while (count_living(task) > 0) {
+    reap(task);
+    if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);
+  }
+  return conclude(task, &signals);
+}
+
+static int run_task(const char *root, const char *name, const char *number_text, const char *array_text) {
+  Task task = {.root = root, .name = name};
+  int64_t number, array;
+  bool ours;
+  if (!core_text_to_int(number_text, &number) || number < 1 || !core_text_to_int(array_text, &array) || array < 0)
+    return core_error(CORE_USAGE, "sweep task: '%.20s' '%.20s' are no batch and array", number_text, array_text);
+  TRY(core_text_check_name(name, "sweep"));
+  TRY(from_environment("SLURM_ARRAY_JOB_ID", &task.job));
+  TRY(from_environment("SLURM_ARRAY_TASK_ID", &task.index));
+  TRY(find_array(&task, number, array, &ours));
+  if (!ours) {
+    core_warn("%s: job %lld is not what carries array %lld of batch %lld; nothing to do", name, (long long)task.job, (long long)array, (long long)number);
+    return CORE_OK;
+  }
+  TRY(sweep_batch_read(root, name, number, &task.batch));
+  int code = strcmp(task.batch.hash, task.array.hash) == 0 ? CORE_OK
+             : core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", name, (long long)number);
+  if (code == CORE_OK) code = carry_out(&task);
+  free(task.attempts);
+  sweep_batch_free(&task.batch);
+  return code;
+}
+
+int sweep_task(int argc, char **argv) {
+  static const char *const usage = "sweep task NAME BATCH ARRAY [options]";
+  SweepCommon common = {0};
+  bool help;
+  const char **operands;
+  size_t count;
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(common), {0}};
+  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
+  int code = CORE_OK;
+  if (help)
+    core_options_help(usage, "What the array tasks of a submitted sweep execute on compute nodes; not for people. It carries out the "
+                      "runs that array ARRAY of batch BATCH (sweeps/NAME/batches) has for SLURM_ARRAY_TASK_ID.", options);
+  else if ((code = sweep_common_operands(usage, count, 3, 3)) == CORE_OK && (code = sweep_common_open(&common)) == CORE_OK)
+    code = run_task(common.root, operands[0], operands[1], operands[2]);
+  sweep_common_close(&common);
+  free(operands);
+  return code;
+}

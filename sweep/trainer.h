@@ -1,0 +1,29 @@
+/* Starting one trainer process for a run whose folder is prepared: the local executor's (job.c) and Slurm's tasks' (task.c) way
+ * to do it. */
+#ifndef SWEEP_TRAINER_H
+#define SWEEP_TRAINER_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "core/error.h"
+
+typedef struct SweepTrainer {
+  const char *root, *id;
+  int threads;            /* of one process */
+  bool from_start;        /* forget checkpoints; else go on from the newest */
+  /* On a cluster only: */
+  int ranks, nodes;       /* more than one rank: started by srun */
+  const char *mpi;        /* srun --mpi= */
+  int place;              /* which of several runs in one task; -1: alone. Decides processors and GPUs */
+  double gpus_per_run;
+} SweepTrainer;
+
+/* Forks. The child writes its words to the run's log.txt, has default signals, and gets SIGTERM when this process dies.
+ * A program that can not be executed shows as exit code 127. */
+int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process);
+
+/* The last line of the run's log.txt that is not blank, without the program's name; "" when there is none. */
+void sweep_trainer_last_line(const char *root, const char *id, char *line, size_t capacity);
+
+#endif

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# analyze advise and analyze watch on workspaces whose runs follow a known model. TAP.
+set -u
+. tests/cli/tap.sh
+export NO_COLOR=1 COLUMNS=100
+make_workspace="$SWEEP_BUILD/tests/bench/bench_analysis make"
+$make_workspace "$tap_dir/work" 3 40 || { echo "Bail out! no workspace"; exit 1; }
+db=$tap_dir/work/results.db ini=$tap_dir/advice.ini
+
+# ---- advise: in the model the best is com 512, near the highest DDR, and it learns to the end
+tap_run "advise: the best is named" 0 "Best: com 512" analyze advise "$db" -o "$ini"
+tap_run "advise: and that it still learns" 0 "still learns at the end" analyze advise "$db" -o "$ini"
+tap_run "advise: the neighbours are proposed" 0 "ppo.com = 1024" cat "$ini"
+tap_run "advise: with the reason" 0 "; it gained for sure in the second half" cat "$ini"
+tap_run "advise: sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
+tap_result "advise: nothing is proposed twice" "$([ -z "$(grep -A1 '^\[grid' "$ini" | grep = | sort | uniq -d)" ]; echo $?)"
+tap_run "advise: eps too, where PPO ran" 0 "ppo.epsilon = 0.0125" analyze advise "$db" -w algo=ppo -o "$ini"
+tap_run "advise: beyond the highest DDR" 0 "the highest tried" analyze advise "$db" -w algo=ppo -o "$ini"
+tap_run "advise: a budget" 0 "nothing is affordable" analyze advise "$db" --hours 0.000001 -o "$tap_dir/none.ini"
+tap_result "advise: and then no file" "$([ ! -e "$tap_dir/none.ini" ]; echo $?)"
+tap_run "advise: a part of it" 0 "no " analyze advise "$db" --hours 0.015 -o "$ini"
+tap_run "advise: too few configurations" 1 "can not support advice" analyze advise "$db" -w com=2 -w com=8 -o "$ini"
+tap_run "advise: one seed is too few" 1 "can not support advice" analyze advise "$db" -w seed=0 -o "$ini"
+tap_run "advise: a bad name" 2 "--name" analyze advise "$db" --name '../x' -o "$ini"
+tap_run "advise: a folder that is not there" 1 "nowhere" analyze advise "$db" -o "$tap_dir/nowhere/x.ini"
+tap_run "advise: no seeds" 2 "positive" analyze advise "$db" --seeds 0
+tap_run "advise --help" 0 "Usage:" analyze advise --help
+
+# ---- watch
+tap_run "watch: a sweep that has ended is drawn once" 0 "36 runs, 0 still going" analyze watch two_grids --root "$tap_dir/work"
+tap_run "watch: the best configuration stands first" 0 "com 512 (3 of 3 runs)" analyze watch two_grids --root "$tap_dir/work" --once
+tap_run "watch: curves are drawn" 0 "⠒" analyze watch two_grids --root "$tap_dir/work" --once
+tap_run "watch: an unknown sweep" 2 "did you mean two_grids" analyze watch two_grid --root "$tap_dir/work"
+tap_run "watch: no workspace" 2 "no such file" analyze watch x --root "$tap_dir"
+tap_run "watch: a bad interval" 2 "--interval" analyze watch x --interval 0
+tap_run "watch --help" 0 "Usage:" analyze watch --help
+$make_workspace "$tap_dir/young" 1 1 && rm -rf "$tap_dir/young/runs"
+tap_run "watch: nothing measured yet" 0 "no evaluation yet" analyze watch two_grids --root "$tap_dir/young" --once
+
+# A run that is going on: the picture follows it, and ends with it.
+first=$(basename "$(ls -d "$tap_dir"/work/runs/* | head -1)") state=$tap_dir/work/runs
+sed -i "s/^status=.*/status=stopped/; s/^host=.*/host=elsewhere/" "$state/$first/state"
+status=$(grep -c '^status=stopped' "$state/$first/state")
+if [ "$status" = 1 ]; then
+  sed -i "s/^status=.*/status=running/; s/^heartbeat.*=.*/heartbeat_unix_s=$(date +%s)/" "$state/$first/state"
+  analyze watch two_grids --root "$tap_dir/work" --interval 0.2 >"$tap_dir/picture" 2>&1 &
+  pid=$!
+  sleep 1
+  tap_result "watch goes on while a run does" "$(kill -0 $pid 2>/dev/null; echo $?)" "$(cat "$tap_dir/picture")"
+  sed "s/^status=.*/status=finished/" "$state/$first/state" >"$state/$first/state.tmp" && mv "$state/$first/state.tmp" "$state/$first/state"
+  tap_wait 20 bash -c "! kill -0 $pid 2>/dev/null"
+  tap_result "and ends when it does" $? "$(tail -3 "$tap_dir/picture")"
+  kill $pid 2>/dev/null
+else
+  tap_skip "watch while a run goes on" "the state's format is another"
+fi
+tap_done

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Faults on a real Slurm, the short ones: whatever dies, every run is finished once and every row is there. The slow ones
+# (node failure, preemption, time limits, many kills) are in tests/long/test_slurm_faults.sh.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+. tests/slurm/cluster.sh
+. tests/slurm/sweep.sh
+export HOME=$tap_dir
+cluster_conf="MaxArraySize=10"
+if ! cluster_start; then tap_skip "faults on a real cluster" "$cluster_problem"; tap_done; fi
+fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
+
+# ---- kill -9 of sweep submit at any moment
+experiment killed 60 10
+RANDOM=7 kills=0 rounds=0
+while [ $rounds -lt 14 ]; do
+  rounds=$((rounds + 1))
+  sweep submit "$tap_dir/killed.ini" --held >/dev/null 2>&1 & pid=$!
+  sleep "0.0$((RANDOM % 90 + 10))"
+  kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null; [ $? -eq 137 ] && kills=$((kills + 1))
+done
+submit killed --held >"$tap_dir/out" 2>&1
+tap_result "submit after $kills kills of submit" $? "$(cat "$tap_dir/out")"
+[ $kills -ge 2 ]; tap_result "of $rounds submissions some were killed while they worked" $? "$kills"
+[ "$(in_queue killed)" = 60 ]; tap_result "each of 60 runs is in the queue once" $? "$(in_queue killed) tasks: $(cat "$SWEEP_ROOT/sweeps/killed/submit.log")"
+sweep release killed >/dev/null
+
+# ---- slurmctld
+experiment down 4 10
+cluster_controller stop
+tap_run "slurmctld stopped: submit says so" 1 "Slurm can not be reached" submit down
+tap_run "status goes on with what the files say" 0 "Slurm was not asked: Slurm can not be reached" fresh_status killed
+cluster_controller start
+tap_run "back again: submit goes on" 0 "4 runs submitted" submit down
+experiment frozen 4 10
+submit frozen --dry-run >/dev/null # the way there works
+late() { # slurmctld freezes between the questions and the submission
+  sweep submit "$tap_dir/frozen.ini" >"$tap_dir/out" 2>&1 & pid=$!
+  while ! grep -qs "	ask	" "$SWEEP_ROOT/sweeps/frozen/submit.log" && kill -0 $pid 2>/dev/null; do :; done
+  cluster_controller freeze
+  wait $pid
+}
+late; rc=$?
+cluster_controller thaw
+if [ $rc -eq 0 ]; then echo "# the submission was faster than the freeze"; fi
+submit frozen >>"$tap_dir/out" 2>&1
+tap_result "frozen in the middle of a submission: the next submit settles it" $? "$(cat "$tap_dir/out")"
+jobs=$(squeue -h -t all -n frozen -o %F | sort -u | wc -l)
+[ "$jobs" = 1 ]; tap_result "Slurm has it once" $? "$jobs jobs: $(cat "$SWEEP_ROOT/sweeps/frozen/submit.log")"
+
+# ---- two people
+experiment both 40 10
+sweep submit "$tap_dir/both.ini" >"$tap_dir/one" 2>&1 & one=$!
+sweep submit "$tap_dir/both.ini" >"$tap_dir/two" 2>&1 & two=$!
+wait $one; wait $two
+tap_wait 120 queue_empty
+counts both 40 10
+total=$(cat "$SWEEP_ROOT"/sweeps/both/batches/*.tsv | grep -cE '^[0-9]+	')
+[ "$total" = 40 ]; tap_result "two submissions at once hand over each run once" $? "$total runs: $(cat "$tap_dir/one" "$tap_dir/two")"
+counts killed 60 10
+counts down 4 10
+counts frozen 4 10
+
+# ---- the runs' own ends
+experiment long 4 1500
+submit long >/dev/null
+tap_wait 30 running 4
+kill -9 $(pgrep -f "trainer --root $SWEEP_ROOT" | head -2)
+tap_wait 20 sh -c "ls $SWEEP_ROOT/runs/*/stats.2.tsv 2>/dev/null"
+tap_result "killed trainers are started again in place" $? "$(fresh_status long --runs)"
+task=$(squeue -h -t R -n long -o %i | head -1)
+scontrol requeue "$task"
+pending() { [ "$(squeue -h -j "$task" -o %T)" = PENDING ]; }
+tap_wait 20 pending
+again() { [ "$(squeue -h -j "$task" -o %T)" = RUNNING ]; }
+tap_run "a requeued task waits, and that is said" 0 "requeued, and waits about two minutes" fresh_status long
+tap_wait 60 again; tap_result "and starts again" $? "$(squeue)"
+scancel "$(squeue -h -t R -n long -o %i | tail -1)"
+cancelled() { fresh_status long | grep -q "1 cancelled"; }
+tap_wait 20 cancelled
+tap_run "a cancelled element is shown" 0 "cancelled: by hand (scancel); sweep submit goes on" fresh_status long
+tap_run "and submitted again" 0 "1 runs submitted" submit long
+sweep collect --follow --every 0.2 >/dev/null 2>&1 & follow=$!
+for i in 1 2 3; do sweep status >/dev/null & done; wait %?status 2>/dev/null
+tap_wait 200 queue_empty
+kill $follow; wait $follow 2>/dev/null
+counts long 4 1500
+tap_done

@@ -1,0 +1,62 @@
+# Sourced by tests that submit sweeps to the test cluster (after cli/tap.sh and slurm/cluster.sh): a workspace, experiments
+# whose length is told, and counts of runs and rows. Each test ends with slurm_counts: nothing lost, nothing twice.
+export SWEEP_ROOT=$tap_dir/work
+mkdir -p "$SWEEP_ROOT"
+trap 'cluster_stop; tap_cleanup' EXIT
+
+# experiment NAME RUNS ITERATIONS [LINES of [slurm]...]: $tap_dir/NAME.ini; an iteration takes about a millisecond
+experiments=0
+experiment() {
+  experiments=$((experiments + 1)) # a discount of its own: the same runs in two sweeps would be trained once
+  local name=$1 runs=$2 iterations=$3 line; shift 3
+  {
+    cat <<INI
+[sweep]
+name = $name
+seeds = $runs
+[env]
+num = 8
+morphologies = car
+difficulty = 0
+level_count = 4
+[train]
+total_steps = $((8 * 16 * iterations))
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 1
+gamma = 0.9$((experiments + 10))
+[net]
+width = 16
+depth = 1
+[eval]
+count = 0
+[checkpoint]
+every = ${checkpoint_every:-0}
+[slurm]
+mem = 100M
+INI
+    for line in "$@"; do echo "$line"; done
+  } >"$tap_dir/$name.ini"
+}
+submit() { sweep submit "$tap_dir/$1.ini" "${@:2}"; }
+state_count() { grep -lE "^status=$1\$" "$SWEEP_ROOT"/runs/*/state 2>/dev/null | wc -l; } # over all sweeps of the workspace
+finished() { [ "$(state_count finished)" -ge "$1" ]; }
+running() { [ "$(state_count running)" -ge "$1" ]; }
+queue_empty() { [ "$(squeue -h -o %i | wc -l)" = 0 ]; }
+in_queue() { squeue -h -r -n "$1" -o %i | wc -l; }
+iterations_done() { grep -h '^iteration=' "$SWEEP_ROOT"/runs/*/state 2>/dev/null | cut -d= -f2 | awk '{ s += $1 } END { print s + 0 }'; }
+
+# counts NAME RUNS ITERATIONS: all runs finished, each once; every iteration of each in results.db once.
+counts() {
+  local name=$1 runs=$2 iterations=$3 out ids rows
+  sweep collect >/dev/null 2>&1
+  ids=$(tail -n +3 "$SWEEP_ROOT/sweeps/$name/manifest.tsv" | cut -f2)
+  rows=$(analyze sql "$SWEEP_ROOT/results.db" "SELECT count(*) AS n FROM iteration AS i JOIN sweep_run AS s ON s.run_id = i.run_id WHERE s.sweep = '$name'" | grep -oE '[0-9]+' | tail -1)
+  lost=$(for id in $ids; do grep -qs '^status=finished' "$SWEEP_ROOT/runs/$id/state" || echo "$id"; done | wc -l)
+  out="runs $runs, lost $lost; rows $rows of $((runs * iterations))"
+  [ "$(wc -w <<<"$ids")" = "$runs" ] && [ "$lost" = 0 ] && [ "$rows" = $((runs * iterations)) ]
+  tap_result "$name: runs lost = 0, rows lost = 0" $? "$out"
+}
+# Every run has been started by one process at a time: no attempt number twice, none left out.
+attempts_of() { ls "$SWEEP_ROOT"/runs/*/stats.*.tsv 2>/dev/null | wc -l; }
