@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/memory.h"
 
 static bool emulation_asked_for(void) {
   const char *asked = getenv("CORE_DEVICE");
@@ -92,6 +93,14 @@ void core_device_zero(CoreDevice *device, void *target, size_t bytes) {
   if (bytes == 0) return;
   if (device) device->fill(device, target, 0, bytes);
   else memset(target, 0, bytes);
+}
+
+const void *core_device_view(CoreDevice *device, const void *source, size_t bytes, void **copy) {
+  *copy = NULL;
+  if (device == NULL) return source;
+  *copy = core_memory_allocate(bytes);
+  core_device_to_host(device, *copy, source, bytes);
+  return *copy;
 }
 
 float core_device_float(CoreDevice *device, const float *array, size_t i) {

@@ -74,6 +74,9 @@ void core_device_to_device(CoreDevice *device, void *target, const void *host, s
 void core_device_to_host(CoreDevice *device, void *host, const void *source, size_t bytes);
 void core_device_copy(CoreDevice *device, void *target, const void *source, size_t bytes);
 void core_device_zero(CoreDevice *device, void *target, size_t bytes);
+/* Device memory as the host may read it: itself where there is no device, else a copy, which *copy then owns (free it; it
+ * is NULL where there is none). */
+const void *core_device_view(CoreDevice *device, const void *source, size_t bytes, void **copy);
 /* One element of an array in device memory. */
 float core_device_float(CoreDevice *device, const float *array, size_t i);
 

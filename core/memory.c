@@ -78,6 +78,8 @@ void core_arena_set_device(CoreArena *arena, CoreDevice *device) {
   arena->device = device;
 }
 
+CoreDevice *core_arena_device(const CoreArena *arena) { return arena->device; }
+
 /* With the padding to the next entry; SIZE_MAX when that overflows. */
 static size_t entry_bytes(const Entry *entry) {
   if (entry->bytes && entry->count > (SIZE_MAX - CORE_MEMORY_ALIGNMENT) / entry->bytes) return SIZE_MAX;
@@ -157,6 +159,11 @@ int core_arena_commit(CoreArena *arena) {
   place_entries(arena, false, (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT);
   place_entries(arena, true, arena->device_block);
   return CORE_OK;
+}
+
+bool core_arena_holds_on_device(const CoreArena *arena, const void *memory) {
+  const char *start = arena->device_block, *at = memory;
+  return start != NULL && at >= start && at < start + core_arena_device_bytes(arena);
 }
 
 void core_arena_destroy(CoreArena **arena) {

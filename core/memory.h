@@ -27,6 +27,9 @@ void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, 
   core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
 /* Before the commit; the device must outlive the arena. NULL: none, as after core_arena_create. */
 void core_arena_set_device(CoreArena *arena, CoreDevice *device);
+CoreDevice *core_arena_device(const CoreArena *arena);
+/* After the commit: is this in the arena's device memory? */
+bool core_arena_holds_on_device(const CoreArena *arena, const void *memory);
 /* Bytes of what is registered for the device; 0 without one. */
 size_t core_arena_device_bytes(const CoreArena *arena);
 /* Allocates everything in one block, and one on the device. CORE_FAIL names the arena, the total and its largest entries. */

@@ -9,7 +9,7 @@ OpsHead action_head(const CoreConfig *config, const Env *env);
 
 /* What the environment gets for actions [worlds][factors]: a Gaussian's are cut to the bounds, into `room` (as many
  * floats), while the learner keeps them as they were drawn (spec ppo.md 8.1); others go as they are. */
-const void *action_for_env(const OpsHead *head, const void *actions, int worlds, float *room);
+const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room);
 
 /* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). */
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,

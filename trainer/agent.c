@@ -48,7 +48,7 @@ static size_t trunk_floats(const Agent *agent) {
 static void register_activations(Agent *agent, CoreArena *arena) {
   size_t trunk = trunk_floats(agent), actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
   size_t critic = trunk + network_activation_floats(&agent->critic.shape, agent->max_rows);
-  CORE_ARENA(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
+  CORE_ARENA_DEVICE(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
 }
 
 static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
@@ -121,7 +121,7 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
                    .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
                    .features = env->features, .whole_inputs = env->whole_length,
                    .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
-                   .epsilon = config->pqn.epsilon_end};
+                   .epsilon = config->pqn.epsilon_end, .device = core_arena_device(arena)};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
   const int below = register_below(agent, config, env, arena);
   const int outputs = is_gaussian(agent) ? agent->head.factors : agent->head.logits;
@@ -132,15 +132,15 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
   if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
   agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
   agent_count_parameters(agent);
-  CORE_ARENA(arena, agent->actor.theta, agent->actor.n, "actor weights");
-  CORE_ARENA(arena, agent->critic.theta, agent->critic.n, "critic weights");
+  CORE_ARENA_DEVICE(arena, agent->actor.theta, agent->actor.n, "actor weights");
+  CORE_ARENA_DEVICE(arena, agent->critic.theta, agent->critic.n, "critic weights");
   register_activations(agent, arena);
   const size_t rows = (size_t)max_rows;
-  if (is_gaussian(agent)) CORE_ARENA(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+  if (is_gaussian(agent)) CORE_ARENA_DEVICE(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
   if (agent->blocks.count == 0) return;
-  CORE_ARENA(arena, agent->blocks.joined, rows * (size_t)agent->actor.shape.width[0],
+  CORE_ARENA_DEVICE(arena, agent->blocks.joined, rows * (size_t)agent->actor.shape.width[0],
              "observations with embeddings [rows][features]");
-  CORE_ARENA(arena, agent->blocks.of_row, rows, "blocks [rows]");
+  CORE_ARENA_DEVICE(arena, agent->blocks.of_row, rows, "blocks [rows]");
 }
 
 void agent_place(Agent *agent) {
@@ -170,20 +170,20 @@ static int below_width(const Agent *agent) {
 
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
   *gradient = (AgentGradient){.below = NULL};
-  CORE_ARENA(arena, gradient->actor, agent->actor.n, "actor gradient");
-  CORE_ARENA(arena, gradient->critic, agent->critic.n, "critic gradient");
-  CORE_ARENA(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+  CORE_ARENA_DEVICE(arena, gradient->actor, agent->actor.n, "actor gradient");
+  CORE_ARENA_DEVICE(arena, gradient->critic, agent->critic.n, "critic gradient");
+  CORE_ARENA_DEVICE(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
              "backward scratch [2][rows][width]");
   if (below_width(agent) > 0)
-    CORE_ARENA(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
+    CORE_ARENA_DEVICE(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
                "gradients below the towers [2][rows][width]");
   if (is_gaussian(agent))
-    CORE_ARENA(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
+    CORE_ARENA_DEVICE(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
                "gradient at the means [rows][factors]");
   if (agent->blocks.count == 0) return;
-  CORE_ARENA(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
+  CORE_ARENA_DEVICE(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
              "gradients at the inputs [rows][features]");
-  CORE_ARENA(arena, gradient->embedding, (size_t)agent->blocks.count * (size_t)agent->blocks.width,
+  CORE_ARENA_DEVICE(arena, gradient->embedding, (size_t)agent->blocks.count * (size_t)agent->blocks.width,
              "a network's embedding gradients [blocks][width]");
 }
 
@@ -241,13 +241,30 @@ static void initialise_encoder(const Agent *agent, AgentNetwork *network, uint64
     encoder_initialise(&agent->encoder.shape, seed, tensor, network->theta + network->encoder);
 }
 
-void agent_initialise(Agent *agent, uint64_t seed) {
+static void initialise_all(Agent *agent, uint64_t seed) {
   initialise(agent, &agent->actor, seed, ACTOR_TENSOR, !has_encoder(agent));
   initialise_embedding(&agent->actor, seed);
   initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
   if (agent->is_q) return;
   initialise(agent, &agent->critic, seed, CRITIC_TENSOR, below_width(agent) == 0);
   initialise_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
+}
+
+/* On the host, where a device's are made before they go there. */
+void agent_initialise(Agent *agent, uint64_t seed) {
+  Agent host = *agent;
+  if (agent->device == NULL) {
+    initialise_all(agent, seed);
+    return;
+  }
+  host.actor.theta = core_memory_zero_allocate(agent->actor.n, sizeof *host.actor.theta);
+  host.critic.theta = core_memory_zero_allocate(agent->critic.n, sizeof *host.critic.theta);
+  initialise_all(&host, seed);
+  core_device_to_device(agent->device, agent->actor.theta, host.actor.theta, agent->actor.n * sizeof *host.actor.theta);
+  core_device_to_device(agent->device, agent->critic.theta, host.critic.theta,
+                        agent->critic.n * sizeof *host.critic.theta);
+  free(host.actor.theta);
+  free(host.critic.theta);
 }
 
 /* ---- forward --------------------------------------------------------------------------------------------------- */

@@ -58,6 +58,7 @@ typedef struct Agent {
                                      * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
   double epsilon;
   float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's */
+  CoreDevice *device;               /* where weights and activations are; NULL: the host */
   const int32_t *features;          /* [features]: which of whole_inputs features the networks see, NULL: all (env.h) */
   int whole_inputs;
 } Agent;

@@ -62,7 +62,7 @@ static void play(Coverage *coverage, Env *env, const OpsHead *head) {
   env->reset(env, shown);
   for (size_t t = 0; t < PLAY_STEPS; t++) {
     action_random(head, env->worlds, 0, CORE_RANDOM_COVERAGE, 0, (uint32_t)t, actions);
-    env->step(env, action_for_env(head, actions, env->worlds, room), &out);
+    env->step(env, action_for_env(NULL, head, actions, env->worlds, room), &out);
     for (size_t w = 0; w < worlds; w++) {
       double point[2];
       coverage_project(coverage, shown + w * features, point);

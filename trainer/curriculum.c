@@ -113,7 +113,7 @@ void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *a
     env->draw_levels(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
                      curriculum->numbers);
   choose_places(curriculum, seed, iteration);
-  rollout->level_of_place = curriculum->level_of_place;
+  rollout->level_of_place = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_place : NULL;
   rollout_start_on(rollout, env, curriculum->place);
 }
 

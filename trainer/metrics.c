@@ -3,6 +3,7 @@
 #include "trainer/metrics.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/random.h"
 #include "trainer/estimators.h"
@@ -22,18 +23,19 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   if (most > own) most = own;
   metrics->piece = metrics->states < most ? metrics->states : (int)most;
   size_t rows = (size_t)metrics->piece;
-  CORE_ARENA(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
-  CORE_ARENA(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
-  CORE_ARENA(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
+  CORE_ARENA_DEVICE(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
+  CORE_ARENA_DEVICE(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
+  CORE_ARENA_DEVICE(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
              "weights before a step");
   CORE_ARENA(arena, metrics->index, rows, "metrics rows [rows]");
-  CORE_ARENA(arena, metrics->observations, rows * (size_t)rollout->features, "metrics observations [rows][features]");
-  CORE_ARENA(arena, metrics->behaviour, rows * (size_t)rollout->head.logits, "metrics behaviour [rows][logits]");
-  CORE_ARENA(arena, metrics->updated, rows * (size_t)rollout->head.logits, "metrics updated [rows][logits]");
-  CORE_ARENA(arena, metrics->behaviour_logp, rows, "metrics behaviour log-probabilities [rows]");
-  CORE_ARENA(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
-  CORE_ARENA(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
-  CORE_ARENA(arena, metrics->values, rows, "metrics values [rows]");
+  CORE_ARENA_DEVICE(arena, metrics->observations, rows * (size_t)rollout->features, "metrics observations [rows][features]");
+  CORE_ARENA_DEVICE(arena, metrics->behaviour, rows * (size_t)rollout->head.logits, "metrics behaviour [rows][logits]");
+  CORE_ARENA_DEVICE(arena, metrics->updated, rows * (size_t)rollout->head.logits, "metrics updated [rows][logits]");
+  CORE_ARENA_DEVICE(arena, metrics->behaviour_logp, rows, "metrics behaviour log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
+  CORE_ARENA_DEVICE(arena, metrics->values, rows, "metrics values [rows]");
+  if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, metrics->index_on_device, rows, "metrics rows [rows]");
   CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
   representation_register(&metrics->actor, &agent->actor.shape, arena);
   if (has_critic(agent)) representation_register(&metrics->critic, &agent->critic.shape, arena);
@@ -48,8 +50,8 @@ void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteratio
 }
 
 void metrics_begin(Metrics *metrics, const Agent *agent) {
-  memcpy(metrics->actor_before, agent->actor.theta, agent->actor.n * sizeof *agent->actor.theta);
-  memcpy(metrics->critic_before, agent->critic.theta, agent->critic.n * sizeof *agent->critic.theta);
+  core_device_copy(agent->device, metrics->actor_before, agent->actor.theta, agent->actor.n * sizeof *agent->actor.theta);
+  core_device_copy(agent->device, metrics->critic_before, agent->critic.theta, agent->critic.n * sizeof *agent->critic.theta);
 }
 
 uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t states, int64_t total) {
@@ -61,38 +63,68 @@ uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t stat
 /* What is summed over the states. */
 typedef struct Sums { double kl, kl_reverse, k1, k2, k3; LogSum ratio, ratio_squared; } Sums;
 
+/* A piece's hidden layers as the host may read them: copies where they are on a device. */
+static void add_layers(Representation *representation, Ops *ops, const AgentNetwork *network, int rows) {
+  void *copy[NETWORK_LAYERS_MAX] = {NULL};
+  NetworkActivations seen = network->activations;
+  for (int layer = 0; layer < network->shape.layers - 1; layer++) {
+    const size_t bytes = (size_t)rows * (size_t)network->shape.width[layer + 1] * sizeof(float);
+    seen.hidden[layer] = (float *)(uintptr_t)core_device_view(ops->device, seen.hidden[layer], bytes, &copy[layer]);
+  }
+  representation_add(representation, &seen, rows);
+  for (int layer = 0; layer < network->shape.layers - 1; layer++) free(copy[layer]);
+}
+
+static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows) {
+  void *copy;
+  const size_t bytes = (size_t)rows * (size_t)head->logits * sizeof(float);
+  representation_add_policy(head, core_device_view(ops->device, metrics->updated, bytes, &copy), rows, metrics->per_logit);
+  free(copy);
+}
+
 /* Hidden layers and probabilities of the piece that has just gone through the actor. */
 static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, const OpsHead *head, int rows) {
-  if (metrics->depth >= METRICS_POLICY) representation_add_policy(head, metrics->updated, rows, metrics->per_logit);
+  if (metrics->depth >= METRICS_POLICY) add_policy(metrics, ops, head, rows);
   if (metrics->depth < METRICS_REPRESENTATION) return;
-  representation_add(&metrics->actor, &agent->actor.activations, rows);
+  add_layers(&metrics->actor, ops, &agent->actor, rows);
   if (!has_critic(agent)) return;
   agent_values(agent, ops, metrics->observations, rows, metrics->values);
-  representation_add(&metrics->critic, &agent->critic.activations, rows);
+  add_layers(&metrics->critic, ops, &agent->critic, rows);
 }
 
 /* Adds the sums over the `rows` states that metrics->index names. */
 static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
   const OpsHead *head = &rollout->head;
+  const uint32_t *index = metrics->index;
+  const size_t bytes = (size_t)rows * sizeof(float);
+  void *copy[2];
   double kl, kl_reverse;
-  ops->gather_rows(ops, rollout->observations, metrics->index, metrics->observations, rows, rollout->features);
-  ops->gather_rows(ops, rollout->logits, metrics->index, metrics->behaviour, rows, head->logits);
-  ops->gather_rows(ops, rollout->logp, metrics->index, metrics->behaviour_logp, rows, 1);
-  rollout_gather_actions(rollout, metrics->index, rows, metrics->actions);
+  if (ops->device) {
+    core_device_to_device(ops->device, metrics->index_on_device, index, (size_t)rows * sizeof *index);
+    index = metrics->index_on_device;
+  }
+  ops->gather_rows(ops, rollout->observations, index, metrics->observations, rows, rollout->features);
+  ops->gather_rows(ops, rollout->logits, index, metrics->behaviour, rows, head->logits);
+  ops->gather_rows(ops, rollout->logp, index, metrics->behaviour_logp, rows, 1);
+  rollout_gather_actions(rollout, ops, index, rows, metrics->actions);
   agent_policy(agent, ops, agent->actor.theta, metrics->observations, rows, metrics->updated);
   add_representation(metrics, ops, agent, head, rows);
   ops->policy_logp(ops, head, metrics->updated, metrics->actions, metrics->updated_logp, rows);
   ops->policy_kl(ops, head, metrics->behaviour, metrics->updated, rows, &kl, &kl_reverse);
   sums->kl += kl;
   sums->kl_reverse += kl_reverse;
+  const float *updated = core_device_view(ops->device, metrics->updated_logp, bytes, &copy[0]);
+  const float *behaviour = core_device_view(ops->device, metrics->behaviour_logp, bytes, &copy[1]);
   for (int i = 0; i < rows; i++) {
-    double l = (double)metrics->updated_logp[i] - (double)metrics->behaviour_logp[i];
+    double l = (double)updated[i] - (double)behaviour[i];
     sums->k1 -= l;
     sums->k2 += l * l / 2;
     sums->k3 += expm1(l) - l;
     log_sum_add(&sums->ratio, l);
     log_sum_add(&sums->ratio_squared, 2 * l);
   }
+  free(copy[0]);
+  free(copy[1]);
 }
 
 /* Over the states of all ranks. */

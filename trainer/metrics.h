@@ -35,7 +35,7 @@ typedef struct Metrics {
   int states, piece;         /* states looked at, by all ranks; and how many at once */
   float *actor_before, *critic_before; /* weights at the iteration's start */
   float *step_before;        /* room for a network's weights before a minibatch's step (learner.h) */
-  uint32_t *index;           /* [piece] rows of the rollout */
+  uint32_t *index, *index_on_device; /* [piece] rows of the rollout; the second where there is a device */
   float *observations;       /* [piece][features] */
   float *behaviour, *updated; /* [piece][logits] */
   float *behaviour_logp, *updated_logp; /* [piece] */

@@ -46,14 +46,18 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
              "minibatch permutation");
   CORE_ARENA(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
   CORE_ARENA(arena, minibatch->index, rows, "minibatch rows [rows]");
+  if (core_arena_device(arena)) {
+    CORE_ARENA_DEVICE(arena, minibatch->rows_on_device, rows, "minibatch rows of this rank [rows]");
+    CORE_ARENA_DEVICE(arena, minibatch->index_on_device, rows, "minibatch rows [rows]");
+  }
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
-  CORE_ARENA(arena, minibatch->observations, rows * (size_t)rollout->features,
+  CORE_ARENA_DEVICE(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
-  CORE_ARENA(arena, minibatch->actions, rows * rollout->action_bytes, "minibatch actions [rows][bytes]");
-  CORE_ARENA(arena, minibatch->logp, rows, "minibatch log-probabilities [rows]");
-  CORE_ARENA(arena, minibatch->values, rows, "minibatch values [rows]");
-  CORE_ARENA(arena, minibatch->advantages, rows, "minibatch advantages [rows]");
-  CORE_ARENA(arena, minibatch->targets, rows, "minibatch targets [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->actions, rows * rollout->action_bytes, "minibatch actions [rows][bytes]");
+  CORE_ARENA_DEVICE(arena, minibatch->logp, rows, "minibatch log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->values, rows, "minibatch values [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->advantages, rows, "minibatch advantages [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->targets, rows, "minibatch targets [rows]");
   return CORE_OK;
 }
 
@@ -114,18 +118,30 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
   return rows;
 }
 
+/* Rows as the ops take them. */
+static const uint32_t *on_device(Ops *ops, const uint32_t *rows, int count, uint32_t *room) {
+  if (ops->device == NULL) return rows;
+  core_device_to_device(ops->device, room, rows, (size_t)count * sizeof *rows);
+  return room;
+}
+
+const uint32_t *minibatch_index(const Minibatch *minibatch, Ops *ops) {
+  return on_device(ops, minibatch->index, minibatch->rows, minibatch->index_on_device);
+}
+
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets) {
   const uint32_t *index = next_piece(minibatch, rollout);
   const int rows = minibatch->rows;
   if (index == NULL) return false;
   for (int i = 0; i < rows; i++) minibatch->index[i] = shards_row_of_run(&rollout->shards, index[i]);
+  index = on_device(ops, index, rows, minibatch->rows_on_device);
   ops->gather_rows(ops, rollout->observations, index, minibatch->observations, rows, rollout->features);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
   ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);
   ops->gather_rows(ops, targets, index, minibatch->targets, rows, 1);
-  rollout_gather_actions(rollout, index, rows, minibatch->actions);
+  rollout_gather_actions(rollout, ops, index, rows, minibatch->actions);
   return true;
 }
 
@@ -141,6 +157,7 @@ void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *
   Moments *records = core_memory_zero_allocate((size_t)rollout->shards.shards, sizeof *records);
   for (const uint32_t *index; (index = next_piece(minibatch, rollout)) != NULL;) {
     Moments piece;
+    index = on_device(ops, index, minibatch->rows, minibatch->rows_on_device);
     ops->gather_rows(ops, advantages, index, minibatch->advantages, minibatch->rows, 1);
     ops->moments(ops, minibatch->advantages, NULL, (size_t)minibatch->rows, &piece);
     moments_merge(&records[minibatch->shard], &piece);

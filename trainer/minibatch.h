@@ -23,7 +23,9 @@ typedef struct Minibatch {
   uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard */
   int *shard_rows;         /* [shards] how many of each */
   int taken, taken_of_shard; /* of own: in the pieces so far; and of those, in pieces of the present shard */
-  uint32_t *index;         /* [room] the rows of the run's rollout [steps][all worlds] that were gathered last */
+  uint32_t *index;         /* [room] the rows of the run's rollout [steps][all worlds] that were gathered last; host */
+  uint32_t *rows_on_device, *index_on_device; /* [room] rows of `own`, and `index`, where there is a device */
+  /* On the ops' device: */
   float *observations;     /* [room][features] */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
@@ -42,6 +44,8 @@ void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m);
  * rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets);
+/* `index` in the memory of the ops' device; until the next piece. */
+const uint32_t *minibatch_index(const Minibatch *minibatch, Ops *ops);
 /* All of part m at once, where one rank has all worlds in one shard. */
 void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                       const float *targets, int m);

@@ -52,9 +52,9 @@ void observer_see(const Observer *observer, float *seen) {
       (float)((int64_t)(observer->first_world + w) * observer->blocks / observer->all_worlds);
 }
 
-void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {
+void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen) {
   if (!observer->active) {
-    memcpy(seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
+    core_device_copy(device, seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
     return;
   }
   normalise_apply(&observer->normaliser, raw, worlds, seen, observer->seen);

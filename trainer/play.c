@@ -169,11 +169,11 @@ static void act(Player *player, uint64_t seed, int step, Stage *stage) {
   float logp, bounded[OPS_FACTORS_MAX] = {0};
   for (int i = 0; i < env->observation_length; i++)
     player->shown[i] = stage->observation[env->features ? env->features[i] : i];
-  observer_look(&player->observer, player->shown, 1, player->observation);
+  observer_look(NULL, &player->observer, player->shown, 1, player->observation);
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
                              (uint32_t)step, &drawn, &logp);
-  memcpy(&stage->action, action_for_env(&agent->head, &drawn, 1, bounded), sizeof stage->action);
+  memcpy(&stage->action, action_for_env(NULL, &agent->head, &drawn, 1, bounded), sizeof stage->action);
 }
 
 static int add_frame(const PlayOptions *options, const Stage *stage, const Episode *episode, bool last,

@@ -52,7 +52,7 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
   ops->gather_rows(ops, rollout->observations, profile->index, profile->observations, profile->own,
                    rollout->features);
   ops->gather_rows(ops, rollout->logp, profile->index, profile->behaviour_logp, profile->own, 1);
-  rollout_gather_actions(rollout, profile->index, profile->own, profile->actions);
+  rollout_gather_actions(rollout, ops, profile->index, profile->own, profile->actions);
   profile->taken = profile->seen = 0;
   take(profile, ops, agent);
 }

@@ -2,6 +2,7 @@
 #include "trainer/rollout.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/random.h"
 #include "core/terminal.h"
@@ -14,27 +15,33 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   const int worlds = shards->worlds;
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
                        .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
-                       .action_bytes = ops_head_action_bytes(&head)};
+                       .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena)};
   size_t k = (size_t)steps, n = (size_t)worlds;
   observer_register(&rollout->observer, config, env, shards, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
-  CORE_ARENA(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
+  CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
              "rollout observations [steps + 1][worlds][features]");
-  CORE_ARENA(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
-  CORE_ARENA(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
-  CORE_ARENA(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
-  CORE_ARENA(arena, rollout->rewards, k * n, "rollout rewards [steps][worlds]");
-  CORE_ARENA(arena, rollout->dones, k * n, "rollout dones [steps][worlds]");
-  CORE_ARENA(arena, rollout->actions, k * n * rollout->action_bytes, "rollout actions [steps][worlds][bytes]");
-  CORE_ARENA(arena, rollout->bounded, head.kind == OPS_GAUSSIAN ? n * (size_t)head.factors : 0,
+  CORE_ARENA_DEVICE(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
+  CORE_ARENA_DEVICE(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->rewards, k * n, "rollout rewards [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->dones, k * n, "rollout dones [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->actions, k * n * rollout->action_bytes, "rollout actions [steps][worlds][bytes]");
+  CORE_ARENA_DEVICE(arena, rollout->bounded, head.kind == OPS_GAUSSIAN ? n * (size_t)head.factors : 0,
              "actions within bounds [worlds][factors]");
-  CORE_ARENA(arena, rollout->returns, n, "returns so far [worlds]");
-  CORE_ARENA(arena, rollout->solved, n, "solved [worlds]");
-  CORE_ARENA(arena, rollout->level, n, "level [worlds]");
-  CORE_ARENA(arena, rollout->episode_steps, n, "episode steps [worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->returns, n, "returns so far [worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->solved, n, "solved [worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->level, n, "level [worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->episode_steps, n, "episode steps [worlds]");
   CORE_ARENA(arena, rollout->attempts, (size_t)env->levels, "attempts [levels]");
   CORE_ARENA(arena, rollout->solutions, (size_t)env->levels, "solutions [levels]");
+  CORE_ARENA_DEVICE(arena, rollout->book.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
+  CORE_ARENA_DEVICE(arena, rollout->book.count, 2, "episodes and their steps");
+  if (core_arena_device(arena) == NULL) return;
+  CORE_ARENA_DEVICE(arena, rollout->book.attempts, (size_t)env->levels, "attempts [levels]");
+  CORE_ARENA_DEVICE(arena, rollout->book.solutions, (size_t)env->levels, "solutions [levels]");
+  CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "what coverage looks at [worlds][features]");
 }
 
 static float *observations_at(const Rollout *rollout, int t) {
@@ -48,16 +55,23 @@ static float *shown_at(Rollout *rollout, int t) {
   return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
 }
 
-/* One step of the environment from row block t to t + 1. */
-static void step_env(Rollout *rollout, Env *env, int t) {
+/* Shows what followed step t to those who measure how much of the state space was seen. */
+static void look(Rollout *rollout, int t, const float *shown) {
+  const size_t bytes = (size_t)rollout->worlds * (size_t)rollout->coverage->features * sizeof *shown;
+  if (rollout->device) core_device_to_host(rollout->device, rollout->shown, shown, bytes);
+  coverage_see(rollout->coverage, t, rollout->device ? rollout->shown : shown);
+}
+
+/* One step of the environment from row block t to t + 1. ops NULL: on the host. */
+static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
   const size_t n = (size_t)rollout->worlds, row = (size_t)t * n;
-  const void *actions = action_for_env(&rollout->head, rollout->actions + row * rollout->action_bytes, rollout->worlds,
-                                       rollout->bounded);
+  const void *actions = action_for_env(ops, &rollout->head, rollout->actions + row * rollout->action_bytes,
+                                       rollout->worlds, rollout->bounded);
   const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
                        .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                        .episode_steps = rollout->episode_steps};
   env->step(env, actions, &out);
-  if (rollout->coverage) coverage_see(rollout->coverage, t, out.observations);
+  if (rollout->coverage) look(rollout, t, out.observations);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   observer_see(&rollout->observer, observations_at(rollout, t + 1));
@@ -70,7 +84,7 @@ static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
     action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)rollout->shards.first_world,
                   (uint32_t)step, rollout->actions);
     observer_count_acted_on(&rollout->observer);
-    step_env(rollout, env, 0);
+    step_env(rollout, env, NULL, 0);
   }
   observer_advance(&rollout->observer);
 }
@@ -81,14 +95,14 @@ void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
   if (rollout->observer.warm_up > 0) warm_up(rollout, env, seed);
   env->reset(env, shown_at(rollout, rollout->steps));
   observer_count_arrived(&rollout->observer);
-  memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
+  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
 
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
   env->reset_to(env, level, shown_at(rollout, rollout->steps));
   observer_count_arrived(&rollout->observer);
   reward_restart(&rollout->reward_scale);
-  memset(rollout->returns, 0, (size_t)rollout->worlds * sizeof *rollout->returns);
+  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
 
 void rollout_add_sections(Rollout *rollout, Sections *sections) {
@@ -116,28 +130,61 @@ void rollout_restored(Rollout *rollout) {
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
 static void begin(Rollout *rollout) {
   if (rollout->observer.active) observer_see(&rollout->observer, observations_at(rollout, 0));
-  else memcpy(observations_at(rollout, 0), rollout_last_observations(rollout),
-              (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
+  else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
+                        (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
 
-/* Adds step t's rewards and finished episodes (of the leader's worlds, where there are blocks) to the book, world by
- * world, so that its sums have one order. */
-static void count_episodes(Rollout *rollout, int t, RolloutEpisodes *episodes) {
-  const float *rewards = rollout->rewards + (size_t)t * (size_t)rollout->worlds;
-  const uint8_t *dones = rollout->dones + (size_t)t * (size_t)rollout->worlds;
-  for (int w = 0; w < rollout->worlds; w++) {
-    rollout->returns[w] += (double)rewards[w];
-    if (!dones[w]) continue;
-    const double total = rollout->returns[w];
-    rollout->returns[w] = 0;
-    if (w < rollout->observer.first_reported) continue;
-    episodes->count++;
-    episodes->return_mean += total;
-    episodes->length_mean += rollout->episode_steps[w];
-    const int32_t place = rollout->level[w], level = rollout->level_of_place ? rollout->level_of_place[place] : place;
-    rollout->attempts[level]++;
-    rollout->solutions[level] += rollout->solved[w] != 0;
-  }
+/* The book of this rollout, in which the leader's worlds count where there are blocks, on the ops' device. */
+static OpsEpisodes book_of(const Rollout *rollout) {
+  OpsEpisodes book = rollout->book;
+  book.worlds = rollout->worlds;
+  book.first_reported = rollout->observer.first_reported;
+  book.returns = rollout->returns;
+  if (rollout->device) return book;
+  book.attempts = rollout->attempts;
+  book.solutions = rollout->solutions;
+  return book;
+}
+
+static void open_book(const Rollout *rollout) {
+  const OpsEpisodes book = book_of(rollout);
+  const size_t levels = (size_t)rollout->levels;
+  core_device_zero(rollout->device, book.finished, (rollout->device ? (size_t)rollout->worlds : 1) * sizeof *book.finished);
+  core_device_zero(rollout->device, book.count, 2 * sizeof *book.count);
+  core_device_zero(rollout->device, book.attempts, levels * sizeof *book.attempts);
+  core_device_zero(rollout->device, book.solutions, levels * sizeof *book.solutions);
+}
+
+/* A rank's environment has places for its own levels, the book one for each level of the run. */
+static void number_levels(Rollout *rollout) {
+  if (rollout->level_of_place == NULL) return;
+  for (int w = 0; w < rollout->worlds; w++) rollout->level[w] = rollout->level_of_place[rollout->level[w]];
+}
+
+/* Adds step t's rewards and finished episodes. */
+static void count_episodes(Rollout *rollout, Ops *ops, int t) {
+  number_levels(rollout);
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  const OpsEpisodes book = book_of(rollout);
+  const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved, rollout->level,
+                               rollout->episode_steps};
+  ops->count_episodes(ops, &book, &step);
+}
+
+/* What the book says of this rank's worlds, to the host. */
+static void read_book(const Rollout *rollout, RolloutEpisodes *episodes) {
+  const OpsEpisodes book = book_of(rollout);
+  const size_t n = rollout->device ? (size_t)rollout->worlds : 1, levels = (size_t)rollout->levels;
+  int64_t count[2];
+  void *copy;
+  const double *finished = core_device_view(rollout->device, book.finished, n * sizeof *finished, &copy);
+  core_device_to_host(rollout->device, count, book.count, sizeof count);
+  core_device_to_host(rollout->device, rollout->attempts, book.attempts, levels * sizeof *book.attempts);
+  core_device_to_host(rollout->device, rollout->solutions, book.solutions, levels * sizeof *book.solutions);
+  episodes->count = count[0];
+  episodes->length_mean = (double)count[1];
+  for (size_t w = 0; w < n; w++) episodes->return_mean += finished[w];
+  free(copy);
 }
 
 /* Sums over all ranks, then to means. */
@@ -178,8 +225,7 @@ static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const fl
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes) {
   size_t n = (size_t)rollout->worlds;
-  memset(rollout->attempts, 0, (size_t)rollout->levels * sizeof *rollout->attempts);
-  memset(rollout->solutions, 0, (size_t)rollout->levels * sizeof *rollout->solutions);
+  open_book(rollout);
   begin(rollout);
   *episodes = (RolloutEpisodes){0};
 
@@ -197,18 +243,17 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                        (uint32_t)rollout->shards.first_world, (uint32_t)step, actions, rollout->logp + row);
     observer_count_acted_on(&rollout->observer);
     double stepped = core_clock_s();
-    step_env(rollout, env, t);
+    step_env(rollout, env, ops, t);
     episodes->environment_s += core_clock_s() - stepped;
-    count_episodes(rollout, t, episodes);
+    count_episodes(rollout, ops, t);
     reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
   }
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + (size_t)rollout->steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, (size_t)rollout->steps * n);
+  read_book(rollout, episodes);
   close_book(rollout, episodes);
 }
 
-void rollout_gather_actions(const Rollout *rollout, const uint32_t *index, int rows, uint8_t *actions) {
-  const size_t bytes = rollout->action_bytes;
-  for (int row = 0; row < rows; row++)
-    memcpy(actions + (size_t)row * bytes, rollout->actions + (size_t)index[row] * bytes, bytes);
+void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions) {
+  ops->gather_bytes(ops, rollout->actions, index, actions, rows, rollout->action_bytes);
 }

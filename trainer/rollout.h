@@ -17,7 +17,9 @@ typedef struct RolloutEpisodes {
   double environment_s;             /* time that the environment took, of the rollout's */
 } RolloutEpisodes;
 
+/* All buffers but those said to be the host's are on the ops' device. */
 typedef struct Rollout {
+  CoreDevice *device;    /* NULL: the host */
   int steps, worlds, features, levels;
   Shards shards;         /* which of the run's worlds these are */
   bool begins_anew;      /* every rollout is preceded by rollout_start_on: no episode goes on into the next */
@@ -42,9 +44,11 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
-  const int32_t *level_of_place; /* the run's number of what the environment calls a level; NULL: the same */
+  const int32_t *level_of_place; /* the run's number of what the environment calls a level; NULL: the same (one rank) */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
-  int64_t *attempts, *solutions;      /* [levels] */
+  int64_t *attempts, *solutions;      /* [levels], on the host */
+  OpsEpisodes book;                   /* with the same on the device, where there is one */
+  float *shown;                       /* [worlds][features] on the host, for coverage; NULL without a device */
 } Rollout;
 
 /* For the worlds of this rank. */
@@ -67,6 +71,6 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                      RolloutEpisodes *episodes);
 
 /* Rows `index` of the actions -> actions [rows][action_bytes]. */
-void rollout_gather_actions(const Rollout *rollout, const uint32_t *index, int rows, uint8_t *actions);
+void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions);
 
 #endif

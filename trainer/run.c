@@ -335,7 +335,9 @@ static void begin_state(Run *run) {
   state->iterations = run->training->plan.iterations;
   state->transitions_total = state->iterations * run->training->plan.transitions_per_iteration;
   state->message[0] = '\0';
-  snprintf(state->device, sizeof state->device, "cpu, %s", ops_cpu_description());
+  const CoreDevice *device = run->training->device;
+  snprintf(state->device, sizeof state->device, "%s, %.48s", device ? device->name : "cpu",
+           device ? device->description : ops_cpu_description());
   snprintf(state->commit, sizeof state->commit, "%s", core_commit());
 }
 
@@ -371,6 +373,16 @@ static void note_start(const Run *run) {
   note_scaling(run->config);
 }
 
+/* What train.device = auto came to. */
+static void note_device(Run *run) {
+  const Training *training = run->training;
+  const char *reason = training->device_note[0] ? training->device_note : CORE_HAS_CUDA ? "" : "built without CUDA";
+  if (strcmp(run->config->train.device, "auto") != 0) return;
+  if (training->device) progress_note(&run->progress, "train.device = auto: computing on %s", training->device->description);
+  else progress_note(&run->progress, "train.device = auto: computing on the CPU%s%s%s", *reason ? " (" : "", reason,
+                     *reason ? ")" : "");
+}
+
 /* The attempt between its first and its last state; the other ranks have only the attempt. */
 static int attempt_with_state(Run *run) {
   if (!ranks_is_first()) {
@@ -381,8 +393,7 @@ static int attempt_with_state(Run *run) {
   TRY(ranks_agree(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat)));
   ranks_on_loss(on_loss, run);
   note_start(run);
-  if (strcmp(run->config->train.device, "auto") == 0)
-    progress_note(&run->progress, "train.device = auto: computing on the CPU (built without CUDA)");
+  note_device(run);
   int code = attempt(run);
   end_state(run, code);
   if (code == CORE_FAIL || code == CORE_USAGE) core_log(CORE_LOG_ERROR, "%s", core_error_message());

@@ -10,17 +10,12 @@
 #include "trainer/machine.h"
 #include "trainer/minibatch.h"
 #include "trainer/ranks.h"
+#include "trainer/training_device.h"
 
 /* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */
 enum { ACTING_ROWS = 4096, PLANNING_WORLDS = 1 };
 
 /* ---- planning -------------------------------------------------------------------------------------------------- */
-
-static int check_device(const CoreConfig *config) {
-  if (strcmp(config->train.device, "cuda") != 0) return CORE_OK;
-  return core_error(CORE_USAGE, "train.device = cuda: this program was built without CUDA; "
-                    "set train.device to cpu or auto");
-}
 
 static int register_buffers(Training *training, int max_rows) {
   const CoreConfig *config = &training->config;
@@ -66,6 +61,7 @@ static int estimate_memory(Training *training) {
   }
   plan->buffer_bytes = (double)core_arena_bytes(training->arena);
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
+  if (training->device) plan->device_bytes = (double)core_arena_device_bytes(training->arena) + training_worlds + evaluation_worlds;
   return CORE_OK;
 }
 
@@ -86,8 +82,8 @@ static int fill_plan_of_sgd(Training *training) {
 static int fill_plan(Training *training) {
   const CoreConfig *config = &training->config;
   TRY(core_config_check(config));
-  TRY(check_device(config));
   TRY(agent_check(config));
+  TRY(training_device_open(training));
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
@@ -136,6 +132,7 @@ void training_destroy(Training **training) {
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
+  training_device_close(owned);
   sections_destroy(&owned->sections);
   free(owned->env_state);
   free(owned->curriculum);
@@ -150,6 +147,7 @@ int training_check_memory(const Training *training) {
   const TrainingPlan *plan = &training->plan;
   char needed[32], buffers[32], worlds[32], present[32];
   double total = plan->buffer_bytes + plan->environment_bytes;
+  TRY(training_device_check_memory(training));
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
                     "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
@@ -166,14 +164,15 @@ int training_allocate(Training *training) {
   if (training->sgd) return CORE_OK;
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);
-  TRY(ops_cpu_create(training->plan.threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent),
-                     &training->ops));
+  TRY(training_device_create_ops(training));
+  training->levels->device = training->device;
   if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
   else
     TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world,
                                   seed, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
   TRY(evaluation_sets_create(&training->others, seed));
+  training->levels->device = NULL; /* it looks at a few worlds by itself */
   TRY(coverage_create(&training->coverage, training->levels, &training->rollout.head));
   if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
@@ -213,18 +212,21 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   const size_t head = training->env_state_bytes - records;
   checkpoint_add(checkpoint, "environment head", training->env_state, head);
   sections_add_worlds(sections, "environment", (char *)training->env_state + head, records);
+  training_device_mirror(training, checkpoint);
 }
 
 void training_before_save(Training *training) {
   if (training->sgd) return;
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   if (!training->curriculum) training->env->save(training->env, training->env_state);
+  training_device_fetch(training);
   sections_gather(&training->sections);
 }
 
 int training_after_load(Training *training) {
   if (training->sgd) return CORE_OK;
   sections_share(&training->sections);
+  training_device_put(training);
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);
   if (training->curriculum)

@@ -21,6 +21,7 @@ typedef struct TrainingPlan {
   int ranks, threads;            /* threads: of this rank */
   int generated;               /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
+  double device_bytes;         /* that training takes of the device's memory; 0 without one */
 } TrainingPlan;
 
 /* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
@@ -30,6 +31,9 @@ typedef struct TrainingPosition {
   double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
 } TrainingPosition;
 
+/* A checkpoint's section that lies on the device, and its copy on the host. */
+typedef struct TrainingMirror { void *device, *host; size_t bytes; } TrainingMirror;
+
 typedef struct Training {
   CoreConfig config;           /* resolved: what is run */
   TrainingPlan plan;
@@ -37,6 +41,10 @@ typedef struct Training {
   Env *levels;                 /* a small batch that knows the levels and makes the others */
   Env *env;
   Ops *ops;
+  CoreDevice *device;          /* where ops compute; NULL: the CPU */
+  char device_note[256];       /* why train.device = auto came to the CPU; empty: it did not, or by the build */
+  TrainingMirror mirror[CHECKPOINT_SECTIONS_MAX];
+  int mirrors;
   Agent agent;
   Rollout rollout;
   Learner learner;

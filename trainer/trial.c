@@ -7,17 +7,22 @@ void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, i
   const OpsHead head = action_head(config, levels);
   const size_t n = (size_t)worlds;
   *trial = (Trial){.worlds = worlds};
-  CORE_ARENA(arena, trial->raw, n * (size_t)levels->observation_length, "trial shown [worlds][features]");
-  CORE_ARENA(arena, trial->observations, n * (size_t)observer_features(config, levels),
+  CORE_ARENA_DEVICE(arena, trial->raw, n * (size_t)levels->observation_length, "trial shown [worlds][features]");
+  CORE_ARENA_DEVICE(arena, trial->observations, n * (size_t)observer_features(config, levels),
              "trial observations [worlds][features]");
-  CORE_ARENA(arena, trial->logits, n * (size_t)head.logits, "trial logits [worlds][logits]");
-  CORE_ARENA(arena, trial->logp, n, "trial log-probabilities [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->logits, n * (size_t)head.logits, "trial logits [worlds][logits]");
+  CORE_ARENA_DEVICE(arena, trial->logp, n, "trial log-probabilities [worlds]");
   CORE_ARENA(arena, trial->rewards, n, "trial rewards [worlds]");
-  CORE_ARENA(arena, trial->actions, n * ops_head_action_bytes(&head), "trial actions [worlds][bytes]");
-  CORE_ARENA(arena, trial->bounded, n * (size_t)head.factors, "trial actions in bounds [worlds][factors]");
+  CORE_ARENA_DEVICE(arena, trial->actions, n * ops_head_action_bytes(&head), "trial actions [worlds][bytes]");
+  CORE_ARENA_DEVICE(arena, trial->bounded, n * (size_t)head.factors, "trial actions in bounds [worlds][factors]");
   CORE_ARENA(arena, trial->dones, n, "trial dones [worlds]");
   CORE_ARENA(arena, trial->solved, n, "trial solved [worlds]");
   CORE_ARENA(arena, trial->episode_steps, n, "trial episode steps [worlds]");
+  if (core_arena_device(arena) == NULL) return;
+  CORE_ARENA_DEVICE(arena, trial->given.rewards, n, "trial rewards [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->given.dones, n, "trial dones [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->given.solved, n, "trial solved [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->given.episode_steps, n, "trial episode steps [worlds]");
 }
 
 void trial_divide(Trial *trial, const int *end, int parts) {
@@ -37,12 +42,20 @@ static void act(Trial *trial, const TrialPlayer *player) {
 
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key) {
   const Agent *agent = player->agent;
-  const EnvStep out = {.observations = trial->raw, .rewards = trial->rewards, .dones = trial->dones,
-                       .solved = trial->solved, .episode_steps = trial->episode_steps};
-  observer_look(player->observer, trial->raw, trial->worlds, trial->observations);
+  const EnvStep host = {.observations = trial->raw, .rewards = trial->rewards, .dones = trial->dones,
+                        .solved = trial->solved, .episode_steps = trial->episode_steps};
+  CoreDevice *device = player->ops->device;
+  const size_t n = (size_t)trial->worlds;
+  EnvStep out = device ? trial->given : host;
+  out.observations = trial->raw;
+  observer_look(player->ops->device, player->observer, trial->raw, trial->worlds, trial->observations);
   if (trial->parts > 0) act(trial, player);
   else agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
   player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,
                              key->first_world, key->step, trial->actions, trial->logp);
-  env->step(env, action_for_env(&agent->head, trial->actions, trial->worlds, trial->bounded), &out);
+  env->step(env, action_for_env(player->ops, &agent->head, trial->actions, trial->worlds, trial->bounded), &out);
+  core_device_to_host(device, trial->rewards, out.rewards, n * sizeof *out.rewards);
+  core_device_to_host(device, trial->dones, out.dones, n * sizeof *out.dones);
+  core_device_to_host(device, trial->solved, out.solved, n * sizeof *out.solved);
+  core_device_to_host(device, trial->episode_steps, out.episode_steps, n * sizeof *out.episode_steps);
 }

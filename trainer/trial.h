@@ -10,11 +10,15 @@ typedef struct Trial {
   int worlds;
   int parts;             /* that go through the networks by themselves; trial_divide */
   const int *part_end;   /* [parts] */
+  /* On the ops' device: */
   float *raw;            /* [worlds][features that the environment shows]; the caller's reset fills it */
   float *observations;   /* [worlds][features that the agent sees] */
-  float *logits, *logp, *rewards;
+  float *logits, *logp;
   uint8_t *actions;      /* [worlds][bytes of an action] */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
+  EnvStep given;         /* what a step gives, where the environment is on a device */
+  /* The same for who counts, on the host: */
+  float *rewards;
   uint8_t *dones, *solved;
   int32_t *episode_steps;
 } Trial;

@@ -28,7 +28,7 @@ printf '[ppo]\nepsilom = 1\n' >bad.ini
 tap_expect "a bad file is named with line and column" 2 'bad\.ini:2:' trainer --config bad.ini
 tap_expect "a stray operand" 2 'ppo\.epochs=3' trainer --set ppo.epochs=2 ppo.epochs=3
 tap_expect "--resume with --force" 2 'exclude' trainer --resume --force
-tap_expect "cuda in a build without it" 2 'built without CUDA' trainer "${small[@]}" --set train.device=cuda
+tap_expect "cuda without CUDA or a GPU" 2 'built without CUDA|shows no GPU' env CUDA_VISIBLE_DEVICES= trainer "${small[@]}" --set train.device=cuda
 tap_expect "levels that are not there" 2 'no-such' trainer "${small[@]}" --set env.task=levels --set env.levels=no-such
 tap_expect "a workspace that is no folder" 1 'bad\.ini' trainer "${small[@]}" --root bad.ini
 tap_expect "more memory than there is, with numbers and settings" 1 'env\.num' \

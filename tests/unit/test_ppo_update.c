@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "trainer/learners/ppo.h"
@@ -310,9 +311,11 @@ static void test_not_a_number_is_named(void **state) {
 static void test_impossible_settings(void **state) {
   CoreConfig config = small_config();
   Training *training = NULL;
+  setenv("CUDA_VISIBLE_DEVICES", "", 1); /* no GPU, also where there is one */
   set(&config, "train.device=cuda");
   assert_int_equal(training_plan(&config, &training), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "CUDA"));
+  unsetenv("CUDA_VISIBLE_DEVICES");
   assert_null(training);
 
   config = small_config();

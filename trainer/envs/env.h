@@ -25,6 +25,7 @@ typedef struct EnvStep {
 typedef struct Env Env;
 struct Env {
   const char *name;       /* "kinetix" */
+  CoreDevice *device;     /* where siblings that are made from now on have their worlds, and their buffers; NULL: host */
   int worlds, observation_length;
   /* The observation is part of a whole one of `whole_length` features, the others being always 0: [observation_length]
    * numbers, borrowed; NULL: it is the whole one. Networks are initialised as if they saw the whole one. */

@@ -32,7 +32,7 @@ static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = {.observations = out->observations, .reward = out->rewards, .done = out->dones,
                            .solved = out->solved, .level = out->levels, .episode_steps = out->episode_steps};
   sim_batch_step(sim_of(env)->batch, actions, &step);
-  for (int w = 0; out->levels && w < env->worlds; w++)
+  for (int w = 0; out->levels && !sim_of(env)->options.device && w < env->worlds; w++)
     if (out->levels[w] < 0) out->levels[w] = 0;
 }
 
@@ -144,6 +144,7 @@ static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uin
   const SimEnv *sim = sim_of(env);
   SimBatchOptions options = sim->options;
   options.worlds = worlds;
+  options.device = env->device;
   options.first_world = first_world;
   options.seed = seed;
   SimLevelSet levels = sim->levels;

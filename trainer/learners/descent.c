@@ -2,6 +2,7 @@
 #include "trainer/learners/descent.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trainer/ranks.h"
@@ -11,9 +12,9 @@ double descent_rate(const CoreConfig *config, const char *schedule, double rate,
   return rate * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
 }
 
-void descent_restart(Optimizer *optimizer, size_t n) {
-  memset(optimizer->m, 0, n * sizeof *optimizer->m);
-  memset(optimizer->v, 0, n * sizeof *optimizer->v);
+void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n) {
+  core_device_zero(device, optimizer->m, n * sizeof *optimizer->m);
+  core_device_zero(device, optimizer->v, n * sizeof *optimizer->v);
   optimizer->t = 0;
 }
 
@@ -22,7 +23,8 @@ void descent_restart(Optimizer *optimizer, size_t n) {
 int descent_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns) {
   size_t k = ops->first_nonfinite(ops, x, rows * columns);
   if (k == rows * columns) return CORE_OK;
-  return core_error(CORE_FAIL, "%s[%zu,%zu] is %f", what, k / columns, k % columns, (double)x[k]);
+  return core_error(CORE_FAIL, "%s[%zu,%zu] is %f", what, k / columns, k % columns,
+                    (double)core_device_float(ops->device, x, k));
 }
 
 int descent_check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x) {
@@ -30,7 +32,7 @@ int descent_check_parameters(Ops *ops, const AgentNetwork *network, const char *
   size_t k = ops->first_nonfinite(ops, x, network->n);
   if (k == network->n) return CORE_OK;
   return core_error(CORE_FAIL, "%s %s is %f", what, agent_parameter_name(network, k, name),
-                    (double)x[k]);
+                    (double)core_device_float(ops->device, x, k));
 }
 
 static size_t largest_element(const float *x, size_t n) {
@@ -48,9 +50,13 @@ int descent_explain_loss(Ops *ops, const AgentNetwork *network, size_t rows, con
   TRY(descent_check_parameters(ops, network, "weight", network->theta));
   snprintf(what, sizeof what, "%s.output[row,unit]", network->name);
   TRY(descent_check_matrix(ops, what, output, rows, columns));
-  size_t k = largest_element(output, rows * columns);
+  void *copy;
+  const float *seen = core_device_view(ops->device, output, rows * columns * sizeof *output, &copy);
+  const size_t k = largest_element(seen, rows * columns);
+  const double largest = (double)seen[k];
+  free(copy);
   return core_error(CORE_FAIL, "the %s loss is %f, weights and outputs are finite, the largest is %s[%zu,%zu] = %g",
-                    loss_name, loss, what, k / columns, k % columns, (double)output[k]);
+                    loss_name, loss, what, k / columns, k % columns, largest);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
@@ -61,8 +67,10 @@ static void count_gradient(LearnerGradients *gradients, double norm, int clipped
   gradients->clipped_fraction += clipped;
 }
 
-static void count_kurtosis(LearnerGradients *gradients, const float *gradient, size_t n) {
-  const Kurtosis kurtosis = kurtosis_measure(gradient, n);
+static void count_kurtosis(Ops *ops, LearnerGradients *gradients, const float *gradient, size_t n) {
+  void *copy;
+  const Kurtosis kurtosis = kurtosis_measure(core_device_view(ops->device, gradient, n * sizeof *gradient, &copy), n);
+  free(copy);
   gradients->kurtosis.all += kurtosis.all;
   gradients->kurtosis.nonzero += kurtosis.nonzero;
   gradients->kurtosis.zero_fraction += kurtosis.zero_fraction;
@@ -79,11 +87,12 @@ void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimize
                   double rate, double norm, double clip_norm, LearnerGradients *gradients) {
   int clipped;
   double factor = optimizer_clip(optimizer, clip_norm, &clipped);
-  if (step->measure) memcpy(step->before, network->theta, network->n * sizeof *network->theta);
+  if (step->measure)
+    core_device_copy(step->ops->device, step->before, network->theta, network->n * sizeof *network->theta);
   optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, rate, factor);
   count_gradient(gradients, norm, clipped);
   if (!step->measure) return;
-  count_kurtosis(gradients, gradient, network->n);
+  count_kurtosis(step->ops, gradients, gradient, network->n);
   gradients->step_norm += sqrt(step->ops->distance_squared(step->ops, network->theta, step->before, network->n));
 }
 

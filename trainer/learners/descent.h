@@ -9,7 +9,7 @@
 double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration);
 
 /* No steps done, moments 0. */
-void descent_restart(Optimizer *optimizer, size_t n);
+void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n);
 
 /* The norm of a network's gradient. CORE_FAIL naming the element that is not finite. */
 int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm);

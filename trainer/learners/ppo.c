@@ -26,20 +26,20 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   size_t rows = (size_t)ppo->minibatch.room, logits = (size_t)agent->head.logits;
-  CORE_ARENA(arena, ppo->advantages, total, "advantages [steps][worlds]");
-  CORE_ARENA(arena, ppo->targets, total, "value targets [steps][worlds]");
-  CORE_ARENA(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
-  CORE_ARENA(arena, ppo->actor_optimizer.v, agent->actor.n, "actor second moments");
-  CORE_ARENA(arena, ppo->critic_optimizer.m, agent->critic.n, "critic first moments");
-  CORE_ARENA(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
-  CORE_ARENA(arena, ppo->logp, rows, "log-probabilities [rows]");
-  CORE_ARENA(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
+  CORE_ARENA_DEVICE(arena, ppo->advantages, total, "advantages [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, ppo->targets, total, "value targets [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
+  CORE_ARENA_DEVICE(arena, ppo->actor_optimizer.v, agent->actor.n, "actor second moments");
+  CORE_ARENA_DEVICE(arena, ppo->critic_optimizer.m, agent->critic.n, "critic first moments");
+  CORE_ARENA_DEVICE(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
+  CORE_ARENA_DEVICE(arena, ppo->logp, rows, "log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");
   if (agent->head.kind == OPS_TANH_AFFINE)
-    CORE_ARENA(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
+    CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (config->ppo.ratio_cap > 0) CORE_ARENA(arena, ppo->capped, rows, "behaviour log-probabilities, capped [rows]");
   if (config->ppo.kl_penalty > 0) {
     CORE_ARENA(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
@@ -50,15 +50,15 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
-  CORE_ARENA(arena, ppo->proximal.theta, agent->actor.n, "proximal actor weights");
-  CORE_ARENA(arena, ppo->proximal_logits, rows * logits, "proximal logits [rows][logits]");
-  CORE_ARENA(arena, ppo->proximal_logp, rows, "proximal log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, ppo->proximal.theta, agent->actor.n, "proximal actor weights");
+  CORE_ARENA_DEVICE(arena, ppo->proximal_logits, rows * logits, "proximal logits [rows][logits]");
+  CORE_ARENA_DEVICE(arena, ppo->proximal_logp, rows, "proximal log-probabilities [rows]");
   return CORE_OK;
 }
 
 void ppo_start(Ppo *ppo) {
-  descent_restart(&ppo->actor_optimizer, ppo->agent->actor.n);
-  descent_restart(&ppo->critic_optimizer, ppo->agent->critic.n);
+  descent_restart(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
+  descent_restart(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
   if (ppo->moments) *ppo->moments = (Moments){0};
   ppo_start_proximal(ppo);
 }
@@ -66,7 +66,8 @@ void ppo_start(Ppo *ppo) {
 void ppo_start_proximal(Ppo *ppo) {
   const AgentNetwork *actor = &ppo->agent->actor;
   ppo->proximal.weight = 1;
-  if (ppo->ewma) memcpy(ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
+  if (ppo->ewma)
+    core_device_copy(ppo->agent->device, ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
 }
 
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
@@ -94,9 +95,15 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   const float *around = logp_around(ppo);
   int64_t silent = 0;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
+  void *copy[3];
+  const size_t bytes = (size_t)batch->rows * sizeof(float);
+  const float *logp = core_device_view(ops->device, ppo->logp, bytes, &copy[0]);
+  const float *advantages = core_device_view(ops->device, batch->advantages, bytes, &copy[1]);
+  around = core_device_view(ops->device, around, bytes, &copy[2]);
   for (int i = 0; i < batch->rows; i++)
-    silent += estimators_no_gradient((double)ppo->logp[i] - (double)around[i], (double)batch->advantages[i],
+    silent += estimators_no_gradient((double)logp[i] - (double)around[i], (double)advantages[i],
                                      ppo->config->ppo.epsilon);
+  for (int i = 0; i < 3; i++) free(copy[i]);
   return (double)silent;
 }
 
@@ -107,7 +114,8 @@ static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *log
   const OpsHead *head = &ppo->agent->head;
   const uint64_t seed = (uint64_t)ppo->config->train.seed, update = (uint64_t)ppo->actor_optimizer.t;
   if (ppo->noise == NULL) return 0;
-  step->ops->normal_rows(step->ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY, batch->index,
+  step->ops->normal_rows(step->ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY,
+                         minibatch_index(batch, step->ops),
                          (uint32_t)update, batch->rows, head->factors, ppo->noise);
   return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
                                            ppo->config->ppo.entropy_coef, ppo->doutput);

@@ -148,7 +148,7 @@ static void destroy(void *state) { free(state); }
 
 static void start(void *state) {
   Pqn *pqn = state;
-  descent_restart(&pqn->optimizer, pqn->agent->actor.n);
+  descent_restart(pqn->agent->device, &pqn->optimizer, pqn->agent->actor.n);
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, 1);
 }
 

@@ -85,8 +85,8 @@ static void destroy(void *state) { free(state); }
 
 static void start(void *state) {
   Sapg *sapg = state;
-  descent_restart(&sapg->actor_optimizer, sapg->agent->actor.n);
-  descent_restart(&sapg->critic_optimizer, sapg->agent->critic.n);
+  descent_restart(sapg->agent->device, &sapg->actor_optimizer, sapg->agent->actor.n);
+  descent_restart(sapg->agent->device, &sapg->critic_optimizer, sapg->agent->critic.n);
   *sapg->rate = sapg->config->ppo.learning_rate;
   sapg->value_moments[0] = sapg->value_moments[2] = 1; /* one value of 0, and variance 1 */
   sapg->value_moments[1] = 0;

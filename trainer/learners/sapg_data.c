@@ -193,7 +193,7 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
   const int rows = data->rows;
   for (int r = 0; r < rows; r++) data->index[r] = row_of(data, data->sample[r], &leader);
   ops->gather_rows(ops, rollout->observations, data->index, data->observations, rows, rollout->features);
-  rollout_gather_actions(rollout, data->index, rows, data->actions);
+  rollout_gather_actions(rollout, ops, data->index, rows, data->actions);
   for (int r = 0; r < rows; r++) {
     row_of(data, data->sample[r], &leader);
     if (leader) lead(data, rollout, r);
@@ -286,7 +286,7 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   const int left = data->layout.steps * columns - first, acted = left < rows ? left : rows; /* not from the last states */
   if (data->logp_own == NULL || acted <= 0) return;
   float *logp = data->logp_own + own_on_policy(data);
-  rollout_gather_actions(rollout, data->index, acted, data->actions);
+  rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
   agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
   ops->policy_logp(ops, &agent->head, data->policy, data->actions, data->batch_own, acted);
   for (int r = 0; r < acted; r++)

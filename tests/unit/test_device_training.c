@@ -1,0 +1,165 @@
+/* Training on a device against training on the CPU: the same environment, agent and learner, once with everything in the
+ * host's memory and once in an emulated device's, where host code can not touch it (core/device.h). What differs is the
+ * order of terms in matrix products, so numbers agree closely for a few iterations; actions, rewards and episodes are the
+ * same as long as no probability comes down on the other side of a random number. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "training_tools.h"
+
+static CoreConfig small_config(const char *algorithm, const char *device) {
+  CoreConfig config = CONFIGURED_SMALL("env.num=8", "ppo.num_minibatches=2", "eval.count=1", "metrics.states=64",
+                                       "env.max_steps=24");
+  set(&config, algorithm);
+  set(&config, device);
+  return config;
+}
+
+static void assert_near_to(const char *what, double got, double want, double tolerance) {
+  if (isnan(got) && isnan(want)) return;
+  if (!(fabs(got - want) <= tolerance * (1e-3 + fabs(want)))) fail_msg("%s: %.9g on the device, %.9g on the CPU", what, got, want);
+}
+
+static float *weights(const Training *training, const AgentNetwork *network) {
+  float *host = core_memory_allocate(network->n * sizeof *host);
+  core_device_to_host(training->device, host, network->theta, network->n * sizeof *host);
+  return host;
+}
+
+static void assert_close_weights(const Training *a, const AgentNetwork *left, const Training *b, const AgentNetwork *right,
+                                 double tolerance) {
+  float *x = weights(a, left), *y = weights(b, right);
+  double apart = 0, norm = 0;
+  for (size_t i = 0; i < left->n; i++) {
+    apart += pow((double)x[i] - (double)y[i], 2);
+    norm += pow((double)y[i], 2);
+  }
+  if (!(sqrt(apart) <= tolerance * sqrt(norm))) fail_msg("weights %g apart, of %g", sqrt(apart), sqrt(norm));
+  free(x), free(y);
+}
+
+static void assert_same_rows(const StoreIteration *device, const StoreIteration *host) {
+#define SAME(field, tolerance) assert_near_to(#field, device->field, host->field, tolerance)
+  SAME(episodes, 0);
+  SAME(solve_rate, 0);
+  SAME(episode_length, 0);
+  SAME(episode_return, 1e-5);
+  SAME(kl, 1e-2);
+  SAME(kl_k3, 1e-2);
+  SAME(entropy, 1e-4);
+  SAME(policy_loss, 2e-2);
+  SAME(value_loss, 1e-3);
+  SAME(advantage_sd, 1e-3);
+  SAME(explained_variance, 1e-2);
+  SAME(grad_norm_actor, 1e-2);
+  SAME(grad_norm_critic, 1e-2);
+  SAME(grad_kurtosis_actor, 1e-1);
+  SAME(update_norm_actor, 1e-2);
+  SAME(weight_norm_critic, 1e-4);
+  SAME(feature_rank_actor, 0.2);
+  SAME(dormant_actor, 0.2);
+  SAME(policy_variance, 1e-2);
+#undef SAME
+}
+
+static void compare(const char *algorithm, const char *more) {
+  CoreConfig on_device = small_config(algorithm, "train.device=cuda"), on_host = small_config(algorithm, "train.device=cpu");
+  if (more) set(&on_device, more), set(&on_host, more);
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *a = make(&on_device), *b = make(&on_host);
+  unsetenv("CORE_DEVICE");
+  assert_true(a->device != NULL && b->device == NULL);
+  assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
+  for (int i = 0; i < 3; i++) {
+    const StoreIteration device = iterate(a, 1), host = iterate(b, 1);
+    assert_same_rows(&device, &host);
+  }
+  assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 1e-3);
+  assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 1e-3);
+  StoreEvaluation device, host;
+  training_evaluate(a, &device);
+  training_evaluate(b, &host);
+  assert_near_to("evaluation", device.episode_return, host.episode_return, 0.05);
+  assert_true(a->device->launches > 100);
+  training_destroy(&a);
+  training_destroy(&b);
+}
+
+static void test_ppo(void **state) { (void)state, compare("algo.name=ppo", NULL); }
+static void test_ppo_ewma(void **state) { (void)state, compare("algo.name=ppo_ewma", "net.norm=layer"); }
+static void test_minibatch_norm(void **state) { (void)state, compare("algo.name=ppo", "ppo.normalize_advantage=minibatch"); }
+static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", "net.sharing=shared"); }
+static void test_gaussian(void **state) { (void)state, compare("algo.name=ppo", "env.actions=continuous"); }
+
+/* The bytes that a checkpoint would hold after `iterations`, section after section. */
+static void copy_sections(const Checkpoint *from, Checkpoint *to) {
+  assert_int_equal(from->sections, to->sections);
+  for (int i = 0; i < from->sections; i++) {
+    assert_string_equal(from->section[i].name, to->section[i].name);
+    assert_int_equal(from->section[i].bytes, to->section[i].bytes);
+    memcpy(to->section[i].data, from->section[i].data, from->section[i].bytes);
+  }
+}
+
+/* A device's checkpoint goes on there bit by bit, and is one that the CPU can go on from. */
+static void test_checkpoint(void **state) {
+  CoreConfig on_device = small_config("algo.name=ppo_ewma", "train.device=cuda");
+  CoreConfig on_host = small_config("algo.name=ppo_ewma", "train.device=cpu");
+  Checkpoint saved = {0}, resumed = {0}, host = {0};
+  (void)state;
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *a = make(&on_device), *b = make(&on_device), *c = make(&on_host);
+  unsetenv("CORE_DEVICE");
+  training_add_sections(a, &saved);
+  training_add_sections(b, &resumed);
+  training_add_sections(c, &host);
+  iterate(a, 1);
+  training_before_save(a);
+  copy_sections(&saved, &resumed);
+  copy_sections(&saved, &host);
+  assert_int_equal(training_after_load(b), CORE_OK);
+  assert_int_equal(training_after_load(c), CORE_OK);
+  assert_close_weights(a, &a->agent.actor, c, &c->agent.actor, 0);
+  const StoreIteration first = iterate(a, 1), second = iterate(b, 1), third = iterate(c, 1);
+  assert_true(first.kl == second.kl && first.value_loss == second.value_loss);
+  assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
+  assert_same_rows(&first, &third);
+  training_destroy(&a);
+  training_destroy(&b);
+  training_destroy(&c);
+}
+
+/* What is not made for devices says so, and auto goes on without. */
+static void test_refusals(void **state) {
+  static const char *const settings[] = {"algo.name=pqn", "env.observations=entity", "ppo.kl_penalty=1",
+                                         "env.normalize_observations=cleanrl", "metrics.profile_every=1"};
+  (void)state;
+  setenv("CORE_DEVICE", "emulated", 1);
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    CoreConfig config = small_config("algo.name=ppo", "train.device=cuda");
+    Training *training = NULL;
+    set(&config, settings[i]);
+    if (strcmp(settings[i], "env.observations=entity") == 0) set(&config, "net.encoder=set");
+    if (strcmp(settings[i], "algo.name=pqn") == 0) set(&config, "env.actions=discrete");
+    assert_int_equal(training_plan(&config, &training), CORE_USAGE);
+    if (strstr(core_error_message(), "train.device = cpu") == NULL) fail_msg("%s: %s", settings[i], core_error_message());
+  }
+  unsetenv("CORE_DEVICE");
+  CoreConfig config = small_config("algo.name=ppo", "train.device=auto");
+  Training *training = make(&config);
+  assert_true(training->device == NULL || training->device->stream != NULL);
+  training_destroy(&training);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
+    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint),
+    cmocka_unit_test(test_refusals)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* Choosing a device for a training, and its checkpoints (training_device.h). */
+#include "trainer/training_device.h"
+
+#include <stdlib.h>
+
+#include "trainer/ranks.h"
+
+/* ---- what can be trained there ------------------------------------------------------------------------------------ */
+
+static int refuse(const char *setting, const char *value, const char *instead) {
+  return core_error(CORE_USAGE, "%s = %s is not made for GPUs yet: set %s, or train.device = cpu", setting, value,
+                    instead);
+}
+
+/* What still reads or writes the device's arrays on the host (docs/cuda.md has the list), by the setting that asks for it. */
+static int check_configuration(const CoreConfig *config) {
+  const char *learner = config->algo.name;
+  if (strcmp(learner, "ppo") != 0 && strcmp(learner, "ppo_ewma") != 0)
+    return refuse("algo.name", learner, "algo.name = ppo or ppo_ewma");
+  if (ranks_size() > 1) return refuse("the number of ranks", "several", "one process");
+  if (config->comm.deterministic) return refuse("comm.deterministic", "yes", "comm.deterministic = no");
+  if (core_config_has_curriculum(config)) return refuse("env.curriculum", config->env.curriculum, "env.curriculum = none");
+  if (strcmp(config->env.observations, "flat") != 0)
+    return refuse("env.observations", config->env.observations, "env.observations = flat");
+  if (strcmp(config->env.normalize_observations, "none") != 0)
+    return refuse("env.normalize_observations", config->env.normalize_observations, "env.normalize_observations = none");
+  if (strcmp(config->env.normalize_rewards, "none") != 0)
+    return refuse("env.normalize_rewards", config->env.normalize_rewards, "env.normalize_rewards = none");
+  if (config->ppo.ratio_cap > 0) return refuse("ppo.ratio_cap", "a cap", "ppo.ratio_cap = 0");
+  if (config->ppo.kl_penalty > 0) return refuse("ppo.kl_penalty", "a penalty", "ppo.kl_penalty = 0");
+  if (config->metrics.profile_every > 0) return refuse("metrics.profile_every", "a number", "metrics.profile_every = 0");
+  if (config->init.from[0] != '\0') return refuse("init.from", "a checkpoint", "init.from to nothing");
+  return CORE_OK;
+}
+
+int training_device_open(Training *training) {
+  const CoreConfig *config = &training->config;
+  const bool must = strcmp(config->train.device, "cuda") == 0;
+  if (core_config_has_no_worlds(config)) return must ? refuse("algo.name", config->algo.name, "another learner") : CORE_OK;
+  TRY(core_device_open(config->train.device, 0, &training->device, training->device_note));
+  if (training->device == NULL) return CORE_OK;
+  const int code = check_configuration(config);
+  if (code == CORE_OK || must) {
+    core_arena_set_device(training->arena, training->device);
+    return code;
+  }
+  snprintf(training->device_note, sizeof training->device_note, "%s", core_error_message());
+  core_error_clear();
+  core_device_close(&training->device);
+  return CORE_OK;
+}
+
+void training_device_close(Training *training) {
+  for (int i = 0; i < training->mirrors; i++) free(training->mirror[i].host);
+  training->mirrors = 0;
+  core_device_close(&training->device);
+}
+
+int training_device_create_ops(Training *training) {
+  const int rows = agent_ops_rows(&training->agent), width = agent_ops_width(&training->agent);
+  if (training->device == NULL) return ops_cpu_create(training->plan.threads, rows, width, &training->ops);
+  return ops_device_create(training->device, OPS_FLOAT32, rows, width, &training->ops);
+}
+
+int training_device_check_memory(const Training *training) {
+  const TrainingPlan *plan = &training->plan;
+  char needed[32], present[32];
+  if (training->device == NULL || plan->device_bytes <= (double)training->device->memory_bytes) return CORE_OK;
+  return core_error(CORE_FAIL, "training needs about %sB of the memory of %s, which has %sB; lower env.num or "
+                    "ppo.num_steps, or raise ppo.num_minibatches", core_text_count(plan->device_bytes, needed),
+                    training->device->description, core_text_count((double)training->device->memory_bytes, present));
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+
+static void *mirror_of(Training *training, void *device, size_t bytes) {
+  TrainingMirror *mirror = &training->mirror[training->mirrors++];
+  *mirror = (TrainingMirror){device, core_memory_zero_allocate(1, bytes), bytes};
+  return mirror->host;
+}
+
+void training_device_mirror(Training *training, Checkpoint *checkpoint) {
+  Sections *sections = &training->sections;
+  for (int i = 0; i < checkpoint->sections; i++) {
+    CheckpointSection *section = &checkpoint->section[i];
+    if (!core_arena_holds_on_device(training->arena, section->data)) continue;
+    void *device = section->data;
+    section->data = mirror_of(training, device, section->bytes);
+    for (int k = 0; k < sections->count; k++)
+      if (sections->worlds[k].own == device) sections->worlds[k].own = sections->worlds[k].all = section->data;
+  }
+}
+
+void training_device_fetch(const Training *training) {
+  for (int i = 0; i < training->mirrors; i++)
+    core_device_to_host(training->device, training->mirror[i].host, training->mirror[i].device, training->mirror[i].bytes);
+}
+
+void training_device_put(const Training *training) {
+  for (int i = 0; i < training->mirrors; i++)
+    core_device_to_device(training->device, training->mirror[i].device, training->mirror[i].host,
+                          training->mirror[i].bytes);
+}
