@@ -144,7 +144,7 @@ $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: $(BUILD)/commit.stamp
 $(BUILD)/commit.stamp: FORCE
 	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 FORCE:
-.PHONY: all FORCE check check-long demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
+.PHONY: all FORCE kernels check check-long demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
 
 $(BUILD)/tests/%: tests/%.c $(call lib,sweep slurm analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
@@ -205,6 +205,8 @@ fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new i
 	@mkdir -p $(BUILD)/fuzz/$(TARGET)
 	$(BUILD)/fuzz/bin/libfuzzer_$(TARGET) -max_total_time=$(SECONDS) -timeout=20 -max_len=65536 -print_final_stats=1 \
 	  -artifact_prefix=$(BUILD)/fuzz/$(TARGET)- $(addprefix -dict=,$(wildcard tests/fuzz/$(TARGET).dict)) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET)
+kernels:         ## what each GPU kernel takes, as the compiler says; needs nvcc, no GPU
+	@NVCC=$(NVCC) tests/tools/kernels.sh
 install: all install-lib ## PREFIX=/usr/local, DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/sweep/,$(sort $(dir $(EXPERIMENTS))))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin

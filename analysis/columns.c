@@ -10,8 +10,8 @@
 static const AnalysisColumn columns[] = {
 #define X(column, unit_text, comment) \
   {"evaluation." #column, unit_text, true, \
-   "SELECT e.transitions, e.iteration, i.wall_seconds, e." #column " FROM evaluation e LEFT JOIN iteration_row i" \
-   " ON i.row = (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration" \
+   "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration_row WHERE row =" \
+   " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration), NULL), e." #column " FROM evaluation e" \
    " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
   STORE_EVALUATION_COLUMNS(X)
 #undef X

@@ -83,6 +83,7 @@ static int read_curve(const AnalysisCurveSet *set, StoreQuery *query, const Anal
   store_query_reset(query);
   store_query_bind_text(query, 1, run->id);
   store_query_bind_text(query, 2, set->context.level_set);
+  store_query_bind_int(query, 3, set->abscissa == ANALYSIS_SECONDS);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     double x = store_query_real(query, (int)set->abscissa), y = store_query_real(query, 3);
     bool start = set->abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */

@@ -10,6 +10,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/csv.h"
+#include "analysis/mlflow.h"
 #include "analysis/select.h"
 #include "core/memory.h"
 #include "core/options.h"
@@ -191,22 +192,35 @@ static int export_all(const char *path, const char *sweep, Format format, const 
 }
 
 int analysis_export(int argc, char **argv) {
-  const char *folder = "export", *sweep = NULL;
+  const char *folder = "export", *sweep = NULL, *environment = getenv("MLFLOW_TRACKING_URI");
+  MlflowTarget mlflow = {.every = 1, .url = environment && strncmp(environment, "http", 4) == 0 ? environment : NULL};
   bool help = false;
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &folder, "DIR", "where the files go (default: export)"},
     {"sweep", 0, CORE_OPTION_TEXT, &sweep, "NAME", "only the runs of this sweep (default: all)"},
+    {"url", 0, CORE_OPTION_TEXT, &mlflow.url, "URL", "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
+    {"experiment", 0, CORE_OPTION_TEXT, &mlflow.experiment, "NAME", "mlflow: the experiment that gets the runs (default: the sweep's name)"},
+    {"every", 0, CORE_OPTION_INT, &mlflow.every, "N", "mlflow: each N-th iteration (default 1: all)"},
     {0}};
   const char **operands = NULL;
   size_t count = 0;
   int code = core_options_parse(table, argc, argv, &operands, &count, &help);
   if (code == CORE_OK && help) {
-    core_options_help("analyze export csv|jsonl results.db [-o DIR]",
+    core_options_help("analyze export csv|jsonl results.db [-o DIR]\n  analyze export mlflow results.db --url URL",
                       "Writes each table as a file (run, sweep_run, attempt, evaluation, iteration) and schema.json, which "
                       "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
-                      "(recipes: docs/results.md).", table);
+                      "(recipes: docs/results.md).\n\n"
+                      "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as metrics. Calling it "
+                      "again adds what is new.", table);
+  } else if (code == CORE_OK && count == 2 && strcmp(operands[0], "mlflow") == 0) {
+    code = mlflow.url ? CORE_OK : core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
+    if (code == CORE_OK && mlflow.every < 1) code = core_error(CORE_USAGE, "--every %lld: at least 1", (long long)mlflow.every);
+    StoreDatabase *database = NULL;
+    if (code == CORE_OK) code = analysis_database_open(operands[1], &database);
+    if (code == CORE_OK) code = mlflow_export(database, sweep, &mlflow);
+    store_database_close(&database);
   } else if (code == CORE_OK && (count != 2 || (strcmp(operands[0], "csv") != 0 && strcmp(operands[0], "jsonl") != 0))) {
-    code = core_error(CORE_USAGE, "expected a format and a database: analyze export csv|jsonl results.db");
+    code = core_error(CORE_USAGE, "expected a format and a database: analyze export csv|jsonl|mlflow results.db");
   } else if (code == CORE_OK) {
     code = export_all(operands[1], sweep, strcmp(operands[0], "csv") == 0 ? AS_CSV : AS_JSONL, folder);
   }

@@ -12,6 +12,8 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 
+enum { TICKS_MAX = 8 }; /* so many values label a log axis themselves */
+
 /* The runs of one line at one place of the x axis. */
 typedef struct Place {
   size_t panel, group, x, choice;
@@ -176,6 +178,8 @@ static AnalysisPlot *make_plot(const Settings *s) {
     const char *name = analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value);
     analysis_plot_category_x(plot, *name ? name : "none");
   }
+  for (size_t x = 0; x < s->x.count && s->log_x && s->x.count <= TICKS_MAX; x++)
+    analysis_plot_tick_x(plot, x_of(s, x), analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value));
   for (size_t p = 0; p < (s->panels.key_count ? s->panels.count : 1); p++)
     analysis_plot_panel(plot, s->panels.key_count && s->panels.count > 1 ? s->panels.groups[p].label : "", "");
   for (size_t first = 0; first < s->place_count;) first = add_line(s, plot, first, marks[s->places[first].group]);

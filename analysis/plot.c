@@ -49,6 +49,8 @@ void analysis_plot_destroy(AnalysisPlot **plot) {
   for (size_t i = 0; i < p->paragraph_count; i++) free(p->paragraphs[i]);
   categories_free(&p->x_names);
   categories_free(&p->y_names);
+  for (size_t i = 0; i < p->x_tick_count; i++) free(p->x_ticks[i].label);
+  free(p->x_ticks);
   free((char *)p->x.title);
   free((char *)p->y.title);
   free(p->panels);
@@ -79,6 +81,10 @@ static void add_category(PlotCategories *names, AnalysisAxis *axis, const char *
 
 void analysis_plot_category_x(AnalysisPlot *plot, const char *label) { add_category(&plot->x_names, &plot->x, label); }
 void analysis_plot_category_y(AnalysisPlot *plot, const char *label) { add_category(&plot->y_names, &plot->y, label); }
+
+void analysis_plot_tick_x(AnalysisPlot *plot, double at, const char *label) {
+  *APPEND(plot->x_ticks, plot->x_tick_count) = (PlotTick){at, core_text_duplicate(label)};
+}
 
 static AnalysisAxis *y_axis(AnalysisPlot *plot, PlotPanel *panel) { return panel->has_y ? &panel->y : &plot->y; }
 

@@ -26,6 +26,9 @@ void analysis_plot_panel_axis(AnalysisPlot *plot, size_t panel, const char *y_ti
 void analysis_plot_category_x(AnalysisPlot *plot, const char *label);
 void analysis_plot_category_y(AnalysisPlot *plot, const char *label);
 
+/* A tick of a number axis; given any, they stand in place of those that the axis would choose. */
+void analysis_plot_tick_x(AnalysisPlot *plot, double at, const char *label);
+
 void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, AnalysisMark mark, bool hollow);
 typedef enum AnalysisLine { ANALYSIS_SOLID, ANALYSIS_DASHED, ANALYSIS_FAINT } AnalysisLine;
 /* A line through (x, y) with a shaded band between low and high (NaN, or NULL: no band). NaN in y breaks the line. */

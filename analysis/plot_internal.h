@@ -28,12 +28,15 @@ typedef struct PlotPanel {
 } PlotPanel;
 
 typedef struct PlotEntry { char *label; AnalysisMark mark; bool head, hollow, line, dashed; } PlotEntry;
+typedef struct PlotTick { double at; char *label; } PlotTick;
 typedef struct PlotCategories { char **labels; size_t count; } PlotCategories; /* at 0, 1, ... of the axis; none: numbers */
 
 struct AnalysisPlot {
   const AnalysisStyle *style;
   AnalysisAxis x, y;
   PlotCategories x_names, y_names;
+  PlotTick *x_ticks;   /* in place of those that the axis would choose */
+  size_t x_tick_count;
   PlotPanel *panels;
   PlotEntry *entries;
   char **paragraphs;

@@ -118,16 +118,26 @@ static void append_categories(const PlotCategories *names, bool shown, CoreText 
   }
 }
 
+static void append_chosen(const AnalysisPlot *plot, CoreText *list) {
+  for (size_t i = 0; i < plot->x_tick_count; i++) {
+    if (i > 0) core_text_append(list, ", ");
+    append_quoted(list, plot->x_ticks[i].label, PLAIN);
+    core_text_appendf(list, " %.12g", plot->x_ticks[i].at);
+  }
+}
+
 static void write_axis(const Writer *w, const char *name, const AnalysisAxis *axis, const PlotCategories *names, int ticks,
                        bool numbered) {
   CoreText list = {0};
+  bool chosen = *name == 'x' && w->plot->x_tick_count > 0;
   if (names->count) append_categories(names, numbered, &list);
+  else if (chosen) append_chosen(w->plot, &list);
   else analysis_axis_ticks(axis, ticks, numbered, &list);
   core_text_appendf(w->script, "set %srange [%.10g:%.10g]\n%sset logscale %s\n", name, axis->low, axis->high,
                     axis->log ? "" : "un", name);
   core_text_appendf(w->script, "set %stics out nomirror scale %s offset %s %s textcolor rgb '#%06x' font ',%.4g' (%s)\n",
                     name, names->count ? "0,0" : "0.6,0.35", *name == 'x' ? "0,0.35" : "0.5,0",
-                    names->count ? "noenhanced" : "enhanced", w->plot->style->foreground, 0.9 * w->layout.font,
+                    names->count || chosen ? "noenhanced" : "enhanced", w->plot->style->foreground, 0.9 * w->layout.font,
                     core_text_string(&list));
   core_text_free(&list);
 }

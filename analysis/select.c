@@ -65,10 +65,14 @@ int analysis_find_key(const char *name, const CoreConfigRow **row) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   *row = core_config_find(name);
-  for (size_t i = 0, matches = 0; i < count && !strchr(name, '.'); i++) {
+  const CoreConfigRow *second = NULL;
+  for (size_t i = 0; i < count && !strchr(name, '.'); i++) {
     bool match = strcmp(rows[i].key, name) == 0 || strcmp(analysis_key_name(&rows[i]), name) == 0;
-    if (match) *row = matches++ == 0 ? &rows[i] : NULL;
+    if (match && *row && !second) second = &rows[i];
+    if (match && !*row) *row = &rows[i];
   }
+  if (*row && second)
+    return core_error(CORE_USAGE, "key %s can be %s or %s; give its full name", name, (*row)->name, second->name);
   if (*row) return CORE_OK;
   const char **names = core_memory_allocate(2 * count * sizeof *names);
   for (size_t i = 0; i < count; i++) {

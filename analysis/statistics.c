@@ -267,22 +267,69 @@ AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *con
   return interval;
 }
 
-typedef struct Pairs { const double *x, *y; } Pairs;
+/* The points of a rank correlation. Sorted once: a replicate is then how often each point was drawn, and its ranks come
+ * from one walk along each order instead of a sort. */
+typedef struct Pairs {
+  const double *x, *y;
+  size_t n;
+  size_t *by_x, *by_y;   /* [n] points in ascending order */
+} Pairs;
+
+static size_t *sorted_places(const double *x, size_t n) {
+  Ranked *order = core_memory_allocate((n + 1) * sizeof *order);
+  size_t *place = core_memory_allocate((n + 1) * sizeof *place);
+  for (size_t i = 0; i < n; i++) order[i] = (Ranked){x[i], i};
+  qsort(order, n, sizeof *order, by_ranked_value);
+  for (size_t i = 0; i < n; i++) place[i] = order[i].place;
+  free(order);
+  return place;
+}
+
+/* Mean ranks of the points when point i counts count[i] times; of those that count 0 times nothing is said. */
+static void drawn_ranks(const double *x, const size_t *order, size_t n, const uint32_t *count, double *rank) {
+  size_t before = 0;
+  for (size_t first = 0, end; first < n; first = end) {
+    size_t tied = 0;
+    for (end = first; end < n && x[order[end]] == x[order[first]]; end++) tied += count[order[end]];
+    for (size_t i = first; i < end; i++) rank[order[i]] = (double)before + ((double)tied + 1) / 2;
+    before += tied;
+  }
+}
+
+static double drawn_pearson(const double *x, const double *y, const uint32_t *count, size_t points, size_t n) {
+  double mean = ((double)n + 1) / 2, xx = 0, yy = 0, xy = 0; /* of ranks 1..n, whatever the ties */
+  for (size_t i = 0; i < points; i++) {
+    if (count[i] == 0) continue;
+    xx += count[i] * ((x[i] - mean) * (x[i] - mean));
+    yy += count[i] * ((y[i] - mean) * (y[i] - mean));
+    xy += count[i] * ((x[i] - mean) * (y[i] - mean));
+  }
+  return xx > 0 && yy > 0 ? xy / (sqrt(xx) * sqrt(yy)) : NAN;
+}
 
 static double spearman_of(const void *context, const size_t *index, size_t n) {
   const Pairs *pairs = context;
-  double *drawn = core_memory_allocate((2 * n + 1) * sizeof *drawn);
-  for (size_t i = 0; i < n; i++) {
-    drawn[i] = pairs->x[index[i]];
-    drawn[n + i] = pairs->y[index[i]];
-  }
-  double rho = analysis_spearman(drawn, drawn + n, n);
-  free(drawn);
+  if (n < 2) return NAN;
+  uint32_t *count = core_memory_zero_allocate(pairs->n + 1, sizeof *count);
+  double *rank = core_memory_allocate((2 * pairs->n + 1) * sizeof *rank);
+  for (size_t i = 0; i < n; i++) count[index[i]]++;
+  drawn_ranks(pairs->x, pairs->by_x, pairs->n, count, rank);
+  drawn_ranks(pairs->y, pairs->by_y, pairs->n, count, rank + pairs->n);
+  double rho = drawn_pearson(rank, rank + pairs->n, count, pairs->n, n);
+  free(count);
+  free(rank);
   return rho;
 }
 
 AnalysisInterval analysis_spearman_interval(const double *x, const double *y, const size_t *cluster, size_t n,
                                             size_t cluster_count, size_t replicates, double level, uint64_t seed) {
-  Pairs pairs = {x, y};
-  return analysis_bootstrap(spearman_of, &pairs, cluster, n, cluster_count, replicates, level, seed);
+  for (size_t i = 0; i < n; i++) {
+    if (isnan(x[i]) || isnan(y[i])) return (AnalysisInterval){NAN, NAN, NAN, n};
+  }
+  Pairs pairs = {x, y, n, sorted_places(x, n), sorted_places(y, n)};
+  AnalysisInterval interval =
+    analysis_bootstrap(spearman_of, &pairs, cluster, n, cluster_count, replicates, level, seed);
+  free(pairs.by_x);
+  free(pairs.by_y);
+  return interval;
 }

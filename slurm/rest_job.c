@@ -196,6 +196,10 @@ static void add_names(Writer *w, const SlurmJob *job) {
 int rest_job_write(const SlurmJob *job, int version, char **body) {
   Writer w = {.job = json_object(), .version = version};
   *body = NULL;
+  if (*job->settings->container && strcmp(job->settings->container_runtime, "pyxis") == 0) {
+    json_decref(w.job);
+    return core_error(CORE_USAGE, "slurm.container with pyxis: slurmrestd can not be told of it; use slurm.api = cli, or apptainer");
+  }
   add_names(&w, job);
   slurm_options_each(job->settings, add_option, &w);
   if (*w.problem) {

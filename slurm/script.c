@@ -88,6 +88,27 @@ static void add_dependency(CoreText *script, const SlurmJob *job) {
   core_text_append(script, "\n");
 }
 
+/* Apptainer is a program before ours; pyxis is told by sbatch. Both see the folder that the job works in. */
+static void add_container(const SlurmJob *job, CoreText *script) {
+  const SlurmSettings *s = job->settings;
+  if (!*s->container || strcmp(s->container_runtime, "apptainer") != 0) return;
+  core_text_appendf(script, " apptainer exec%s --bind ", slurm_settings_task_gpus(s) > 0 ? " --nv" : "");
+  slurm_script_quote(job->folder, script);
+  core_text_append(script, " ");
+  slurm_script_quote(s->container, script);
+}
+
+static void add_pyxis(const SlurmJob *job, CoreText *script) {
+  const SlurmSettings *s = job->settings;
+  if (!*s->container || strcmp(s->container_runtime, "pyxis") != 0) return;
+  add_quoted(script, "--container-image", s->container);
+  core_text_append(script, "#SBATCH --no-container-entrypoint\n");
+  CoreText mounts = {0};
+  core_text_appendf(&mounts, "%s:%s", job->folder, job->folder);
+  add_quoted(script, "--container-mounts", core_text_string(&mounts));
+  core_text_free(&mounts);
+}
+
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script) {
   /* A login shell only for modules, which not every site gives to others: it costs tenths of a second a task. */
   core_text_append(script, *job->settings->modules ? "#!/bin/bash -l\n" : "#!/bin/bash\n");
@@ -101,9 +122,12 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   add_quoted(script, "--chdir", job->folder);
   add_quoted(script, "--output", job->output ? job->output : "/dev/null");
   if (job->held) core_text_append(script, "#SBATCH --hold\n");
+  add_pyxis(job, script);
   if (*job->settings->modules)
     core_text_appendf(script, "module load %s || { echo 'module load failed' >&2; exit 1; }\n", job->settings->modules);
+  if (*job->settings->scratch) core_text_appendf(script, "export TMPDIR=%s\n", job->settings->scratch);
   core_text_append(script, "exec");
+  add_container(job, script);
   for (size_t i = 0; command[i]; i++) {
     core_text_append(script, " ");
     slurm_script_quote(command[i], script);

@@ -21,6 +21,9 @@ static bool is_words(const char *value) { return *value != '-' && is_of(value, "
 static bool is_constraint(const char *value) { return *value != '-' && is_of(value, "._-,&|*()[]"); }
 static bool is_modules(const char *value) { return *value != '-' && is_of(value, "._-/+ ") && !strstr(value, " -"); }
 
+static bool is_path(const char *value) { return !*value || (*value == '/' && is_of(value, "._-/+")); }
+static bool is_image(const char *value) { return *value != '-' && is_of(value, "._-/+:@#"); }
+
 static bool is_names(const char *value) {
   char copy[SLURM_TEXT], *rest = copy;
   if (!is_words(value)) return false;
@@ -54,6 +57,8 @@ static bool is_options(const char *value) {
 static const char *words_expected(bool (*check)(const char *)) {
   if (check == is_constraint) return "features joined by & or |, of letters, digits and ._-&|*()[]";
   if (check == is_modules) return "names of modules, separated by blanks";
+  if (check == is_path) return "an absolute path of letters, digits and ._-+/";
+  if (check == is_image) return "a path or an image's name, of letters, digits and ._-/+:@#";
   if (check == is_names) return "names of sweeps, joined by commas";
   if (check == is_options) return "options of the form --name or --name=value that docs/cluster.md lists";
   return "a name, or several joined by commas, of letters, digits and ._-";

@@ -17,6 +17,7 @@
 #include "store/database.h"
 #include "store/paths.h"
 #include "sweep/job.h"
+#include "sweep/notify.h"
 #include "sweep/queue.h"
 #include "sweep/sweep.h"
 
@@ -115,6 +116,9 @@ static void executor_finish_sets(Executor *executor) {
               job_set_failed(set));
     if (!executor->stopping && sweep_queue_remove(executor->root, job_set_name(set)) != CORE_OK)
       core_warn("%s", core_error_message());
+    char failures[160];
+    snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set), job_set_name(set));
+    sweep_notify_ended(executor->root, job_set_name(set), job_set_finished(set) + job_set_failed(set), job_set_failed(set) ? failures : NULL);
     job_set_destroy(&set);
   }
   executor->set_count = kept;

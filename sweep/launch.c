@@ -17,6 +17,7 @@
 #include "store/paths.h"
 #include "store/run.h"
 #include "sweep/ids.h"
+#include "sweep/notify.h"
 #include "sweep/placement.h"
 #include "sweep/record.h"
 
@@ -247,6 +248,7 @@ out:
 }
 
 static int hand_over_all(Submission *s, Cut *cut, size_t runs) {
+  sweep_notify_begin(s->launch->root, s->launch->name);
   const int64_t packed = s->launch->settings->runs_per_task;
   int64_t *jobs = core_memory_zero_allocate((size_t)cut->arrays, sizeof *jobs);
   int code = CORE_OK;

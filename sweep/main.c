@@ -22,6 +22,8 @@ int main(int argc, char **argv) {
     {"stop", "on this machine: ask runs to save a checkpoint and end", sweep_stop},
     {"logs", "what a run said", sweep_logs},
     {"collect", "import new results into results.db", sweep_collect},
+    {"report", "what a sweep has cost: waiting, hours, what was wasted, which limits are enough", sweep_report},
+    {"doctor", "what this machine and its cluster lack for sweeps, and what to change", sweep_doctor},
     {"task", "what Slurm's array tasks execute; not for people", sweep_task},
     {"rebuild", "make results.db anew from the run logs", sweep_rebuild},
     {0}};

@@ -21,9 +21,10 @@ int sweep_record_write(const char *root, const char *id, const SweepRecord *reco
   CoreText text = {0};
   TRY(store_path_run(root, id, "job", path));
   core_text_appendf(&text, "batch=%lld\njob=%lld\ntask=%lld\nstarts=%lld\nstalled=%lld\niteration=%lld\ncause=%s\nstarted=%.3f\n"
-                    "ended=%.3f\nnode=%s\n", (long long)record->batch, (long long)record->job, (long long)record->task,
+                    "ended=%.3f\nfirst=%.3f\nspent=%.3f\npeak_mb=%lld\nnode=%s\n", (long long)record->batch, (long long)record->job, (long long)record->task,
                     (long long)record->starts, (long long)record->stalled, (long long)record->iteration,
-                    sweep_cause_name(record->cause), record->started_unix_s, record->ended_unix_s, record->node);
+                    sweep_cause_name(record->cause), record->started_unix_s, record->ended_unix_s, record->first_unix_s,
+                    record->spent_s, (long long)record->peak_mb, record->node);
   const int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   return code;
@@ -32,19 +33,20 @@ int sweep_record_write(const char *root, const char *id, const SweepRecord *reco
 int sweep_record_read(const char *root, const char *id, SweepRecord *record, bool *present) {
   char path[CORE_PATH_MAX], *data, cause[32] = "";
   size_t size;
-  long long batch, job, task, starts, stalled, iteration;
+  long long batch, job, task, starts, stalled, iteration, peak = 0;
   *record = (SweepRecord){0};
   TRY(store_path_run(root, id, "job", path));
   *present = core_files_exists(path);
   if (!*present) return CORE_OK;
   TRY(core_files_read(path, 4096, &data, &size));
-  *present = sscanf(data, "batch=%lld job=%lld task=%lld starts=%lld stalled=%lld iteration=%lld cause=%31s started=%lf ended=%lf node=%63s",
+  *present = sscanf(data, "batch=%lld job=%lld task=%lld starts=%lld stalled=%lld iteration=%lld cause=%31s started=%lf ended=%lf "
+                    "first=%lf spent=%lf peak_mb=%lld node=%63s",
                     &batch, &job, &task, &starts, &stalled, &iteration, cause, &record->started_unix_s, &record->ended_unix_s,
-                    record->node) >= 9;
+                    &record->first_unix_s, &record->spent_s, &peak, record->node) >= 9;
   free(data);
   if (!*present) return CORE_OK;
   record->batch = batch, record->job = job, record->task = task;
-  record->starts = starts, record->stalled = stalled, record->iteration = iteration;
+  record->starts = starts, record->stalled = stalled, record->iteration = iteration, record->peak_mb = peak;
   for (int i = 0; i < CAUSES; i++)
     if (strcmp(cause, cause_names[i]) == 0) record->cause = (SweepCause)i;
   return CORE_OK;

@@ -27,6 +27,10 @@ typedef struct SweepRecord {
   int64_t iteration;          /* at the last start */
   SweepCause cause;
   double started_unix_s, ended_unix_s;
+  /* Over all starts, for sweep report: */
+  double first_unix_s;        /* the first start */
+  double spent_s;             /* seconds that the program ran, also what was lost and done again */
+  int64_t peak_mb;            /* the most memory that a start used (one rank alone: srun's are not seen); 0: not known */
   char node[64];
 } SweepRecord;
 

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "slurm/settings.h"
+#include "slurm/site.h"
 #include "sweep/spec_internal.h"
 
 enum { FILE_MAX_BYTES = 16 << 20, WORDS_MAX = 5, SECTION_MAX = 256 };
@@ -328,6 +329,8 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
 }
 
 int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings) {
+  SlurmSite site;
+  TRY(slurm_site_apply(settings, &site));
   for (size_t i = 0; i < spec->resource_count; i++)
     TRY(slurm_settings_set(settings, spec->resources[i].key, spec->resources[i].value));
   const int code = slurm_settings_check(settings);

@@ -13,6 +13,7 @@
 #include "sweep/ids.h"
 #include "sweep/launch.h"
 #include "sweep/manifest.h"
+#include "sweep/notify.h"
 #include "sweep/progress.h"
 #include "sweep/queue.h"
 #include "sweep/sweep.h"
@@ -112,6 +113,7 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, const Miss
     return CORE_OK;
   }
   const SweepRequest request = {.jobs = options->jobs, .force = options->force};
+  sweep_notify_begin(root, name);
   TRY(sweep_queue_write(root, name, &request));
   int64_t process;
   bool joined;

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "store/run.h"
 #include "sweep/commands.h"
 #include "sweep/journal.h"
+#include "sweep/notify.h"
 #include "sweep/record.h"
 #include "sweep/sweep.h"
 #include "sweep/trainer.h"
@@ -163,9 +165,14 @@ static int start(Task *task, Attempt *attempt) {
   const bool done = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
   if (done && !from_start) return CORE_OK;
   const bool stalled = !is_new && state.iteration <= record->iteration;
-  *record = (SweepRecord){.batch = task->batch.number, .job = task->job, .task = task->index, .starts = record->starts + 1,
+  const double now = core_clock_unix_s();
+  /* A start that nobody saw the end of (its node died) lasted until the run's last sign of life. */
+  double lost = known && record->ended_unix_s <= 0 ? state.heartbeat_unix_s - record->started_unix_s : 0;
+  if (!(lost > 0)) lost = 0;
+  *record = (SweepRecord){.first_unix_s = record->first_unix_s > 0 ? record->first_unix_s : now, .spent_s = record->spent_s + lost,
+                          .peak_mb = record->peak_mb, .batch = task->batch.number, .job = task->job, .task = task->index, .starts = record->starts + 1,
                           .stalled = stalled ? record->stalled + 1 : 0, .iteration = state.iteration,
-                          .started_unix_s = core_clock_unix_s()};
+                          .started_unix_s = now};
   gethostname(record->node, sizeof record->node - 1);
   if (record->stalled > task->batch.settings.max_restarts) {
     char message[256];
@@ -214,13 +221,22 @@ static void killed(Task *task, Attempt *attempt, int signal) {
   core_warn("run %s: killed by signal %d", attempt->id, signal);
   attempt->unfinished = true;
   attempt->record.cause = SWEEP_CAUSE_KILLED;
+  if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message()); /* start reads it */
   if (task->stop == STOP_NONE) start_or_fail(task, attempt); /* from its checkpoint; max_restarts bounds it */
 }
 
-static void ended(Task *task, Attempt *attempt, int status) {
+static void account(Task *task, Attempt *attempt, const struct rusage *usage) {
+  SweepRecord *record = &attempt->record;
+  const int64_t peak_mb = usage->ru_maxrss / 1024; /* Linux counts in KB */
+  record->ended_unix_s = core_clock_unix_s();
+  record->spent_s += record->ended_unix_s > record->started_unix_s ? record->ended_unix_s - record->started_unix_s : 0;
+  if (task->batch.settings.ranks_per_run == 1 && peak_mb > record->peak_mb) record->peak_mb = peak_mb;
+}
+
+static void ended(Task *task, Attempt *attempt, int status, const struct rusage *usage) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   attempt->process = 0;
-  attempt->record.ended_unix_s = core_clock_unix_s();
+  account(task, attempt, usage);
   if (WIFSIGNALED(status)) {
     killed(task, attempt, WTERMSIG(status));
   } else if (task->batch.settings.ranks_per_run > 1 && code > 128) {
@@ -232,6 +248,8 @@ static void ended(Task *task, Attempt *attempt, int status) {
     char reason[64];
     snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
     fail_with_last_line(task, attempt, code == 127 ? SWEEP_CAUSE_NOT_STARTED : SWEEP_CAUSE_NONE, reason);
+  } else if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) {
+    core_warn("%s", core_error_message());
   }
 }
 
@@ -244,9 +262,10 @@ static size_t count_living(const Task *task) {
 static void reap(Task *task) {
   int status;
   pid_t pid;
-  while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+  struct rusage usage;
+  while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
     for (size_t i = 0; i < task->count; i++)
-      if (task->attempts[i].process == pid) ended(task, &task->attempts[i], status);
+      if (task->attempts[i].process == pid) ended(task, &task->attempts[i], status, &usage);
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------------- */
@@ -300,7 +319,7 @@ static void record_unfinished(const Task *task, SweepCause cause) {
 static int give_back(Task *task, const sigset_t *signals) {
   SlurmCluster *cluster = NULL;
   record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
-  int code = task->batch.settings.requeue ? slurm_cluster_open(task->batch.settings.api, &cluster, NULL)
+  int code = task->batch.settings.requeue ? slurm_cluster_open("auto", &cluster, NULL) /* slurmrestd can not requeue; nodes mostly have the commands */
                                           : core_error(CORE_FAIL, "slurm.requeue = no");
   for (int attempt = 0; code == CORE_OK && attempt < 3; attempt++) {
     code = slurm_requeue(cluster, (SlurmId){task->job, task->index});
@@ -329,6 +348,18 @@ static int conclude(Task *task, const sigset_t *signals) {
   return CORE_REQUEUE;
 }
 
+static void notify(const Task *task) {
+  size_t ended = 0;
+  const Attempt *failed = NULL;
+  StoreState state;
+  for (size_t i = 0; i < task->count; i++) {
+    ended += !task->attempts[i].unfinished && (task->attempts[i].begun || task->attempts[i].failed);
+    if (task->attempts[i].failed && !failed) failed = &task->attempts[i];
+  }
+  if (failed && store_run_state_read(task->root, failed->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
+  sweep_notify_ended(task->root, task->name, ended, failed ? state.message : NULL);
+}
+
 static int carry_out(Task *task) {
   const int64_t packed = task->batch.settings.runs_per_task;
   sigset_t signals;
@@ -345,6 +376,7 @@ static int carry_out(Task *task) {
     reap(task);
     if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);
   }
+  notify(task);
   return conclude(task, &signals);
 }
 

@@ -158,7 +158,7 @@ static void http_server_stop(HttpServer *server) {
 }
 
 /* Forgets the calls: after http_server_stop, or while nothing asks. */
-static void http_server_forget(HttpServer *server) {
+static inline void http_server_forget(HttpServer *server) {
   for (size_t i = 0; i < server->count; i++) free(server->calls[i].headers), free(server->calls[i].body);
   server->count = 0;
 }

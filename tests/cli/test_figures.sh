@@ -87,6 +87,7 @@ refused "an unknown figure: the nearest" "settings" setings "$db"
 refused "an unknown paper figure: the nearest" "fig1" fig1z "$db"
 refused "settings without --x" "--x KEY" settings "$db"
 refused "an unknown setting: the nearest" "ppo.com" settings "$db" --x ppo.con
+refused "a name of two settings" "ppo.lr_schedule or pqn.lr_schedule" settings "$db" --x lr_schedule
 refused "two settings on one axis" "one setting" settings "$db" --x com,epsilon
 refused "an unknown measure: the nearest" "final" settings "$db" --x com --measure finall
 refused "a budget that is none" "budget" settings "$db" --x com --budget=-3
@@ -133,8 +134,43 @@ tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/resul
 ids=$(analyze sql "$real/results.db" --csv "SELECT id FROM run JOIN sweep_run ON run_id = id WHERE sweep = 'fixed_point_fig2' AND json_extract(config, '\$.ppo.num_minibatches') = 8" | tail -n +2)
 mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
 same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
+# what a user wrote is a label and nothing else; a run that failed is counted
+cat >"$tap_dir/hostile.ini" <<'INI'
+[sweep]
+name = hostile
+[env]
+num = 8
+level_count = 4
+[train]
+total_steps = 64
+[ppo]
+num_steps = 8
+num_minibatches = 2
+epochs = 1
+[net]
+width = 8
+depth = 1
+[eval]
+count = 1
+episodes = 4
+[grid good]
+env.task = loco512
+env.morphologies = car
+[grid bad]
+env.task = levels
+env.levels = "it's `touch pwned` {/:Bold x}_^ <b>.json"
+INI
+sweep submit "$tap_dir/hostile.ini" --root "$real" --wait >/dev/null 2>&1
+(cd "$tap_dir" && tap_run "hostile labels" 0 "1 finished, 1 failed" analyze curves "$real/results.db" --sweep hostile --group env.levels -o "$f" && [ ! -e pwned ])
+tap_count=$((tap_count + 1))
+grep -qF "it's ´touch pwned´ {/:Bold x}_^ &lt;b" "$f/curves.svg" && [ ! -e "$f/pwned" ] && [ ! -e pwned ]
+tap_result "are text in the picture" $? "$(grep -o 'it.s.*' "$f/curves.svg" | head -3)"
+
 for paper in $(sed -n 's/^FIGURE("\([^"]*\)".*/\1/p' analysis/papers.def); do
   tap_run "$paper is of a figure and options that are there, and its experiment is a file" 0 "Options:" analyze "$paper" --help
+  # on other runs: what is refused may be these runs, never a key, a column or an option
+  answer=$(draw "$paper" "$db" --sweep two_grids 2>&1); case $answer in *"unknown key"*|*"can be "*|*"no such column"*|*"unknown option"*|*"expected"*)
+    tap_result "$paper: its options" 1 "$answer" ;; esac
   [ -f "$(analyze "$paper" --help | sed -n 's/^Runs: sweep submit //p')" ] || tap_result "$paper: its experiment" 1
 done
 tap_done

@@ -2,6 +2,7 @@
  * barriers forward and backward, in memory that host code can not touch. Where no matrix product and no sum over the rows
  * of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a GPU the
  * same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
+#include "sim/batch_kernels.h"
 #include "trainer/ops/device_internal.h"
 
 #include "ops_tools.h"
@@ -402,6 +403,25 @@ static void test_a_missing_barrier_shows(void **state) {
   assert_memory_not_equal(result[0][0], result[1][0], sizeof result[0][0]);
 }
 
+/* The host's compiler writes the kernels' arguments and nvcc's code reads them: both must lay them out alike. */
+#if CORE_HAS_CUDA
+#define KERNEL(name, arguments_type, team) size_t name##_bytes(void);
+#include "sim/kernels.def"
+#include "trainer/ops/kernels.def"
+#undef KERNEL
+#endif
+static void test_arguments_have_one_layout(void **state) {
+  (void)state;
+#if CORE_HAS_CUDA
+#define KERNEL(name, arguments_type, team) assert_int_equal(name##_bytes(), sizeof(arguments_type));
+#include "sim/kernels.def"
+#include "trainer/ops/kernels.def"
+#undef KERNEL
+#else
+  skip();
+#endif
+}
+
 /* ---- on every device ------------------------------------------------------------------------------------------------ */
 
 static void run_all(void) {
@@ -442,7 +462,7 @@ static void test_gpu(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_arguments_have_one_layout), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
     cmocka_unit_test(test_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,25 @@ static void test_checkpoint(void **state) {
   training_destroy(&c);
 }
 
+/* On the GPU itself: near the CPU's weights after an iteration, which its first products already begin to leave. */
+static void test_gpu(void **state) {
+  CoreConfig on_device = small_config("algo.name=ppo", "train.device=cuda"), on_host = small_config("algo.name=ppo", "train.device=cpu");
+  CoreDevice *gpu = NULL;
+  char reason[256];
+  (void)state;
+  if (core_device_open("cuda", 0, &gpu, reason) != CORE_OK) {
+    print_message("# %s\n", core_error_message());
+    skip();
+  }
+  core_device_close(&gpu);
+  Training *a = make(&on_device), *b = make(&on_host);
+  const StoreIteration device = iterate(a, 1), host = iterate(b, 1);
+  assert_near_to("advantage_sd", device.advantage_sd, host.advantage_sd, 0.05);
+  assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0.05);
+  training_destroy(&a);
+  training_destroy(&b);
+}
+
 /* What is not made for devices says so, and auto goes on without. */
 static void test_refusals(void **state) {
   static const char *const settings[] = {"algo.name=pqn", "env.observations=entity", "ppo.kl_penalty=1",
@@ -159,7 +178,7 @@ static void test_refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
-    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint),
+    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_gpu),
     cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,11 @@ static void test_bootstrap_threads(void **state) {
   assert_memory_equal(&one, &five, sizeof one);
   assert_true(other.low != one.low);
   assert_true(one.low < one.center && one.center < one.high && one.center == analysis_spearman(x, y, 40));
+  for (size_t i = 0; i < 40; i++) x[i] = round(x[i]), y[i] = round(2 * y[i]); /* ties: mean ranks, as one by one */
+  AnalysisInterval tied = analysis_spearman_interval(x, y, cluster, 40, 10, 500, 0.95, 3);
+  assert_near(tied.center, analysis_spearman(x, y, 40), 1e-12);
+  x[7] = NAN;
+  assert_true(isnan(analysis_spearman_interval(x, y, cluster, 40, 10, 500, 0.95, 3).center));
 }
 
 /* The percentile interval of a mean is close to the normal one; clusters of identical points widen it by sqrt(4). */

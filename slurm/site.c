@@ -1,0 +1,155 @@
+/* Site files to settings. Each line is checked where it stands; values go through slurm_settings_set like those of an
+ * experiment. */
+#include "slurm/site.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/http.h"
+#include "core/ini.h"
+
+enum { DEPTH_MAX = 4 /* sites that begin with sites */ };
+
+/* ---- where ------------------------------------------------------------------------------------------------------- */
+
+/* share/sweep/sites beside the installed program, slurm/sites of the tree that it was built in. */
+static int installed_folder(char folder[CORE_PATH_MAX]) {
+  static const char *const places[] = {"../share/sweep/sites", "../../slurm/sites"};
+  char program[CORE_PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
+  program[length] = '\0';
+  *strrchr(program, '/') = '\0';
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    TRY(core_files_path(folder, "%s/%s", program, places[i]));
+    if (core_files_exists(folder)) return CORE_OK;
+  }
+  return core_error(CORE_FAIL, "no sites are installed beside %s", program);
+}
+
+void slurm_site_list(CoreText *text) {
+  char folder[CORE_PATH_MAX], **names;
+  size_t count;
+  if (installed_folder(folder) != CORE_OK || core_files_list(folder, &names, &count) != CORE_OK) return;
+  for (size_t i = 0; i < count; i++) {
+    const size_t length = strlen(names[i]);
+    if (length > 4 && strcmp(names[i] + length - 4, ".ini") == 0)
+      core_text_appendf(text, "%s%.*s", text->length ? ", " : "", (int)length - 4, names[i]);
+    free(names[i]);
+  }
+  free(names);
+}
+
+static int installed_path(const char *name, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  TRY(core_text_check_name(name, "site"));
+  TRY(installed_folder(folder));
+  TRY(core_files_path(path, "%s/%s.ini", folder, name));
+  if (core_files_exists(path)) return CORE_OK;
+  CoreText known = {0};
+  slurm_site_list(&known);
+  const int code = core_error(CORE_USAGE, "there is no site '%s'; there are %s", name, core_text_string(&known));
+  core_text_free(&known);
+  return code;
+}
+
+/* *path "" when nobody said anything. */
+static int find(char path[CORE_PATH_MAX]) {
+  const char *given = getenv("SWEEP_SITE"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+  path[0] = '\0';
+  if (given && strcmp(given, "none") == 0) return CORE_OK;
+  if (given && *given && strchr(given, '/')) return core_files_path(path, "%s", given);
+  if (given && *given) return installed_path(given, path);
+  if (config && *config) TRY(core_files_path(path, "%s/sweep/site.ini", config));
+  else if (home && *home) TRY(core_files_path(path, "%s/.config/sweep/site.ini", home));
+  if (*path && !core_files_exists(path)) path[0] = '\0';
+  return CORE_OK;
+}
+
+/* ---- what -------------------------------------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *value, const char *const *choices, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(choices[i], value) == 0) return true;
+  return false;
+}
+
+static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite *site) {
+  static const char *const keys[] = {"url", "style", "on"}, *const styles[] = {"slack", "ntfy", "plain"},
+                    *const events[] = {"end", "failure", "both", "never"};
+  if (strcmp(entry->key, "url") == 0) {
+    if (core_http_check_url(entry->value, "notify.url") != CORE_OK) return core_ini_error(ini, entry, "%s", core_error_message());
+    if (core_text_copy(site->notify_url, sizeof site->notify_url, entry->value, "notify.url") != CORE_OK)
+      return core_ini_error(ini, entry, "notify.url is longer than %zu characters", sizeof site->notify_url - 1);
+    return CORE_OK;
+  }
+  if (strcmp(entry->key, "style") == 0) {
+    if (!is_one_of(entry->value, styles, 3)) return core_ini_error(ini, entry, "notify.style is one of slack, ntfy, plain");
+    return core_text_copy(site->notify_style, sizeof site->notify_style, entry->value, "notify.style");
+  }
+  if (strcmp(entry->key, "on") == 0) {
+    if (!is_one_of(entry->value, events, 4)) return core_ini_error(ini, entry, "notify.on is one of end, failure, both, never");
+    return core_text_copy(site->notify_on, sizeof site->notify_on, entry->value, "notify.on");
+  }
+  const char *nearest = core_text_nearest(entry->key, keys, 3);
+  return core_ini_error_key(ini, entry, "notify.%s is no setting; %s%s%s", entry->key, nearest ? "did you mean notify." : "there are url, style and on",
+                            nearest ? nearest : "", nearest ? "?" : "");
+}
+
+static int read_file(const char *path, int depth, SlurmSettings *settings, SlurmSite *site);
+
+static int read_base(const CoreIni *ini, const CoreIniEntry *entry, int depth, SlurmSettings *settings, SlurmSite *site) {
+  char path[CORE_PATH_MAX];
+  if (strcmp(entry->key, "base") != 0) return core_ini_error_key(ini, entry, "site.%s is no setting; there is base", entry->key);
+  if (depth == DEPTH_MAX) return core_ini_error(ini, entry, "sites begin with one another");
+  if (installed_path(entry->value, path) != CORE_OK) return core_ini_error(ini, entry, "%s", core_error_message());
+  if (depth == 0) TRY(core_text_copy(site->base, sizeof site->base, entry->value, "site.base"));
+  return read_file(path, depth + 1, settings, site);
+}
+
+static int read_slurm(const CoreIni *ini, const CoreIniEntry *entry, SlurmSettings *settings) {
+  char name[256];
+  snprintf(name, sizeof name, "slurm.%.200s", entry->key);
+  size_t count;
+  const char *const *known = slurm_settings_names(&count);
+  if (slurm_settings_set(settings, name, entry->value) == CORE_OK) return CORE_OK;
+  return is_one_of(name, known, count) ? core_ini_error(ini, entry, "%s", core_error_message())
+                                       : core_ini_error_key(ini, entry, "%s", core_error_message());
+}
+
+/* base comes first wherever it stands: what else the file says wins over it. */
+static int read_entries(const CoreIni *ini, int depth, SlurmSettings *settings, SlurmSite *site) {
+  static const char *const sections[] = {"site", "slurm", "notify"};
+  for (int pass = 0; pass < 2; pass++) {
+    for (size_t i = 0; i < ini->count; i++) {
+      const CoreIniEntry *entry = &ini->entries[i];
+      if (!is_one_of(entry->section, sections, 3)) {
+        const char *nearest = core_text_nearest(entry->section, sections, 3);
+        return core_ini_error(ini, entry, "[%s] is no section of a site file; %s%s%s", entry->section, nearest ? "did you mean [" : "there are [site], [slurm] and [notify]",
+                              nearest ? nearest : "", nearest ? "]?" : "");
+      }
+      if (!entry->key) continue;
+      const bool is_site = strcmp(entry->section, "site") == 0;
+      if (is_site != (pass == 0)) continue;
+      if (is_site) TRY(read_base(ini, entry, depth, settings, site));
+      else if (strcmp(entry->section, "slurm") == 0) TRY(read_slurm(ini, entry, settings));
+      else TRY(read_notify(ini, entry, site));
+    }
+  }
+  return CORE_OK;
+}
+
+static int read_file(const char *path, int depth, SlurmSettings *settings, SlurmSite *site) {
+  CoreIni ini;
+  TRY(core_ini_read(path, &ini));
+  const int code = read_entries(&ini, depth, settings, site);
+  core_ini_free(&ini);
+  return code;
+}
+
+int slurm_site_apply(SlurmSettings *settings, SlurmSite *site) {
+  *site = (SlurmSite){.notify_style = "plain", .notify_on = "both"};
+  TRY(find(site->path));
+  return *site->path ? read_file(site->path, 0, settings, site) : CORE_OK;
+}

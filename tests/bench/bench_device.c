@@ -1,0 +1,112 @@
+/* The GPU's figures: environment steps a second on random levels of size S, M and L, and products of the paper's layers.
+ * Without a GPU it says so and measures nothing: what the emulator takes tells nothing about a GPU. Rows start before the
+ * first kernel of a case and end when the device has finished; the first pass is not counted. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/bench.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "sim/batch.h"
+#include "sim/generate.h"
+#include "trainer/ops/ops.h"
+
+enum { WORLDS = 65536, STEPS = 64, LEVELS = 256, ROWS = 65536 };
+
+static CoreDevice *device;
+
+static void fail(void) {
+  fprintf(stderr, "bench_device: %s\n", core_error_message());
+  exit(1);
+}
+
+static void *on_device(size_t bytes) {
+  void *memory;
+  if (device->allocate(device, bytes, &memory) != CORE_OK) fail();
+  return memory;
+}
+
+static uint8_t *random_actions(void) {
+  const size_t bytes = (size_t)WORLDS * SIM_ACTIONS;
+  uint8_t *actions = core_memory_allocate(bytes), *there = on_device(bytes);
+  for (size_t i = 0; i < bytes; i++) {
+    const uint32_t word = core_random_4(1, CORE_RANDOM_TEST, (uint32_t)i, 0, 0).v[0];
+    actions[i] = (uint8_t)core_random_below(word, i % SIM_ACTIONS < SIM_MOTOR_BINDINGS ? 3 : 2);
+  }
+  core_device_to_device(device, there, actions, bytes);
+  free(actions);
+  return there;
+}
+
+static void bench_steps(const char *name, SimSize size, const uint8_t *actions) {
+  SimLevelSet levels = {.count = LEVELS, .size = size};
+  SimBatchOptions options = sim_batch_options_default();
+  SimBatch *batch;
+  levels.level = core_memory_zero_allocate(LEVELS, sizeof *levels.level);
+  for (int i = 0; i < LEVELS; i++)
+    if (sim_generate_level(size, 3, (uint32_t)i, &levels.level[i]) != CORE_OK) fail();
+  options.worlds = WORLDS;
+  options.device = device;
+  if (sim_batch_create(&options, &levels, &batch) != CORE_OK) fail();
+  float *observations = on_device((size_t)WORLDS * (size_t)sim_batch_observation_length(batch) * sizeof *observations);
+  float *reward = on_device(WORLDS * sizeof *reward);
+  uint8_t *done = on_device(WORLDS);
+  const SimStepOut out = {.observations = observations, .reward = reward, .done = done};
+  double start = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    device->synchronise(device);
+    start = bench_seconds();
+    for (int t = 0; t < STEPS; t++) sim_batch_step(batch, actions, &out);
+    device->synchronise(device);
+  }
+  bench_row("device", name, "environment_steps", (double)WORLDS * STEPS / (bench_seconds() - start), "steps/s", 0);
+  sim_batch_destroy(&batch);
+  sim_level_set_free(&levels);
+  device->release(device, observations);
+  device->release(device, reward);
+  device->release(device, done);
+}
+
+static void bench_layer(OpsPrecision precision, const char *name, int in, int out) {
+  const size_t rows = ROWS, i = (size_t)in, o = (size_t)out;
+  Ops *ops;
+  if (ops_device_create(device, precision, ROWS, in > out ? in : out, &ops) != CORE_OK) fail();
+  float *x = on_device(rows * i * sizeof *x), *w = on_device(i * o * sizeof *w), *b = on_device(o * sizeof *b);
+  float *y = on_device(rows * o * sizeof *y), *host = core_memory_allocate(rows * i * sizeof *host);
+  for (size_t k = 0; k < rows * i; k++) /* zeros would run faster than numbers do */
+    host[k] = core_random_unit(core_random_4(2, CORE_RANDOM_TEST, (uint32_t)k, 0, 0).v[0]) - 0.5f;
+  core_device_to_device(device, x, host, rows * i * sizeof *x);
+  core_device_to_device(device, w, host, i * o * sizeof *w);
+  double start = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    device->synchronise(device);
+    start = bench_seconds();
+    for (int t = 0; t < STEPS; t++) ops->dense_forward(ops, x, w, b, y, ROWS, in, out, OPS_TANH);
+    device->synchronise(device);
+  }
+  bench_row("device", name, "dense_forward", 2.0 * ROWS * in * out * STEPS / (bench_seconds() - start) * 1e-12, "TFLOP/s", 0);
+  free(host);
+  device->release(device, x), device->release(device, w), device->release(device, b), device->release(device, y);
+  ops_destroy(&ops);
+}
+
+int main(void) {
+  char reason[256];
+  if (core_device_open("cuda", 0, &device, reason) != CORE_OK || device->stream == NULL) {
+    printf("# no GPU is measured: %s\n", device ? "the emulator is none" : core_error_message());
+    core_device_close(&device);
+    return 0;
+  }
+  printf("# %s\n", device->description);
+  uint8_t *actions = random_actions();
+  bench_steps("random_s", SIM_SIZE_S, actions);
+  bench_steps("random_m", SIM_SIZE_M, actions);
+  bench_steps("random_l", SIM_SIZE_L, actions);
+  bench_layer(OPS_FLOAT32, "float32_256x256", 256, 256);
+  bench_layer(OPS_TF32, "tf32_256x256", 256, 256);
+  bench_layer(OPS_BF16, "bf16_256x256", 256, 256);
+  bench_layer(OPS_FLOAT32, "float32_140x256", 140, 256);
+  device->release(device, actions);
+  core_device_close(&device);
+  return 0;
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Everything that only a GPU can show, in one go: builds, runs each test that has a part for GPUs, compute-sanitizer on
+# small sizes, and the benchmarks; one report with all of it. Exits 1 where a part failed, 77 where there is no GPU.
+# Usage: tests/gpu/all.sh [REPORT]     (default: build/gpu_report.txt)
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+report=${1:-build/gpu_report.txt} failed=0
+if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L 2>/dev/null | grep -q GPU; then
+  echo "tests/gpu/all.sh: this machine shows no GPU (nvidia-smi -L); nothing was run" >&2
+  exit 77
+fi
+nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
+nvcc=${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+if [ ! -x "$nvcc" ]; then
+  echo "tests/gpu/all.sh: no nvcc, so the build would have no GPU in it; set CUDA_HOME" >&2
+  exit 1
+fi
+tests=(test_batch_bits test_device_ops test_device_training)
+make -j"$(nproc)" all "${tests[@]/#/build/tests/unit/}" build/tests/bench/bench_device || exit 1
+mkdir -p "$(dirname "$report")"
+
+part() { # title command...
+  local title=$1 rc; shift
+  { echo; echo "==== $title"; echo "\$ $*"; } >>"$report"
+  timeout 900 "$@" >>"$report" 2>&1; rc=$?
+  echo "==== exit $rc" >>"$report"
+  printf '%-50s %s\n' "$title" "$([ $rc -eq 0 ] && echo ok || echo "FAILED ($rc)")"
+  [ $rc -eq 0 ] || failed=1
+}
+{ echo "commit $(git rev-parse HEAD 2>/dev/null || echo unknown)"; date -u; nvidia-smi; "$nvcc" --version; build/bin/trainer info; } >"$report" 2>&1
+for t in "${tests[@]}"; do part "$t" "build/tests/unit/$t"; done
+# A test that was skipped for want of a GPU proves nothing.
+if grep -q 'SKIPPED.*gpu' "$report"; then echo "a GPU test was skipped: see $report"; failed=1; fi
+sanitizer=$(command -v compute-sanitizer || echo "$(dirname "$nvcc")/compute-sanitizer")
+for tool in memcheck racecheck synccheck initcheck; do
+  if [ ! -x "$sanitizer" ]; then echo "compute-sanitizer is not there: $tool was not run" | tee -a "$report"; continue; fi
+  part "compute-sanitizer $tool, ops" "$sanitizer" --tool "$tool" --error-exitcode 9 build/tests/unit/test_device_ops
+done
+part "benchmarks" build/tests/bench/bench_device
+root=$(mktemp -d)
+part "training, 65 536 worlds, 3 x 256" build/bin/trainer --root "$root" --set train.device=cuda --set eval.count=0 \
+  --set metrics.representation_every=1000 --set env.num=65536 --set ppo.num_steps=64 --set ppo.num_minibatches=16 \
+  --set ppo.epochs=8 --set net.width=256 --set net.depth=3 --set train.total_steps=20971520
+rm -rf "$root"
+NVCC=$nvcc tests/tools/kernels.sh >>"$report" 2>&1 || failed=1
+echo "report: $report"
+exit $failed

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# What comes after a sweep's runs, on a real Slurm: the webhook that its last task calls, with nobody logged in, and sweep report.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+. tests/slurm/cluster.sh
+. tests/slurm/sweep.sh
+export HOME=$tap_dir
+if ! cluster_start; then tap_skip "webhook and report on a cluster" "$cluster_problem"; tap_done; fi
+mkfifo "$tap_dir/stdin"
+"$SWEEP_BUILD/tests/slurm/slurm_webhook" <"$tap_dir/stdin" >"$tap_dir/told" &
+exec 9>"$tap_dir/stdin"
+tap_wait 10 grep -q http "$tap_dir/told"
+mkdir -p "$HOME/.config/sweep"
+unset SWEEP_SITE
+printf '[slurm]\ntime = 02:00:00\nmem = 1900M\n[notify]\nurl = %s/hook\nstyle = plain\n' "$(head -1 "$tap_dir/told")" >"$HOME/.config/sweep/site.ini"
+tap_run "a test message" 0 "took it" sweep doctor --notify
+
+experiment costs 12 20
+sed -i '/^mem = 100M/d' "$tap_dir/costs.ini"
+submit costs >/dev/null
+told() { grep -q '"event":"end"' "$tap_dir/told"; }
+tap_wait 60 told
+tap_run "the last task tells of the end" 0 '"runs":12,"finished":12,"failed":0' cat "$tap_dir/told"
+tap_wait 60 queue_empty
+[ "$(grep -c '"event":"end"' "$tap_dir/told")" = 1 ]; tap_result "once" $? "$(cat "$tap_dir/told")"
+
+out=$(sweep report costs --runs 2>&1)
+said() { grep -qE "$1" <<<"$out"; tap_result "report: $2" $? "$out"; }
+said "12 runs, 12 finished, 0 started more than once" "counts"
+said "waited +[0-9.]+ m?s in the median" "time in the queue"
+said "CPU-hours +0\.[0-9]+, 0\.000 wasted" "hours"
+said "memory +[0-9]+ MB at most" "memory"
+said "slurm.time = 00:10:00 is enough \(now 02:00:00\)|slurm.time = 00:05:00 is enough" "the time limit"
+said "slurm.mem = [0-9]+M is enough \(now 1900M" "the memory limit"
+[ "$(sweep report costs --csv | grep -c finished,1,)" = 12 ]; tap_result "report --csv" $?
+tap_run "report --json" 0 '"cpu_hours_wasted"' sweep report costs --json
+
+# a trainer that is killed works twice: that is waste
+checkpoint_every=0 experiment twice 1 800
+submit twice >/dev/null
+tap_wait 60 running 1
+sleep 1
+pid=$(sed -n 's/^pid=//p' "$(grep -l '^status=running' "$SWEEP_ROOT"/runs/*/state)")
+kill -9 "$pid"
+tap_wait 90 queue_empty
+tap_run "report: what is done twice is wasted" 0 '"starts": 2' sweep report twice --json
+wasted=$(sweep report twice --json | sed -nE 's/^ "wasted_s": ([0-9.]+),/\1/p')
+awk -v s="$wasted" 'BEGIN { exit !(s > 0.05) }'; tap_result "and its seconds are counted" $? "wasted $wasted s: $(sweep report twice --runs)"
+exec 9>&-
+tap_done

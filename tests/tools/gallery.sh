@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The pictures of docs/gallery.md from a workspace in which the demo profiles have run. Usage: tests/tools/gallery.sh BUILD ROOT
+set -eu
+cd "$(dirname "$0")/../.."
+build=$(cd "$1/bin" && pwd) target=$PWD/docs/gallery
+cd "$2" # so that no path of this machine gets into the files
+mkdir -p "$target"
+draw() { # picture, then what analyze is told
+  local picture=$1; shift
+  if ! "$build/analyze" "$@" -o gallery >gallery.txt 2>&1; then echo "$picture: $(tail -1 gallery.txt)"; return; fi
+  cp "gallery/$1.svg" "$target/$picture.svg"
+}
+for figure in fig1b fig3a fig3b fig8 fig9 fig10 fig12a fig12b fig14 onpolicy-fig3 onpolicy-fig6 fixed-point-fig2; do
+  draw $figure $figure results.db
+done
+draw bars bars results.db --sweep onpolicy_fig6_pqn
+draw profiles profiles results.db --sweep fig8_ddr --group algo.name
+draw dark curves results.db --sweep fig8_ddr --y kl --style dark
+rm -rf gallery gallery.txt
+du -sh "$target"

@@ -1,0 +1,191 @@
+/* Webhooks against a small web server: the three styles, who tells of a sweep's end and how often, and servers that refuse, close
+ * or stall. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "core/http.h"
+#include "core/terminal.h"
+#include "http_server.h"
+#include "store/run.h"
+#include "sweep/grid.h"
+#include "sweep/manifest.h"
+#include "sweep/notify.h"
+
+static HttpReply next;
+static char root[] = "/tmp/test_notify.XXXXXX", site_path[64];
+
+static void answer(HttpServer *server, const HttpCall *call, HttpReply *reply) { *reply = next; }
+
+static void start(HttpServer *server, const char *style, const char *on) {
+  char site[512];
+  next = (HttpReply){0};
+  *server = (HttpServer){.answer = answer};
+  http_server_start(server, NULL);
+  snprintf(site, sizeof site, "[notify]\nurl = %s/services/SECRET\nstyle = %s\non = %s\n", server->url, style, on);
+  assert_int_equal(core_files_write_atomic(site_path, site, strlen(site)), CORE_OK);
+}
+
+static void stop(HttpServer *server) {
+  http_server_stop(server);
+  http_server_forget(server);
+}
+
+static SlurmSite read_site(void) {
+  SlurmSettings settings = slurm_settings_default();
+  SlurmSite site;
+  assert_int_equal(slurm_site_apply(&settings, &site), CORE_OK);
+  return site;
+}
+
+static const SweepNews news = {.sweep = "fig8", .event = "end", .runs = 10, .finished = 8, .failed = 2, .message = "loss is \"NaN\"\nat 7"};
+
+static void test_styles(void **state) {
+  HttpServer server;
+  SlurmSite site;
+  start(&server, "slack", "both");
+  site = read_site();
+  assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);
+  json_t *json = json_loads(server.calls[0].body, 0, NULL);
+  assert_string_equal(server.calls[0].path, "/services/SECRET");
+  assert_string_equal(json_string_value(json_object_get(json, "text")), "sweep fig8 has ended: 8 of 10 runs finished, 2 failed\nloss is \"NaN\"\nat 7");
+  json_decref(json);
+  stop(&server);
+  start(&server, "plain", "both");
+  site = read_site();
+  assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);
+  json = json_loads(server.calls[0].body, 0, NULL);
+  assert_int_equal(json_integer_value(json_object_get(json, "failed")), 2);
+  assert_string_equal(json_string_value(json_object_get(json, "event")), "end");
+  json_decref(json);
+  stop(&server);
+  start(&server, "ntfy", "both");
+  site = read_site();
+  assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);
+  assert_non_null(strstr(server.calls[0].headers, "\r\nTitle: sweep fig8 has ended: 8 of 10 runs finished, 2 failed\r\n"));
+  assert_non_null(strstr(server.calls[0].headers, "\r\nTags: x\r\n"));
+  assert_string_equal(server.calls[0].body, news.message);
+  stop(&server);
+}
+
+static void test_faults(void **state) {
+  static const struct { HttpReply reply; const char *words; } cases[] = {{{.status = 404}, "HTTP status 404"}, {{.status = 302}, "HTTP status 302"},
+                                                                          {{.manner = HTTP_CLOSE}, "127.0.0.1"}, {{.manner = HTTP_GARBAGE}, "127.0.0.1"},
+                                                                          {{.manner = HTTP_ENDLESS}, "longer than"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    HttpServer server;
+    start(&server, "slack", "both");
+    const SlurmSite site = read_site();
+    next = cases[i].reply;
+    assert_int_equal(sweep_notify_send(&site, &news), CORE_FAIL);
+    if (!strstr(core_error_message(), cases[i].words)) fail_msg("%s", core_error_message());
+    assert_null(strstr(core_error_message(), "SECRET"));
+    stop(&server);
+  }
+}
+
+/* ---- who tells --------------------------------------------------------------------------------------------------- */
+
+static SweepManifest manifest;
+
+static void make_sweep(const char *name) {
+  static const char text[] = "[sweep]\nname = %s\nseeds = 4\n[env]\nnum = 8\n";
+  char experiment[256];
+  SweepSpec spec;
+  SweepGrid grid;
+  SweepManifestChange change;
+  snprintf(experiment, sizeof experiment, text, name);
+  assert_int_equal(sweep_spec_parse("x.ini", experiment, NULL, NULL, 0, &spec), CORE_OK);
+  assert_int_equal(sweep_grid_expand(&spec, &grid), CORE_OK);
+  assert_int_equal(sweep_manifest_record(root, &grid, &manifest, &change), CORE_OK);
+  for (size_t i = 0; i < grid.runs; i++) {
+    CoreConfig config;
+    char id[CORE_RUN_ID];
+    sweep_grid_config(&grid, i, &config);
+    assert_int_equal(store_run_prepare(root, &config, id), CORE_OK);
+  }
+  sweep_grid_free(&grid);
+  sweep_spec_free(&spec);
+}
+
+static void end_run(size_t index, StoreStatus status) {
+  const StoreState run = {.status = status, .attempt = 1};
+  assert_int_equal(store_run_state_write(root, manifest.ids[index], &run), CORE_OK);
+}
+
+static void test_end(void **state) {
+  HttpServer server;
+  start(&server, "plain", "both");
+  make_sweep("ends");
+  sweep_notify_begin(root, "ends");
+  for (size_t i = 0; i < 3; i++) {
+    end_run(i, i == 1 ? STORE_FAILED : STORE_FINISHED);
+    sweep_notify_ended(root, "ends", 1, i == 1 ? "out of luck" : NULL);
+  }
+  assert_int_equal(server.count, 1); /* the failure, at once */
+  assert_non_null(strstr(server.calls[0].body, "out of luck"));
+  sweep_notify_ended(root, "ends", 1, "again"); /* counted as ended, but is not: nobody is told of an end */
+  assert_int_equal(server.count, 1);
+  end_run(3, STORE_FINISHED);
+  sweep_notify_ended(root, "ends", 1, NULL);
+  assert_int_equal(server.count, 2);
+  assert_non_null(strstr(server.calls[1].body, "\"finished\":3,\"failed\":1"));
+  sweep_notify_ended(root, "ends", 1, NULL); /* two that end at once: told once */
+  assert_int_equal(server.count, 2);
+  sweep_notify_begin(root, "ends"); /* a retry */
+  end_run(1, STORE_FINISHED);
+  sweep_notify_ended(root, "ends", 1, NULL);
+  assert_int_equal(server.count, 3);
+  assert_non_null(strstr(server.calls[2].body, "\"finished\":4,\"failed\":0"));
+  sweep_manifest_free(&manifest);
+  stop(&server);
+}
+
+static void test_choice(void **state) {
+  static const struct { const char *on; size_t calls; } cases[] = {{"never", 0}, {"failure", 1}, {"end", 1}, {"both", 2}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    HttpServer server;
+    char name[32];
+    snprintf(name, sizeof name, "choice%zu", i);
+    start(&server, "plain", cases[i].on);
+    make_sweep(name);
+    for (size_t k = 0; k < 4; k++) end_run(k, k ? STORE_FINISHED : STORE_FAILED);
+    sweep_notify_ended(root, name, 4, "bad");
+    assert_int_equal(server.count, cases[i].calls);
+    for (size_t k = 0; k < 4; k++) end_run(k, STORE_PENDING); /* the next sweep has the same runs */
+    sweep_manifest_free(&manifest);
+    stop(&server);
+  }
+}
+
+/* A server that says nothing holds nobody up for longer than the time-out. */
+static void test_stall(void **state) {
+  HttpServer server;
+  start(&server, "slack", "both");
+  const SlurmSite site = read_site();
+  next = (HttpReply){.manner = HTTP_STALL};
+  const double begun = core_clock_s();
+  assert_int_equal(sweep_notify_send(&site, &news), CORE_FAIL);
+  assert_true(core_clock_s() - begun < 3 * SWEEP_NOTIFY_S);
+  stop(&server);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_styles), cmocka_unit_test(test_faults), cmocka_unit_test(test_end), cmocka_unit_test(test_choice),
+                                     cmocka_unit_test(test_stall)};
+  if (!core_http_is_built()) {
+    printf("1..1\nok 1 # SKIP built without libcurl\n");
+    return 0;
+  }
+  if (!mkdtemp(root)) return 2;
+  snprintf(site_path, sizeof site_path, "/tmp/test_notify.%d.ini", (int)getpid());
+  setenv("SWEEP_SITE", site_path, 1);
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(site_path);
+  core_files_remove_tree(root);
+  return failed;
+}
