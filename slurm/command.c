@@ -2,6 +2,7 @@
  * a job that is overlooked would be submitted twice. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "slurm/cluster.h"
@@ -96,6 +97,8 @@ static int commands_open(void **way, SlurmFault *fault) {
   *fault = SLURM_ABSENT;
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
     if (!slurm_process_exists(needed[i])) return core_error(CORE_FAIL, "there is no Slurm here: %s is not in PATH", needed[i]);
+  const char *conf = getenv("SLURM_CONF"); /* the commands would wait a minute for it to appear */
+  if (conf && *conf && access(conf, R_OK) != 0) return core_error(CORE_FAIL, "there is no Slurm here: SLURM_CONF = %s can not be read", conf);
   /* Without a configuration no command works: told apart from a cluster that is down, since it means "not a login node". */
   static const char *const ping[] = {"scontrol", "ping", NULL};
   SlurmOutput output;

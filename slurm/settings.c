@@ -293,7 +293,12 @@ void slurm_settings_print(const SlurmSettings *s, const char *separator, const c
 }
 
 static void row(CoreText *text, const char *key, const char *def, const char *kind, const char *help) {
-  core_text_appendf(text, "| `%s` | %s | %s | %s |\n", key, *def ? def : "-", kind, help);
+  core_text_appendf(text, "| `%s` | %s | %s | ", key, *def ? def : "-", kind);
+  for (; *help; help++) { /* a bar would end the cell */
+    if (*help == '|') core_text_append(text, "\\");
+    core_text_append_bytes(text, help, 1);
+  }
+  core_text_append(text, " |\n");
 }
 
 void slurm_settings_to_markdown(CoreText *text) {

@@ -150,6 +150,15 @@ static void print_kept(const SweepLaunched *done, const char *name) {
   if (done->submitted) printf("  sweep status %s  shows progress,  sweep cancel %s  ends it\n", name, name);
 }
 
+/* --wait: what sweep status --watch shows, then the verdict. */
+static int watch(const char *root, const SweepGrid *grid) {
+  char command[] = "status", option[] = "--root", watched[] = "--watch";
+  char *words[] = {command, option, (char *)root, (char *)grid->spec->name, watched, NULL};
+  fflush(stdout);
+  TRY(sweep_status(5, words));
+  return judge(root, grid);
+}
+
 static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest, const SlurmSettings *settings,
                            SlurmCluster *cluster) {
   const SweepLaunch launch = {.root = options->common.root, .name = grid->spec->name, .cluster = cluster, .settings = settings,
@@ -163,7 +172,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   if (done.submitted > 0) printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays, done.arrays == 1 ? "" : "s");
   else if (!options->dry_run && !options->test_only) printf("nothing to submit\n");
   print_kept(&done, grid->spec->name);
-  return CORE_OK;
+  return options->wait && !options->dry_run && !options->test_only ? watch(options->common.root, grid) : CORE_OK;
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ only=${1:-}
 cd "$(dirname "$0")/.."
 export PATH="$build/bin:$PATH" SWEEP_BUILD=$build CMOCKA_MESSAGE_OUTPUT=TAP NO_COLOR=1
 unset SWEEP_ROOT
+export SLURM_CONF=/nonexistent/slurm.conf # no test meets a Slurm that the machine may have; tests/slurm starts its own
 export SWEEP_SITE=none # not what the person at this machine has in ~/.config
 export OMP_WAIT_POLICY=passive # the machine may be busy with other things
 passed=0 failed=0 skipped=0 log=$(mktemp)

@@ -14,14 +14,15 @@ int observer_features(const CoreConfig *config, const Env *env) {
   return env->observation_length + (observer_blocks(config) > 0);
 }
 
-void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, int all_worlds,
+void observer_register(Observer *observer, const CoreConfig *config, const Env *env, const Shards *shards,
                        CoreArena *arena) {
+  const int worlds = shards->worlds, all_worlds = shards->all_worlds;
   const NormaliseRule rule = normalise_rule(config->env.normalize_observations);
   *observer = (Observer){.shown = env->observation_length, .seen = observer_features(config, env), .worlds = worlds,
-                         .all_worlds = all_worlds,
+                         .all_worlds = all_worlds, .first_world = shards->first_world,
                          .blocks = observer_blocks(config),
                          .warm_up = rule == NORMALISE_STOIX ? (int)config->env.normalize_warmup : 0};
-  if (observer->blocks > 0) observer->first_reported = worlds - worlds / observer->blocks;
+  if (observer->blocks > 0) observer->first_reported = all_worlds - all_worlds / observer->blocks - observer->first_world;
   observer->is_half = strcmp(config->train.observation_storage, "float16") == 0;
   observer->has_moments = rule != NORMALISE_NONE || observer->blocks > 0;
   observer->active = observer->has_moments || observer->is_half;
@@ -58,7 +59,8 @@ static void transform(const Observer *observer, const float *raw, int worlds, fl
 void observer_see(const Observer *observer, float *seen) {
   transform(observer, observer->raw, observer->worlds, seen);
   for (int w = 0; observer->blocks > 0 && w < observer->worlds; w++)
-    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)((int64_t)w * observer->blocks / observer->worlds);
+    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] =
+      (float)((int64_t)(observer->first_world + w) * observer->blocks / observer->all_worlds);
 }
 
 void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen) {

@@ -87,7 +87,8 @@ static int load_policy(Player *player, const char *checkpoint) {
   AgentNetwork *actor = &player->agent.actor;
   player->arena = core_arena_create("player");
   agent_register(&player->agent, &player->config, player->env, 1, player->arena);
-  observer_register(&player->observer, &player->config, player->env, 1, 1, player->arena);
+  const Shards alone = shards_alone(1);
+  observer_register(&player->observer, &player->config, player->env, &alone, player->arena);
   CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
   CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");

@@ -17,7 +17,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                        .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena)};
   size_t k = (size_t)steps, n = (size_t)worlds;
-  observer_register(&rollout->observer, config, env, worlds, shards->all_worlds, arena);
+  observer_register(&rollout->observer, config, env, shards, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
   const size_t block = n * (size_t)rollout->features;
@@ -171,8 +171,15 @@ static void open_book(const Rollout *rollout) {
   core_device_zero(rollout->device, book.solutions, levels * sizeof *book.solutions);
 }
 
+/* A rank's environment has places for its own levels, the book one for each level of the run. */
+static void number_levels(Rollout *rollout) {
+  if (rollout->level_of_place == NULL) return;
+  for (int w = 0; w < rollout->worlds; w++) rollout->level[w] = rollout->level_of_place[rollout->level[w]];
+}
+
 /* Adds step t's rewards and finished episodes. */
 static void count_episodes(Rollout *rollout, Ops *ops, int t) {
+  number_levels(rollout);
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const OpsEpisodes book = book_of(rollout);
   const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved, rollout->level,

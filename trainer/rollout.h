@@ -45,6 +45,7 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
+  const int32_t *level_of_place; /* the run's number of what the environment calls a level; NULL: the same (one rank) */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
   int64_t *attempts, *solutions;      /* [levels], on the host */
   OpsEpisodes book;                   /* with the same on the device, where there is one */

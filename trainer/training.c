@@ -24,8 +24,8 @@ static int register_buffers(Training *training, int max_rows) {
   agent_register(&training->agent, config, levels, max_rows, arena);
   Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
   if (training->curriculum) {
-    curriculum_register(training->curriculum, config, levels, arena);
-    trained_on.levels = curriculum_places(training->curriculum);
+    curriculum_register(training->curriculum, config, levels, &training->shards, arena);
+    trained_on.levels = curriculum_levels(training->curriculum);
   }
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
@@ -91,9 +91,6 @@ static int fill_plan(Training *training) {
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
-  if (core_config_has_curriculum(config) && ranks_size() > 1)
-    return core_error(CORE_USAGE, "env.curriculum = %s searches levels in one process, not in %d ranks; start one",
-                      config->env.curriculum, ranks_size());
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   TRY(register_buffers(training, activation_rows(config, &training->shards)));
@@ -239,7 +236,7 @@ int training_after_load(Training *training) {
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);
   if (training->curriculum)
-    return curriculum_after_load(training->curriculum, training->env, training->position.iteration);
+    return ranks_agree(curriculum_after_load(training->curriculum, training->env, training->position.iteration));
   return ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes));
 }
 

@@ -77,6 +77,8 @@ tap_run "retry submits failed runs again, with more memory" 0 "2 runs submitted 
 grep -q "slurm.mem=150M" "$SWEEP_ROOT/sweeps/broken/batches/000002.tsv"; tap_result "150 M" $?
 tap_wait 30 queue_empty
 counts broken 2 20
+experiment waited 2 20
+tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited --wait
 tap_run "cancel of a sweep that is done" 0 "none of these runs is in the queue" sweep cancel broken
 tap_run "--local runs on this machine" 0 "executor" submit later --force --local --wait
 tap_done

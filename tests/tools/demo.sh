@@ -8,7 +8,7 @@ step() { printf '\n$ %s\n' "$*"; "$@"; }
 mkdir -p "$root"
 start=$SECONDS
 step sweep plan experiments/fig8_ddr.ini --profile demo --root "$root"
-step sweep submit experiments/fig8_ddr.ini --profile demo --root "$root" --wait
+step sweep submit experiments/fig8_ddr.ini --profile demo --root "$root" --local --wait
 step sweep status --root "$root"
 step analyze ddr-vs-solve "$root/results.db"
 step analyze curves "$root/results.db"

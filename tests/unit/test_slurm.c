@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "core/files.h"
 #include "slurm/cluster.h"
 #include "slurm/script.h"
 
@@ -172,10 +173,22 @@ static void test_script(void **state) {
   core_text_free(&text);
 }
 
+/* docs/cluster.md says what settings.def says. */
+static void test_document(void **state) {
+  CoreText table = {0};
+  char *document;
+  size_t size;
+  slurm_settings_to_markdown(&table);
+  assert_int_equal(core_files_read("docs/cluster.md", 0, &document, &size), CORE_OK);
+  if (!strstr(document, core_text_string(&table))) fail_msg("docs/cluster.md should hold this table:\n%s", core_text_string(&table));
+  free(document);
+  core_text_free(&table);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),      cmocka_unit_test(test_refused_values),
                                      cmocka_unit_test(test_together),    cmocka_unit_test(test_times),
                                      cmocka_unit_test(test_expressions), cmocka_unit_test(test_states),
-                                     cmocka_unit_test(test_script)};
+                                     cmocka_unit_test(test_script),      cmocka_unit_test(test_document)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

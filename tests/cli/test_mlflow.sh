@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# analyze export mlflow against a real MLflow server, where Python has one (request shapes without one: tests/unit/test_mlflow.c).
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+if ! python3 -c 'import mlflow' 2>/dev/null; then tap_skip "a real MLflow server" "python3 has no mlflow"; tap_done; fi
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; tap_cleanup' EXIT
+port=$((20000 + RANDOM % 20000))
+python3 -m mlflow server --host 127.0.0.1 --port $port --backend-store-uri "sqlite:///$tap_dir/mlflow.db" \
+  --default-artifact-root "$tap_dir/artifacts" >"$tap_dir/server.log" 2>&1 &
+server=$!
+answers() { (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
+tap_wait 120 answers
+sed -n '/^experiment()/,/^}/p' tests/slurm/sweep.sh >"$tap_dir/experiment.sh"
+experiments=0; . "$tap_dir/experiment.sh"
+experiment study 2 20
+sweep submit "$tap_dir/study.ini" --root "$tap_dir" --local --wait >/dev/null 2>&1
+export_study() { analyze export mlflow "$tap_dir/results.db" --sweep study --url "http://127.0.0.1:$port"; }
+tap_run "two runs are copied" 0 "2 runs" export_study
+tap_run "and again, without more runs" 0 "2 runs" export_study
+out=$(python3 - "http://127.0.0.1:$port" <<'PY'
+import sys, mlflow
+client = mlflow.MlflowClient(sys.argv[1])
+runs = client.search_runs([client.get_experiment_by_name("study").experiment_id])
+steps = {len(client.get_metric_history(r.info.run_id, "kl")) for r in runs}
+print(len(runs), {r.info.status for r in runs}, steps, all(r.data.params["env.num"] == "8" for r in runs))
+PY
+)
+[ "$out" = "2 {'FINISHED'} {20} True" ]; tap_result "MLflow has the runs, their settings and each iteration once" $? "$out"
+tap_done
