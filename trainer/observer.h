@@ -1,5 +1,6 @@
-/* From what the environment shows to what the agent sees: normalised (normalise.h), and, where worlds form blocks
- * (SAPG), with the block's number as a last column. Between the environment and whoever acts: rollouts, evaluations,
+/* From what the environment shows to what the agent sees: normalised (normalise.h), where worlds form blocks (SAPG) with
+ * the block's number as a last column, and rounded to what half precision holds where rollouts store that
+ * (train.observation_storage): so whoever acts sees what the learner will see. Between the environment and whoever acts: rollouts, evaluations,
  * play. */
 #ifndef TRAINER_OBSERVER_H
 #define TRAINER_OBSERVER_H
@@ -10,6 +11,8 @@
 
 typedef struct Observer {
   bool active;           /* false: the agent sees what the environment shows, and nothing below is used */
+  bool has_moments;      /* false: as many numbers, at most rounded; the normaliser is not used */
+  bool is_half;          /* numbers are rounded to half precision */
   int shown, seen;       /* features of the environment, of the agent */
   int worlds, blocks;    /* of the training; blocks 0: no such column */
   int first_world;       /* of the training's, which world 0 is: blocks are of all ranks' worlds */

@@ -59,7 +59,8 @@ static int estimate_memory(Training *training) {
     /* A checkpoint copies the training worlds' state, which is most of what they hold; the first rank copies all. */
     plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
-  plan->buffer_bytes = (double)core_arena_bytes(training->arena);
+  plan->buffer_bytes = (double)core_arena_bytes(training->arena) +
+                       ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   if (training->device) plan->device_bytes = (double)core_arena_device_bytes(training->arena) + training_worlds + evaluation_worlds;
   return CORE_OK;
@@ -67,6 +68,9 @@ static int estimate_memory(Training *training) {
 
 static int fill_plan_of_sgd(Training *training) {
   const CoreConfig *config = &training->config;
+  if (strcmp(config->train.precision, "float32") != 0)
+    return core_error(CORE_USAGE, "train.precision = %s: algo.name = %s multiplies no matrices; set it to float32",
+                      config->train.precision, config->algo.name);
   if (ranks_size() > 1)
     return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one "
                       "process", ranks_size());
@@ -150,9 +154,11 @@ int training_check_memory(const Training *training) {
   TRY(training_device_check_memory(training));
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
-                    "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
+                    "env.num or ppo.num_steps%s%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
+                    training->rollout.observer.is_half ? ""
+                    : ", or set train.observation_storage to float16",
                     plan->attempts > 4096 ? ", or eval.episodes" : "",
                     training->curriculum ? ", or sfl.batch_size" : "");
 }

@@ -192,7 +192,7 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
   if (!next_piece(data)) return false;
   const int rows = data->rows;
   for (int r = 0; r < rows; r++) data->index[r] = row_of(data, data->sample[r], &leader);
-  ops->gather_rows(ops, rollout->observations, data->index, data->observations, rows, rollout->features);
+  rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   rollout_gather_actions(rollout, ops, data->index, rows, data->actions);
   for (int r = 0; r < rows; r++) {
     row_of(data, data->sample[r], &leader);
@@ -278,7 +278,7 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   for (int r = 0; r < rows; r++)
     data->index[r] = (uint32_t)((first + r) / columns) * (uint32_t)data->shards.worlds +
                      data->world_of_column[from + (first + r) % columns];
-  ops->gather_rows(ops, rollout->observations, data->index, data->observations, rows, rollout->features);
+  rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   for (int r = 0; r < rows; r++) lead(data, rollout, r);
   agent_values(agent, ops, data->observations, rows, data->batch_values);
   for (int r = 0; r < rows; r++)
