@@ -197,6 +197,12 @@ int agent_ops_width(const Agent *agent) {
   return encoder > max_width(agent) ? encoder : max_width(agent);
 }
 
+int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops) {
+  const int rows = agent_ops_rows(agent), width = agent_ops_width(agent);
+  if (strcmp(config->train.precision, "bf16") == 0) return ops_cpu_create_bf16(threads, rows, width, ops);
+  return ops_cpu_create(threads, rows, width, ops);
+}
+
 /* ---- initial weights ------------------------------------------------------------------------------------------- */
 
 /* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are

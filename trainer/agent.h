@@ -115,5 +115,7 @@ const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *bu
 /* What ops must be able to hold (ops_cpu_create). */
 int agent_ops_rows(const Agent *agent);
 int agent_ops_width(const Agent *agent);
+/* Ops that hold it, in train.precision, on the CPU. */
+int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops);
 
 #endif

@@ -10,24 +10,38 @@
  * that simulators draw on their own; seeds have 32 bits. */
 static uint64_t key_of(uint64_t seed, int64_t iteration) { return (seed + 1) << 32 ^ (uint64_t)iteration; }
 
-void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, CoreArena *arena) {
+/* Of this rank's batch. */
+static int own_places(const Curriculum *curriculum) {
+  return curriculum->own_generated + curriculum->buffer.capacity;
+}
+
+static int clamp(int x, int most) { return x < 0 ? 0 : x < most ? x : most; }
+
+void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, const Shards *shards,
+                         CoreArena *arena) {
   int worlds = (int)config->env.num, sampled = (int)llround(config->sfl.sampled_ratio * worlds);
   int kept = sampled > 0 ? (int)config->sfl.buffer_size : 0;
-  *curriculum = (Curriculum){.worlds = worlds, .generated = worlds - sampled, .period = config->sfl.period};
+  *curriculum = (Curriculum){.worlds = worlds, .generated = worlds - sampled, .period = config->sfl.period,
+                              .first_world = shards->first_world, .own_worlds = shards->worlds};
+  curriculum->own_generated = clamp(curriculum->generated - shards->first_world, shards->worlds);
   if (kept > 0) {
-    level_search_register(&curriculum->search, config, levels, arena);
+    level_search_register(&curriculum->search, config, levels, shards, arena);
     level_buffer_register(&curriculum->buffer, kept, arena);
   }
-  size_t most = (size_t)(curriculum->generated > kept ? curriculum->generated : kept);
-  CORE_ARENA(arena, curriculum->place, (size_t)worlds, "places played [worlds]");
+  size_t most = (size_t)(curriculum->own_generated > kept ? curriculum->own_generated : kept);
+  CORE_ARENA(arena, curriculum->place, (size_t)curriculum->own_worlds, "places played [worlds]");
+  CORE_ARENA(arena, curriculum->level_of_place, (size_t)own_places(curriculum), "levels of places [places]");
   CORE_ARENA(arena, curriculum->numbers, most, "numbers of levels [levels]");
 }
 
-int curriculum_places(const Curriculum *curriculum) { return curriculum->generated + curriculum->buffer.capacity; }
+int curriculum_levels(const Curriculum *curriculum) { return curriculum->generated + curriculum->buffer.capacity; }
 
 int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, Env **env) {
   if (curriculum->buffer.capacity > 0) TRY(level_search_create(&curriculum->search, levels, seed));
-  return levels->with_places(levels, curriculum->worlds, curriculum_places(curriculum), seed, env);
+  for (int i = 0; i < own_places(curriculum); i++)
+    curriculum->level_of_place[i] = i < curriculum->own_generated ? curriculum->first_world + i
+                                                                  : curriculum->generated + i - curriculum->own_generated;
+  return levels->with_places(levels, curriculum->own_worlds, own_places(curriculum), seed, env);
 }
 
 void curriculum_destroy(Curriculum *curriculum) { level_search_destroy(&curriculum->search); }
@@ -50,8 +64,8 @@ int curriculum_estimate_bytes(const Curriculum *curriculum, const Env *levels, d
   TRY(bytes_with(levels, SMALL, 2 * SMALL, &more_places));
   double a_world = (more_worlds - both) / SMALL, a_place = (more_places - both) / SMALL;
   double rest = both - SMALL * (a_world + a_place);
-  *training = rest + a_world * curriculum->worlds + a_place * curriculum_places(curriculum);
-  *search = curriculum->buffer.capacity > 0 ? rest + (a_world + a_place) * curriculum->search.at_once : 0;
+  *training = rest + a_world * curriculum->own_worlds + a_place * own_places(curriculum);
+  *search = curriculum->buffer.capacity > 0 ? rest + (a_world + a_place) * curriculum->search.own : 0;
   return CORE_OK;
 }
 
@@ -65,7 +79,7 @@ bool curriculum_search_due(const Curriculum *curriculum, int64_t iteration) {
 static void place_buffer(Curriculum *curriculum, Env *env) {
   const LevelBuffer *buffer = &curriculum->buffer;
   for (int i = 0; i < buffer->count; i++) curriculum->numbers[i] = buffer->entry[i].number;
-  env->recall_levels(env, curriculum->position.key, curriculum->numbers, buffer->count, curriculum->generated);
+  env->recall_levels(env, curriculum->position.key, curriculum->numbers, buffer->count, curriculum->own_generated);
 }
 
 static void search(Curriculum *curriculum, Env *env, const TrialPlayer *player, uint64_t seed,
@@ -76,15 +90,18 @@ static void search(Curriculum *curriculum, Env *env, const TrialPlayer *player, 
   place_buffer(curriculum, env);
 }
 
-/* World w's draw from the buffer does not depend on the other worlds. */
+/* The draw of world number `world` of the run from the buffer does not depend on the other worlds. */
+static int32_t draw_from_buffer(const Curriculum *curriculum, uint64_t seed, int64_t iteration, int world) {
+  CoreRandom4 words = core_random_4(seed, CORE_RANDOM_BUFFER, (uint32_t)world, (uint32_t)iteration,
+                                    (uint32_t)(iteration >> 32));
+  return (int32_t)core_random_below(words.v[0], (uint32_t)curriculum->buffer.count);
+}
+
 static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iteration) {
-  for (int w = 0; w < curriculum->generated; w++) curriculum->place[w] = w;
-  for (int w = curriculum->generated; w < curriculum->worlds; w++) {
-    CoreRandom4 words = core_random_4(seed, CORE_RANDOM_BUFFER, (uint32_t)w, (uint32_t)iteration,
-                                      (uint32_t)(iteration >> 32));
+  const int generated = curriculum->own_generated;
+  for (int w = 0; w < curriculum->own_worlds; w++)
     curriculum->place[w] =
-      curriculum->generated + (int32_t)core_random_below(words.v[0], (uint32_t)curriculum->buffer.count);
-  }
+      w < generated ? w : generated + draw_from_buffer(curriculum, seed, iteration, curriculum->first_world + w);
 }
 
 void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
@@ -92,13 +109,15 @@ void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *a
   curriculum->searched_now = curriculum_search_due(curriculum, iteration);
   const TrialPlayer player = {agent, &rollout->observer, ops};
   if (curriculum->searched_now) search(curriculum, env, &player, seed, iteration);
-  if (curriculum->generated > 0)
-    env->draw_levels(env, key_of(seed, iteration), 0, curriculum->generated, 0, curriculum->numbers);
+  if (curriculum->own_generated > 0)
+    env->draw_levels(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
+                     curriculum->numbers);
   choose_places(curriculum, seed, iteration);
+  rollout->level_of_place = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_place : NULL;
   rollout_start_on(rollout, env, curriculum->place);
 }
 
-/* Mean over the levels of places first .. end - 1 that an episode ended on. */
+/* Mean over the levels first .. end - 1 that an episode ended on. */
 static double solve_rate(const Rollout *rollout, int first, int end) {
   double rates = 0;
   int64_t levels = 0;
@@ -112,7 +131,7 @@ static double solve_rate(const Rollout *rollout, int first, int end) {
 
 void curriculum_fill_row(const Curriculum *curriculum, const Rollout *rollout, StoreIteration *row) {
   row->solve_rate_new = solve_rate(rollout, 0, curriculum->generated);
-  row->solve_rate_sampled = solve_rate(rollout, curriculum->generated, curriculum_places(curriculum));
+  row->solve_rate_sampled = solve_rate(rollout, curriculum->generated, curriculum_levels(curriculum));
   if (!curriculum->searched_now) return;
   row->search_solve_rate = curriculum->summary.solve_rate;
   row->search_learnability = curriculum->summary.learnability;

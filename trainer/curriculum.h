@@ -2,7 +2,8 @@
  * at the beginning of a level, the first of them on newly generated ones, the others on levels drawn with replacement
  * from a buffer, which is searched anew (level_search.c) before the first iteration and then every sfl.period ones.
  *
- * Levels and draws are functions of (seed, iteration, index) and the weights. With every rollout beginning anew, the
+ * Ranks divide the worlds: each has places for the new levels of its own worlds and for all of the buffer, which is the
+ * same at all ranks. Levels and draws are functions of (seed, iteration, index) and the weights. With every rollout beginning anew, the
  * buffer's numbers are all that a checkpoint needs of the worlds. */
 #ifndef TRAINER_CURRICULUM_H
 #define TRAINER_CURRICULUM_H
@@ -19,11 +20,13 @@ typedef struct CurriculumPosition {
 } CurriculumPosition;
 
 typedef struct Curriculum {
-  int worlds, generated;     /* worlds on new levels: numbers 0 .. generated - 1 */
+  int worlds, generated;     /* worlds of the run; those on new levels: numbers 0 .. generated - 1 */
+  int first_world, own_worlds, own_generated; /* this rank's of them */
   int64_t period;
   LevelSearch search;
   LevelBuffer buffer;        /* capacity 0 where no world plays from it */
-  int32_t *place;            /* [worlds]: new levels first, then the buffer's */
+  int32_t *place;            /* [own worlds]: new levels first, then the buffer's */
+  int32_t *level_of_place;   /* [own places] the run's number: all new levels first, then the buffer's */
   uint32_t *numbers;         /* [generated or buffer]: scratch */
   CurriculumPosition position;
   LevelSearchSummary summary; /* of the last search */
@@ -31,8 +34,9 @@ typedef struct Curriculum {
 } Curriculum;
 
 /* Of sfl.sampled_ratio * env.num, rounded, worlds play from the buffer. levels: any batch of the environment. */
-void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, CoreArena *arena);
-int curriculum_places(const Curriculum *curriculum); /* that the training batch needs */
+void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, const Shards *shards,
+                         CoreArena *arena);
+int curriculum_levels(const Curriculum *curriculum); /* of all ranks: what a rollout counts by */
 /* Memory of the search's worlds and the training batch. */
 int curriculum_estimate_bytes(const Curriculum *curriculum, const Env *levels, double *training, double *search);
 /* After the arena's commit: makes the search's worlds and *env, those that are trained on. */

@@ -1,7 +1,10 @@
 /* Playing a search's levels, batch by batch, and offering each to the buffer. */
 #include "trainer/level_search.h"
 
+#include <string.h>
+
 #include "core/random.h"
+#include "trainer/ranks.h"
 
 static const double SOLVED_BONUS = 0.001;
 
@@ -14,48 +17,67 @@ double level_search_score(int64_t solved, int64_t episodes) {
   return p * (1 - p) + SOLVED_BONUS * p;
 }
 
-void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, CoreArena *arena) {
+void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, const Shards *shards,
+                           CoreArena *arena) {
   *search = (LevelSearch){
     .at_once = (int)config->sfl.batch_size, .batches = (int)config->sfl.num_batches,
-    .steps = (int)config->sfl.rollout_steps, .episodes_max = (int32_t)config->sfl.max_episodes,
+    .steps = (int)config->sfl.rollout_steps, .episodes_max = (int32_t)config->sfl.max_episodes, .shards = *shards,
   };
-  size_t n = (size_t)search->at_once;
-  trial_register(&search->trial, config, levels, search->at_once, arena);
-  CORE_ARENA(arena, search->place, n, "search places [levels]");
-  CORE_ARENA(arena, search->episodes, n, "search episodes [levels]");
-  CORE_ARENA(arena, search->solutions, n, "search solutions [levels]");
-  CORE_ARENA(arena, search->numbers, n, "search numbers [levels]");
+  search->first = shards_first_of(shards, search->at_once, 0);
+  search->own = shards_first_of(shards, search->at_once, shards->shards) - search->first;
+  const size_t own = (size_t)search->own;
+  trial_register(&search->trial, config, levels, search->own, arena);
+  CORE_ARENA(arena, search->part_end, (size_t)shards->shards, "search parts [shards]");
+  CORE_ARENA(arena, search->place, own, "search places [levels]");
+  CORE_ARENA(arena, search->numbers, own, "search numbers [levels]");
+  CORE_ARENA(arena, search->episodes, 3 * (size_t)search->at_once, "search episodes, solutions, numbers [3][levels]");
 }
 
 int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed) {
-  for (int w = 0; w < search->at_once; w++) search->place[w] = w;
-  return levels->with_places(levels, search->at_once, search->at_once, seed, &search->env);
+  search->solutions = search->episodes + search->at_once;
+  search->all_numbers = search->solutions + search->at_once;
+  for (int s = 0; s < search->shards.shards; s++)
+    search->part_end[s] = shards_first_of(&search->shards, search->at_once, s + 1) - search->first;
+  trial_divide(&search->trial, search->part_end, search->shards.shards);
+  for (int w = 0; w < search->own; w++) search->place[w] = w;
+  return search->own > 0 ? levels->with_places(levels, search->own, search->own, seed, &search->env) : CORE_OK;
 }
 
 void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
 
 static void count_episodes(LevelSearch *search) {
-  for (int w = 0; w < search->at_once; w++) {
-    if (!search->trial.dones[w] || search->episodes[w] == search->episodes_max) continue;
-    search->episodes[w]++;
-    search->solutions[w] += search->trial.solved[w] != 0;
+  for (int w = 0; w < search->own; w++) {
+    const int level = search->first + w;
+    if (!search->trial.dones[w] || search->episodes[level] == search->episodes_max) continue;
+    search->episodes[level]++;
+    search->solutions[level] += search->trial.solved[w] != 0;
   }
 }
 
-/* The levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
-static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, int64_t iteration,
+/* This rank's of the levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
+static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                  uint32_t first) {
   Env *env = search->env;
-  memset(search->episodes, 0, (size_t)search->at_once * sizeof *search->episodes);
-  memset(search->solutions, 0, (size_t)search->at_once * sizeof *search->solutions);
+  const uint32_t begin = first + (uint32_t)search->first;
+  env->draw_levels(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
+  for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
   env->reset_to(env, search->place, search->trial.raw);
   for (int t = 0; t < search->steps; t++) {
     uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
-    const TrialKey key = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
-                          .purpose = CORE_RANDOM_SEARCH, .first_world = first, .step = (uint32_t)step};
-    trial_step(&search->trial, env, player, &key);
+    const TrialKey trial = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
+                            .purpose = CORE_RANDOM_SEARCH, .first_world = begin, .step = (uint32_t)step};
+    trial_step(&search->trial, env, player, &trial);
     count_episodes(search);
   }
+}
+
+/* A batch, of which every rank then knows all: each counted its own levels and left those of the others at 0. */
+static void play_batch(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                       uint32_t first) {
+  const size_t all = 3 * (size_t)search->at_once;
+  memset(search->episodes, 0, all * sizeof *search->episodes);
+  if (search->env) play(search, player, seed, key, iteration, first);
+  ranks_sum_counts(search->episodes, all);
 }
 
 static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer, LevelSearchSummary *summary) {
@@ -66,7 +88,7 @@ static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer
     summary->learnability += p * (1 - p);
     level_buffer_offer(buffer, (LevelBufferEntry){
       .score = level_search_score(search->solutions[w], search->episodes[w]), .solve_rate = p,
-      .index = first + (uint32_t)w, .number = search->numbers[w],
+      .index = first + (uint32_t)w, .number = (uint32_t)search->all_numbers[w],
     });
   }
 }
@@ -77,9 +99,7 @@ void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t s
   level_buffer_clear(buffer);
   for (int batch = 0; batch < search->batches; batch++) {
     uint32_t first = (uint32_t)batch * (uint32_t)search->at_once;
-    search->env->draw_levels(search->env, key, LEVEL_SEARCH_FIRST + (int64_t)first, search->at_once, 0,
-                             search->numbers);
-    play(search, player, seed, iteration, first);
+    play_batch(search, player, seed, key, iteration, first);
     offer(search, first, buffer, summary);
   }
   level_buffer_close(buffer);

@@ -96,6 +96,7 @@ static int command_info(int argc, char **argv) {
   char memory[32];
   printf("trainer    %s commit %s\n", core_version(), core_commit());
   printf("ops        cpu: %s\n", ops_cpu_description());
+  printf("bf16       %s\n", ops_cpu_bf16_description());
   printf("CUDA       %s\n", core_device_description());
   printf("MPI        %s\n", ranks_built() ? "yes" : "no: a run is one process");
   printf("threads    %d\n", machine_threads(0));

@@ -103,7 +103,7 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
     core_device_to_device(ops->device, metrics->index_on_device, index, (size_t)rows * sizeof *index);
     index = metrics->index_on_device;
   }
-  ops->gather_rows(ops, rollout->observations, index, metrics->observations, rows, rollout->features);
+  rollout_gather_observations(rollout, ops, index, rows, metrics->observations);
   ops->gather_rows(ops, rollout->logits, index, metrics->behaviour, rows, head->logits);
   ops->gather_rows(ops, rollout->logp, index, metrics->behaviour_logp, rows, 1);
   rollout_gather_actions(rollout, ops, index, rows, metrics->actions);

@@ -136,7 +136,7 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   if (index == NULL) return false;
   for (int i = 0; i < rows; i++) minibatch->index[i] = shards_row_of_run(&rollout->shards, index[i]);
   index = on_device(ops, index, rows, minibatch->rows_on_device);
-  ops->gather_rows(ops, rollout->observations, index, minibatch->observations, rows, rollout->features);
+  rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
   ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);

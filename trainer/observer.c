@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "trainer/ops/ops.h"
 #include "trainer/ranks.h"
 
 int observer_blocks(const CoreConfig *config) {
@@ -13,29 +14,33 @@ int observer_features(const CoreConfig *config, const Env *env) {
   return env->observation_length + (observer_blocks(config) > 0);
 }
 
-void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, int all_worlds,
+void observer_register(Observer *observer, const CoreConfig *config, const Env *env, const Shards *shards,
                        CoreArena *arena) {
+  const int worlds = shards->worlds, all_worlds = shards->all_worlds;
   const NormaliseRule rule = normalise_rule(config->env.normalize_observations);
   *observer = (Observer){.shown = env->observation_length, .seen = observer_features(config, env), .worlds = worlds,
-                         .all_worlds = all_worlds,
+                         .all_worlds = all_worlds, .first_world = shards->first_world,
                          .blocks = observer_blocks(config),
                          .warm_up = rule == NORMALISE_STOIX ? (int)config->env.normalize_warmup : 0};
-  if (observer->blocks > 0) observer->first_reported = worlds - worlds / observer->blocks;
-  observer->active = rule != NORMALISE_NONE || observer->blocks > 0;
+  if (observer->blocks > 0) observer->first_reported = all_worlds - all_worlds / observer->blocks - observer->first_world;
+  observer->is_half = strcmp(config->train.observation_storage, "float16") == 0;
+  observer->has_moments = rule != NORMALISE_NONE || observer->blocks > 0;
+  observer->active = observer->has_moments || observer->is_half;
   if (!observer->active) return;
   CORE_ARENA(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");
+  if (!observer->has_moments) return;
   if (all_worlds > worlds)
     CORE_ARENA(arena, observer->all, (size_t)all_worlds * (size_t)observer->shown, "observations of all ranks");
   normalise_register(&observer->normaliser, rule, observer->shown, arena);
 }
 
 void observer_start(Observer *observer) {
-  if (observer->active) normalise_start(&observer->normaliser);
+  if (observer->has_moments) normalise_start(&observer->normaliser);
 }
 
 static void count(Observer *observer, bool arrived) {
   const NormaliseRule rule = observer->normaliser.rule;
-  if (!observer->active || rule == NORMALISE_NONE || (rule == NORMALISE_CLEANRL) != arrived) return;
+  if (!observer->has_moments || rule == NORMALISE_NONE || (rule == NORMALISE_CLEANRL) != arrived) return;
   const size_t bytes = (size_t)observer->worlds * (size_t)observer->shown * sizeof *observer->raw;
   if (observer->all) ranks_gather_all(observer->raw, bytes, observer->all);
   normalise_add(&observer->normaliser, observer->all ? observer->all : observer->raw, observer->all_worlds);
@@ -44,10 +49,18 @@ static void count(Observer *observer, bool arrived) {
 void observer_count_arrived(Observer *observer) { count(observer, true); }
 void observer_count_acted_on(Observer *observer) { count(observer, false); }
 
+/* All but the column of blocks, whose numbers are whole and small. */
+static void transform(const Observer *observer, const float *raw, int worlds, float *seen) {
+  if (observer->has_moments) normalise_apply(&observer->normaliser, raw, worlds, seen, observer->seen);
+  else memcpy(seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
+  if (observer->is_half) ops_round_to_halves(seen, (size_t)worlds * (size_t)observer->seen);
+}
+
 void observer_see(const Observer *observer, float *seen) {
-  normalise_apply(&observer->normaliser, observer->raw, observer->worlds, seen, observer->seen);
+  transform(observer, observer->raw, observer->worlds, seen);
   for (int w = 0; observer->blocks > 0 && w < observer->worlds; w++)
-    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)((int64_t)w * observer->blocks / observer->worlds);
+    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] =
+      (float)((int64_t)(observer->first_world + w) * observer->blocks / observer->all_worlds);
 }
 
 void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen) {
@@ -55,11 +68,11 @@ void observer_look(CoreDevice *device, const Observer *observer, const float *ra
     core_device_copy(device, seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
     return;
   }
-  normalise_apply(&observer->normaliser, raw, worlds, seen, observer->seen);
+  transform(observer, raw, worlds, seen);
   for (int w = 0; observer->blocks > 0 && w < worlds; w++)
     seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)(observer->blocks - 1);
 }
 
 void observer_advance(Observer *observer) {
-  if (observer->active) normalise_advance(&observer->normaliser);
+  if (observer->has_moments) normalise_advance(&observer->normaliser);
 }

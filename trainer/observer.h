@@ -1,17 +1,22 @@
-/* From what the environment shows to what the agent sees: normalised (normalise.h), and, where worlds form blocks
- * (SAPG), with the block's number as a last column. Between the environment and whoever acts: rollouts, evaluations,
+/* From what the environment shows to what the agent sees: normalised (normalise.h), where worlds form blocks (SAPG) with
+ * the block's number as a last column, and rounded to what half precision holds where rollouts store that
+ * (train.observation_storage): so whoever acts sees what the learner will see. Between the environment and whoever acts: rollouts, evaluations,
  * play. */
 #ifndef TRAINER_OBSERVER_H
 #define TRAINER_OBSERVER_H
 #include "core/config.h"
 #include "trainer/envs/env.h"
 #include "trainer/normalise.h"
+#include "trainer/shards.h"
 
 typedef struct Observer {
   bool active;           /* false: the agent sees what the environment shows, and nothing below is used */
+  bool has_moments;      /* false: as many numbers, at most rounded; the normaliser is not used */
+  bool is_half;          /* numbers are rounded to half precision */
   int shown, seen;       /* features of the environment, of the agent */
   int worlds, blocks;    /* of the training; blocks 0: no such column */
-  int first_reported;    /* world from which on episodes count: the leader's block */
+  int first_world;       /* of the training's, which world 0 is: blocks are of all ranks' worlds */
+  int first_reported;    /* world from which on episodes count: the leader's block; may be another rank's */
   int warm_up;           /* steps of random actions that the statistics begin with */
   Normaliser normaliser;
   int all_worlds;        /* of all ranks */
@@ -32,7 +37,7 @@ int observer_blocks(const CoreConfig *config);
 /* Where rows' blocks are read from: the last of `seen` columns. */
 static inline int observer_block(const float *row, int seen) { return (int)row[seen - 1]; }
 
-void observer_register(Observer *observer, const CoreConfig *config, const Env *env, int worlds, int all_worlds,
+void observer_register(Observer *observer, const CoreConfig *config, const Env *env, const Shards *shards,
                        CoreArena *arena);
 void observer_start(Observer *observer);
 /* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that change

@@ -76,7 +76,7 @@ static int find_files(const PlayOptions *options, char checkpoint[CORE_PATH_MAX]
 
 static int load_observer(Player *player, const char *checkpoint) {
   Observer *observer = &player->observer;
-  if (!observer->active) return CORE_OK;
+  if (!observer->has_moments) return CORE_OK;
   TRY(checkpoint_read_section(checkpoint, player->run_id, OBSERVER_SECTION, observer->normaliser.moments,
                               observer_section_bytes(observer), &player->iteration));
   normalise_restored(&observer->normaliser);
@@ -87,13 +87,14 @@ static int load_policy(Player *player, const char *checkpoint) {
   AgentNetwork *actor = &player->agent.actor;
   player->arena = core_arena_create("player");
   agent_register(&player->agent, &player->config, player->env, 1, player->arena);
-  observer_register(&player->observer, &player->config, player->env, 1, 1, player->arena);
+  const Shards alone = shards_alone(1);
+  observer_register(&player->observer, &player->config, player->env, &alone, player->arena);
   CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
   CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
   agent_place(&player->agent);
-  TRY(ops_cpu_create(1, agent_ops_rows(&player->agent), agent_ops_width(&player->agent), &player->ops));
+  TRY(agent_create_ops(&player->agent, &player->config, 1, &player->ops));
   TRY(load_observer(player, checkpoint));
   return checkpoint_read_section(checkpoint, player->run_id, "actor", actor->theta, actor->n * sizeof *actor->theta,
                                  &player->iteration);

@@ -49,8 +49,7 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
     int64_t row = shards_row(&rollout->shards, metrics_state(seed, iteration, i, profile->states, total));
     if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
   }
-  ops->gather_rows(ops, rollout->observations, profile->index, profile->observations, profile->own,
-                   rollout->features);
+  rollout_gather_observations(rollout, ops, profile->index, profile->own, profile->observations);
   ops->gather_rows(ops, rollout->logp, profile->index, profile->behaviour_logp, profile->own, 1);
   rollout_gather_actions(rollout, ops, profile->index, profile->own, profile->actions);
   profile->taken = profile->seen = 0;

@@ -17,11 +17,16 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                        .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena)};
   size_t k = (size_t)steps, n = (size_t)worlds;
-  observer_register(&rollout->observer, config, env, worlds, shards->all_worlds, arena);
+  observer_register(&rollout->observer, config, env, shards, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
-  CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * n * (size_t)rollout->features,
-             "rollout observations [steps + 1][worlds][features]");
+  const size_t block = n * (size_t)rollout->features;
+  if (rollout->observer.is_half) {
+    CORE_ARENA(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
+    CORE_ARENA(arena, rollout->observations, block, "last observations [worlds][features]");
+  } else {
+    CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * block, "rollout observations [steps + 1][worlds][features]");
+  }
   CORE_ARENA_DEVICE(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
   CORE_ARENA_DEVICE(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
   CORE_ARENA_DEVICE(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
@@ -44,8 +49,11 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "what coverage looks at [worlds][features]");
 }
 
+static size_t observation_block(const Rollout *rollout) { return (size_t)rollout->worlds * (size_t)rollout->features; }
+
+/* Row block t; in half precision the one that came last, whatever t is. */
 static float *observations_at(const Rollout *rollout, int t) {
-  return rollout->observations + (size_t)t * (size_t)rollout->worlds * (size_t)rollout->features;
+  return rollout->observations + (rollout->halves ? 0 : (size_t)t) * observation_block(rollout);
 }
 
 float *rollout_last_observations(const Rollout *rollout) { return observations_at(rollout, rollout->steps); }
@@ -53,6 +61,14 @@ float *rollout_last_observations(const Rollout *rollout) { return observations_a
 /* Where the environment writes what follows row block `t`. */
 static float *shown_at(Rollout *rollout, int t) {
   return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
+}
+
+/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is what is kept. */
+static void see(Rollout *rollout, Ops *ops, int t) {
+  const size_t block = observation_block(rollout);
+  float *observations = observations_at(rollout, t);
+  observer_see(&rollout->observer, observations);
+  if (rollout->halves && ops) ops->store_halves(ops, observations, block, rollout->halves + (size_t)t * block);
 }
 
 /* Shows what followed step t to those who measure how much of the state space was seen. */
@@ -74,7 +90,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
   if (rollout->coverage) look(rollout, t, out.observations);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
-  observer_see(&rollout->observer, observations_at(rollout, t + 1));
+  see(rollout, ops, t + 1);
 }
 
 /* Statistics of observations before the first iteration, outside of the budget. */
@@ -114,7 +130,7 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
                         n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
     sections_add_worlds(sections, "returns", rollout->returns, n * sizeof *rollout->returns);
   }
-  if (observer->active)
+  if (observer->has_moments)
     checkpoint_add(sections->checkpoint, OBSERVER_SECTION, observer->normaliser.moments,
                    observer_section_bytes(observer));
   if (rewards->rule == REWARD_NONE) return;
@@ -124,12 +140,12 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
 }
 
 void rollout_restored(Rollout *rollout) {
-  if (rollout->observer.active) normalise_restored(&rollout->observer.normaliser);
+  if (rollout->observer.has_moments) normalise_restored(&rollout->observer.normaliser);
 }
 
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
-static void begin(Rollout *rollout) {
-  if (rollout->observer.active) observer_see(&rollout->observer, observations_at(rollout, 0));
+static void begin(Rollout *rollout, Ops *ops) {
+  if (rollout->observer.active) see(rollout, ops, 0);
   else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
                         (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
@@ -155,8 +171,15 @@ static void open_book(const Rollout *rollout) {
   core_device_zero(rollout->device, book.solutions, levels * sizeof *book.solutions);
 }
 
+/* A rank's environment has places for its own levels, the book one for each level of the run. */
+static void number_levels(Rollout *rollout) {
+  if (rollout->level_of_place == NULL) return;
+  for (int w = 0; w < rollout->worlds; w++) rollout->level[w] = rollout->level_of_place[rollout->level[w]];
+}
+
 /* Adds step t's rewards and finished episodes. */
 static void count_episodes(Rollout *rollout, Ops *ops, int t) {
+  number_levels(rollout);
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const OpsEpisodes book = book_of(rollout);
   const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved, rollout->level,
@@ -219,7 +242,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                      RolloutEpisodes *episodes) {
   size_t n = (size_t)rollout->worlds;
   open_book(rollout);
-  begin(rollout);
+  begin(rollout, ops);
   *episodes = (RolloutEpisodes){0};
 
   for (int t = 0; t < rollout->steps; t++) {
@@ -245,6 +268,11 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   reward_finish(&rollout->reward_scale, rollout->rewards, (size_t)rollout->steps * n);
   read_book(rollout, episodes);
   close_book(rollout, episodes);
+}
+
+void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations) {
+  if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
+  else ops->gather_rows(ops, rollout->observations, index, observations, rows, rollout->features);
 }
 
 void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions) {

@@ -29,7 +29,8 @@ typedef struct Rollout {
   RewardScale reward_scale; /* and between it and `rewards` */
   /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
    * observations[0] at the next rollout. A time limit ends an episode, so no other bootstrap value is needed. */
-  float *observations;   /* [steps + 1][worlds][features] */
+  float *observations;   /* [steps + 1][worlds][features]; with halves: [worlds][features], the block that came last */
+  uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
   float *values;         /* [steps + 1][worlds] */
   float *logits;         /* [steps][worlds][head.logits]: the behaviour policy, for the exact KL afterwards */
   float *logp;           /* [steps][worlds] of the action taken */
@@ -44,6 +45,7 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
+  const int32_t *level_of_place; /* the run's number of what the environment calls a level; NULL: the same (one rank) */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
   int64_t *attempts, *solutions;      /* [levels], on the host */
   OpsEpisodes book;                   /* with the same on the device, where there is one */
@@ -69,6 +71,8 @@ void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);
 
+/* Rows `index` of the observations -> observations [rows][features]. */
+void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations);
 /* Rows `index` of the actions -> actions [rows][action_bytes]. */
 void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions);
 

@@ -24,6 +24,11 @@ int shards_choose(int64_t worlds) {
   return best;
 }
 
+int shards_first_of(const Shards *shards, int all, int s) {
+  const int64_t first = shards->first_world / shards_worlds(shards);
+  return (int)((int64_t)all * (first + s) / shards->all_shards);
+}
+
 static int divide_ranks(const CoreConfig *config, Shards *shards) {
   int64_t worlds = config->env.num, ranks = ranks_size();
   if (worlds % ranks != 0)

@@ -27,6 +27,10 @@ int shards_choose(int64_t worlds);
 
 static inline int shards_worlds(const Shards *shards) { return shards->worlds / shards->shards; }
 
+/* Any `all` things in a row, divided over the shards as evenly as may be: the first thing of shard s of this rank, for
+ * s = 0 .. shards->shards, the last being where the next rank's begin. Parts may be empty. */
+int shards_first_of(const Shards *shards, int all, int s);
+
 /* Row of this rank's rollout [steps][worlds] that holds row step * N + world of the run's, or -1 for another rank's. */
 static inline int64_t shards_row(const Shards *shards, uint32_t row) {
   uint32_t all = (uint32_t)shards->all_worlds, step = row / all, world = row % all - (uint32_t)shards->first_world;

@@ -24,8 +24,8 @@ static int register_buffers(Training *training, int max_rows) {
   agent_register(&training->agent, config, levels, max_rows, arena);
   Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
   if (training->curriculum) {
-    curriculum_register(training->curriculum, config, levels, arena);
-    trained_on.levels = curriculum_places(training->curriculum);
+    curriculum_register(training->curriculum, config, levels, &training->shards, arena);
+    trained_on.levels = curriculum_levels(training->curriculum);
   }
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
@@ -59,7 +59,8 @@ static int estimate_memory(Training *training) {
     /* A checkpoint copies the training worlds' state, which is most of what they hold; the first rank copies all. */
     plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
-  plan->buffer_bytes = (double)core_arena_bytes(training->arena);
+  plan->buffer_bytes = (double)core_arena_bytes(training->arena) +
+                       ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   if (training->device) plan->device_bytes = (double)core_arena_device_bytes(training->arena) + training_worlds + evaluation_worlds;
   return CORE_OK;
@@ -67,6 +68,9 @@ static int estimate_memory(Training *training) {
 
 static int fill_plan_of_sgd(Training *training) {
   const CoreConfig *config = &training->config;
+  if (strcmp(config->train.precision, "float32") != 0)
+    return core_error(CORE_USAGE, "train.precision = %s: algo.name = %s multiplies no matrices; set it to float32",
+                      config->train.precision, config->algo.name);
   if (ranks_size() > 1)
     return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one "
                       "process", ranks_size());
@@ -87,9 +91,6 @@ static int fill_plan(Training *training) {
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
-  if (core_config_has_curriculum(config) && ranks_size() > 1)
-    return core_error(CORE_USAGE, "env.curriculum = %s searches levels in one process, not in %d ranks; start one",
-                      config->env.curriculum, ranks_size());
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   TRY(register_buffers(training, activation_rows(config, &training->shards)));
@@ -153,9 +154,11 @@ int training_check_memory(const Training *training) {
   TRY(training_device_check_memory(training));
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
-                    "env.num or ppo.num_steps%s%s", core_text_count(total, needed),
+                    "env.num or ppo.num_steps%s%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
+                    training->rollout.observer.is_half ? ""
+                    : ", or set train.observation_storage to float16",
                     plan->attempts > 4096 ? ", or eval.episodes" : "",
                     training->curriculum ? ", or sfl.batch_size" : "");
 }
@@ -233,7 +236,7 @@ int training_after_load(Training *training) {
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);
   if (training->curriculum)
-    return curriculum_after_load(training->curriculum, training->env, training->position.iteration);
+    return ranks_agree(curriculum_after_load(training->curriculum, training->env, training->position.iteration));
   return ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes));
 }
 

@@ -26,6 +26,10 @@ static int check_configuration(const CoreConfig *config) {
     return refuse("env.normalize_observations", config->env.normalize_observations, "env.normalize_observations = none");
   if (strcmp(config->env.normalize_rewards, "none") != 0)
     return refuse("env.normalize_rewards", config->env.normalize_rewards, "env.normalize_rewards = none");
+  if (strcmp(config->train.precision, "float32") != 0)
+    return refuse("train.precision", config->train.precision, "train.precision = float32");
+  if (strcmp(config->train.observation_storage, "float32") != 0)
+    return refuse("train.observation_storage", config->train.observation_storage, "train.observation_storage = float32");
   if (config->ppo.ratio_cap > 0) return refuse("ppo.ratio_cap", "a cap", "ppo.ratio_cap = 0");
   if (config->ppo.kl_penalty > 0) return refuse("ppo.kl_penalty", "a penalty", "ppo.kl_penalty = 0");
   if (config->metrics.profile_every > 0) return refuse("metrics.profile_every", "a number", "metrics.profile_every = 0");
@@ -57,9 +61,9 @@ void training_device_close(Training *training) {
 }
 
 int training_device_create_ops(Training *training) {
-  const int rows = agent_ops_rows(&training->agent), width = agent_ops_width(&training->agent);
-  if (training->device == NULL) return ops_cpu_create(training->plan.threads, rows, width, &training->ops);
-  return ops_device_create(training->device, OPS_FLOAT32, rows, width, &training->ops);
+  const Agent *agent = &training->agent;
+  if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
+  return ops_device_create(training->device, OPS_FLOAT32, agent_ops_rows(agent), agent_ops_width(agent), &training->ops);
 }
 
 int training_device_check_memory(const Training *training) {

@@ -25,6 +25,21 @@ void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, i
   CORE_ARENA_DEVICE(arena, trial->given.episode_steps, n, "trial episode steps [worlds]");
 }
 
+void trial_divide(Trial *trial, const int *end, int parts) {
+  trial->part_end = end;
+  trial->parts = parts;
+}
+
+/* The policy of all worlds, part after part. */
+static void act(Trial *trial, const TrialPlayer *player) {
+  const Agent *agent = player->agent;
+  const size_t features = (size_t)agent->inputs, logits = (size_t)agent->head.logits;
+  for (int part = 0, first = 0; part < trial->parts; first = trial->part_end[part++])
+    if (trial->part_end[part] > first)
+      agent_policy(agent, player->ops, agent->actor.theta, trial->observations + (size_t)first * features,
+                   trial->part_end[part] - first, trial->logits + (size_t)first * logits);
+}
+
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key) {
   const Agent *agent = player->agent;
   const EnvStep host = {.observations = trial->raw, .rewards = trial->rewards, .dones = trial->dones,
@@ -34,7 +49,8 @@ void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKe
   EnvStep out = device ? trial->given : host;
   out.observations = trial->raw;
   observer_look(player->ops->device, player->observer, trial->raw, trial->worlds, trial->observations);
-  agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
+  if (trial->parts > 0) act(trial, player);
+  else agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
   player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,
                              key->first_world, key->step, trial->actions, trial->logp);
   env->step(env, action_for_env(player->ops, &agent->head, trial->actions, trial->worlds, trial->bounded), &out);

@@ -8,6 +8,8 @@
 
 typedef struct Trial {
   int worlds;
+  int parts;             /* that go through the networks by themselves; trial_divide */
+  const int *part_end;   /* [parts] */
   /* On the ops' device: */
   float *raw;            /* [worlds][features that the environment shows]; the caller's reset fills it */
   float *observations;   /* [worlds][features that the agent sees] */
@@ -28,6 +30,9 @@ typedef struct TrialPlayer { const Agent *agent; const Observer *observer; Ops *
 typedef struct TrialKey { uint64_t seed; uint32_t purpose, first_world, step; } TrialKey;
 
 void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, int worlds, CoreArena *arena);
+/* The worlds first, up to end[0], then up to end[1] ... go through the networks in passes of their own, so that what a
+ * part does does not depend on its neighbours (comm.deterministic). `end` [parts] is the caller's. At first all are one. */
+void trial_divide(Trial *trial, const int *end, int parts);
 /* One step of all worlds of env, from raw to the next raw: rewards, dones, solved and episode_steps are then of it. */
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key);
 

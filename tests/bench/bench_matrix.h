@@ -56,7 +56,7 @@ static double bench_product_gflops(const BenchProduct *p) {
 }
 
 /* GFLOP/s of all threads together; with a row for each library. */
-static double bench_matrix_peak(int threads) {
+static inline double bench_matrix_peak(int threads) {
   const int rows[] = {BENCH_M, 128, 256, 512, 1024};
   size_t count;
   const CpuLibrary *libraries = cpu_libraries(&count);

@@ -51,7 +51,7 @@ static float bench_peak_run(int floats, int64_t rounds) {
 
 /* Multiplications and additions a second of all threads together, the best of some tries; 0 where nobody wrote the
  * kernel for this processor. */
-static double bench_peak_operations(int threads) {
+static inline double bench_peak_operations(int threads) {
   enum { ROUNDS = 20000000, TRIES = 5 };
   const int floats = bench_peak_floats();
   volatile float seen = 0;
@@ -73,7 +73,7 @@ static double bench_peak_operations(int threads) {
 }
 
 /* Bytes a second that all threads together read and write when they copy what no cache holds; the best of some tries. */
-static double bench_peak_bytes(int threads) {
+static inline double bench_peak_bytes(int threads) {
   enum { TRIES = 5 };
   const size_t count = (size_t)32 << 20;
   float *from = core_memory_zero_allocate(count, sizeof *from), *to = core_memory_zero_allocate(count, sizeof *to);

@@ -85,10 +85,13 @@ static void update(Bench *bench) {
 }
 
 /* The best round of several: GFLOP/s of matrix products over all the time of the update. */
-static void bench_update(const char *name, int inputs, int width, int depth, int rows, int threads, double peak) {
+static void bench_update(const char *name, bool bf16, int inputs, int width, int depth, int rows, int threads, double peak) {
   Bench bench = {.rows = rows, .inputs = inputs, .head = {.factors = 6, .logits = 16, .size = {3, 3, 3, 3, 2, 2}}};
   size_t n = (size_t)rows;
-  if (ops_cpu_create(threads, rows, inputs > width ? inputs : width, &bench.ops) != CORE_OK) return;
+  if ((bf16 ? ops_cpu_create_bf16 : ops_cpu_create)(threads, rows, inputs > width ? inputs : width, &bench.ops) != CORE_OK) {
+    printf("# %s: %s\n", name, core_error_message());
+    return;
+  }
   make_net(&bench, &bench.actor, width, depth, 16, 0.01);
   make_net(&bench, &bench.critic, width, depth, 1, 1);
   float **const vectors[] = {&bench.logp, &bench.advantage, &bench.value, &bench.target, &bench.dvalue};
@@ -126,8 +129,14 @@ static void bench_update(const char *name, int inputs, int width, int depth, int
 int main(void) {
   int threads = omp_get_num_procs();
   double peak = bench_matrix_peak(threads);
-  bench_update("update 140-3x256 B=16384", 140, 256, 3, 16384, threads, peak);
-  bench_update("update 679-3x256 B=16384", 679, 256, 3, 16384, threads, peak);
-  bench_update("update 140-2x64 B=512", 140, 64, 2, 512, threads, peak);
+  bench_update("update 140-3x256 B=16384", false, 140, 256, 3, 16384, threads, peak);
+  bench_update("update 679-3x256 B=16384", false, 679, 256, 3, 16384, threads, peak);
+  bench_update("update 140-2x64 B=512", false, 140, 64, 2, 512, threads, peak);
+  for (int way = 0; way < 2; way++) { /* both, whichever train.precision = bf16 takes on this processor */
+    const char *const ways[] = {"rounded", "library"}, *const names[] = {"update 140-3x256 B=16384 bf16 rounded",
+                                                                        "update 140-3x256 B=16384 bf16 library"};
+    setenv("TRAINER_BF16", ways[way], 1);
+    bench_update(names[way], true, 140, 256, 3, 16384, threads, peak);
+  }
   return 0;
 }

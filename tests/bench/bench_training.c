@@ -1,59 +1,129 @@
 /* End to end: transitions a second of whole PPO iterations (rollout, update, KL and DDR) with 512 worlds x 64 steps,
  * minibatches of 16 384, 8 epochs and separate 3x256 tanh networks, on the Kinetix levels of each size under KINETIX_LEVELS: what
- * tests/bench/peers/jax_ppo.py does in JAX. With the shares of rollout, update and the rest. Prints CSV. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "tests/bench/bench.h"
+ * tests/bench/peers/jax_ppo.py does in JAX; in float32 (ppo_s ...) and with bf16 products (ppo_s_bf16 ...). With the shares of
+ * rollout, update and the rest, and how far from this machine's roofline it stays. Prints CSV.
+ *
+ * The roofline is what an iteration's matrix products and bytes need at the peaks measured here, for update and forward
+ * passes each the longer of the two:
+ *   flops  update: a forward and a backward pass of both networks for each transition and epoch, without the gradient at
+ *          the observations; passes: actor and critic for each step and for the state after the last, the actor again for KL
+ *   bytes  update: each network reads an observation and writes its layers' outputs, and reads both again going back, and the
+ *          observation is gathered (read and written) first; passes: the observations are read
+ * The simulator, losses, optimiser and statistics count as nothing in it. */
+#include "tests/bench/bench_matrix.h"
+#include "tests/bench/bench_peak.h"
 #include "trainer/training.h"
 
 enum { ITERATIONS = 4 };
 
-static int measure(const CoreConfig *config, StoreIteration *best, int *threads) {
+typedef struct Peaks { double flops, bytes; } Peaks; /* a second */
+
+/* Of an iteration. */
+typedef struct Needs { double update_flops, update_bytes, pass_flops, pass_bytes; } Needs;
+
+static double layer_flops(const NetworkShape *shape, int layer) {
+  return 2.0 * shape->width[layer] * shape->width[layer + 1];
+}
+
+static Needs needs_of(const Training *training) {
+  const CoreConfig *config = &training->config;
+  const NetworkShape *const shapes[] = {&training->agent.actor.shape, &training->agent.critic.shape};
+  const double transitions = (double)training->plan.transitions_per_iteration, visits = transitions * (double)config->ppo.epochs;
+  const double states = transitions + (double)config->env.num, observation = 4.0 * training->agent.inputs;
+  const double measured = fmin(transitions, (double)config->metrics.states);
+  Needs needs = {.update_bytes = visits * 2 * observation, .pass_bytes = (2 * states + measured) * observation};
+  for (int which = 0; which < 2; which++) {
+    const NetworkShape *shape = shapes[which];
+    double forward = 0, outputs = 0;
+    for (int layer = 0; layer < shape->layers; layer++) {
+      forward += layer_flops(shape, layer);
+      outputs += 4.0 * shape->width[layer + 1];
+    }
+    needs.update_flops += visits * (3 * forward - layer_flops(shape, 0));
+    needs.update_bytes += visits * 2 * (observation + outputs);
+    needs.pass_flops += (which == 0 ? transitions + measured : states) * forward;
+  }
+  return needs;
+}
+
+static double longer(double flops, double bytes, const Peaks *peaks) {
+  return fmax(flops / peaks->flops, bytes / peaks->bytes);
+}
+
+typedef struct Result {
+  StoreIteration row;
+  Needs needs;
+  double flops;           /* matrix products of the iteration as the ops counted them */
+  int threads;
+} Result;
+
+static int measure(const CoreConfig *config, Result *best) {
   Training *training = NULL;
   int code = training_plan(config, &training);
   if (code == CORE_OK) code = training_allocate(training);
   if (code == CORE_OK) training_start(training);
   for (int i = 0; code == CORE_OK && i < ITERATIONS; i++) {
     StoreIteration row;
+    training->ops->flops = 0;
     code = training_iterate(training, &row);
     /* The first warms up, and measures what only each tenth iteration measures. */
-    if (i > 0 && (i == 1 || row.steps_per_second > best->steps_per_second)) *best = row;
+    if (i > 0 && (i == 1 || row.steps_per_second > best->row.steps_per_second))
+      *best = (Result){row, needs_of(training), training->ops->flops, training->plan.threads};
   }
-  if (code == CORE_OK) *threads = training->plan.threads;
   training_destroy(&training);
   return code;
 }
 
-static int bench_size(const char *levels, char size) {
+static void print(const char *name, const Result *r, const Peaks *peaks) {
+  const StoreIteration *row = &r->row;
+  const Needs *n = &r->needs;
+  const double seconds = row->seconds_rollout + row->seconds_update + row->seconds_other;
+  const double update = longer(n->update_flops, n->update_bytes, peaks), passes = longer(n->pass_flops, n->pass_bytes, peaks);
+  bench_row("trainer", name, "steps_per_second", row->steps_per_second, "transitions/s", r->threads);
+  bench_row("trainer", name, "rollout", 100 * row->seconds_rollout / seconds, "%", r->threads);
+  bench_row("trainer", name, "update", 100 * row->seconds_update / seconds, "%", r->threads);
+  bench_row("trainer", name, "rest", 100 * row->seconds_other / seconds, "%", r->threads);
+  bench_row("trainer", name, "update_per_second", 512 * 64 / row->seconds_update, "transitions/s", r->threads);
+  bench_row("trainer", name, "update, share of sgemm peak", 100 * n->update_flops / row->seconds_update / peaks->flops, "%",
+            r->threads);
+  bench_row("trainer", name, "all, share of sgemm peak", 100 * r->flops / seconds / peaks->flops, "%", r->threads);
+  bench_row("trainer", name, "roofline, flops of update", n->update_flops * 1e-9, "GFLOP", r->threads);
+  bench_row("trainer", name, "roofline, bytes of update", n->update_bytes * 1e-9, "GB", r->threads);
+  bench_row("trainer", name, "roofline, flops of passes", n->pass_flops * 1e-9, "GFLOP", r->threads);
+  bench_row("trainer", name, "roofline, bytes of passes", n->pass_bytes * 1e-9, "GB", r->threads);
+  bench_row("trainer", name, "roofline, iteration at least", update + passes, "s", r->threads);
+  bench_row("trainer", name, "iteration", seconds, "s", r->threads);
+  bench_row("trainer", name, "share of roofline", 100 * (update + passes) / seconds, "%", r->threads);
+}
+
+static int bench_size(const char *levels, char size, const char *precision, const Peaks *peaks) {
   CoreConfig config = core_config_default();
-  StoreIteration row = {0};
-  char name[16], value[4096];
-  int threads = 1;
-  snprintf(name, sizeof name, "ppo_%c", size);
+  Result result = {0};
+  char name[32], value[4096];
+  snprintf(name, sizeof name, "ppo_%c%s", size, strcmp(precision, "float32") == 0 ? "" : "_bf16");
   snprintf(value, sizeof value, "%s/%c", levels, size);
   const char *const settings[][2] = {{"env.task", "levels"}, {"env.levels", value}, {"env.num", "512"},
                                      {"ppo.num_steps", "64"}, {"ppo.num_minibatches", "2"}, {"eval.count", "0"},
-                                     {"train.total_steps", "1e9"}};
+                                     {"train.total_steps", "1e9"}, {"train.precision", precision}};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
     TRY(core_config_set(&config, settings[i][0], settings[i][1]));
-  TRY(measure(&config, &row, &threads));
-  double seconds = row.seconds_rollout + row.seconds_update + row.seconds_other;
-  bench_row("trainer", name, "steps_per_second", row.steps_per_second, "transitions/s", threads);
-  bench_row("trainer", name, "rollout", 100 * row.seconds_rollout / seconds, "%", threads);
-  bench_row("trainer", name, "update", 100 * row.seconds_update / seconds, "%", threads);
-  bench_row("trainer", name, "rest", 100 * row.seconds_other / seconds, "%", threads);
-  bench_row("trainer", name, "update_per_second", 512 * 64 / row.seconds_update, "transitions/s", threads);
+  TRY(measure(&config, &result));
+  print(name, &result, peaks);
   return CORE_OK;
 }
 
 int main(void) {
-  const char *levels = getenv("KINETIX_LEVELS");
+  const char *levels = getenv("KINETIX_LEVELS"), *const precisions[] = {"float32", "bf16"};
+  const int threads = omp_get_num_procs();
   int code = CORE_OK;
-  for (const char *size = "sml"; levels && *size; size++)
-    if (bench_size(levels, *size) != CORE_OK) {
-      printf("# ppo_%c: %s\n", *size, core_error_message());
-      code = 1;
-    }
+  if (levels == NULL || *levels == '\0') return 0;
+  const Peaks peaks = {1e9 * bench_matrix_peak(threads), bench_peak_bytes(threads)};
+  bench_row("trainer", "memory", "peak", peaks.bytes * 1e-9, "GB/s", threads);
+  for (int p = 0; p < 2; p++)
+    for (const char *size = "sml"; *size; size++)
+      if (bench_size(levels, *size, precisions[p], &peaks) != CORE_OK) {
+        printf("# ppo_%c, %s: %s\n", *size, precisions[p], core_error_message());
+        code = 1;
+      }
   return code;
 }

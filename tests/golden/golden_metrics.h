@@ -3,6 +3,7 @@
 #ifndef TESTS_GOLDEN_METRICS_H
 #define TESTS_GOLDEN_METRICS_H
 #include "tests/golden/golden_check.h"
+#include "trainer/coverage.h"
 #include "trainer/estimators.h"
 #include "trainer/kurtosis.h"
 #include "trainer/profile.h"
@@ -36,6 +37,23 @@ static void rank_one(Check *check, const char *prefix) {
   const double *effective = check_input(check, check_name(check, prefix, "out/effective"), &(size_t){1});
   check_note(check, fabs(rank.effective - *effective) / (1e-6 * (double)width * *effective), prefix, "effective", 0);
   check->values++;
+}
+
+/* From the same Gram matrix and the features' means, as the trainer has it. Centring squares is good to 1e-13 of the
+ * uncentred ones. */
+static void rank_centred(Check *check, const char *prefix) {
+  const GoldEntry *shape = check_entry(check, check_name(check, prefix, "in/features"));
+  size_t n = 0, states = (size_t)shape->dimension[0], width = (size_t)shape->dimension[1];
+  const float *features = check_input_float(check, check_name(check, prefix, "in/features"), &n);
+  const size_t bytes = width * width * sizeof(double);
+  double *gram = check_memory(check, bytes), *centred = check_memory(check, bytes);
+  double *values = check_memory(check, width * sizeof(double)), *scratch = check_memory(check, width * sizeof(double));
+  Moments *feature = check_memory(check, width * sizeof *feature);
+  for (size_t i = 0; i < n; i++) moments_add(&feature[i % width], (double)features[i]);
+  representation_add_gram(features, (int)states, (int)width, gram);
+  representation_centre_gram(gram, feature, (int)width, (double)states, centred);
+  representation_eigenvalues(centred, (int)width, values, scratch);
+  check_scalar(check, prefix, "pca_centred", CHECK_DOUBLE, representation_rank_of(values, (int)width, (double)states).pca);
 }
 
 static void representation_layers(Check *check) {
@@ -106,16 +124,79 @@ static void representation_weights(Check *check) {
 
 static void case_representation(Check *check) {
   static const char *const matrices[] = {"rank/full/", "rank/decay/", "rank/low/", "rank/offset/"};
-  for (int i = 0; i < 4; i++) rank_one(check, matrices[i]);
+  for (int i = 0; i < 4; i++) {
+    rank_one(check, matrices[i]);
+    rank_centred(check, matrices[i]);
+  }
   representation_layers(check);
   representation_policy(check);
   representation_weights(check);
-  check->left_out = "ranks of centred features";
+  check->left_out = "ranks of centred features but for pca";
+}
+
+/* -------- state coverage ------------------------------------------------------------------------------------- */
+
+/* The file projects on principal components of pooled runs, which one run can not have; grids are the same. Here its
+ * components make the points, whose cells, shares and entropies are ours. */
+static void coverage_run(Check *check, int run, CoverageBook *book, const double *mean, const double *deviation,
+                         const double *component) {
+  char name[64];
+  size_t n = 0;
+  snprintf(name, sizeof name, "in/run%d", run);
+  const size_t features = (size_t)check_entry(check, name)->dimension[1];
+  const float *x = check_input_float(check, name, &n);
+  const size_t points = n / features;
+  double *fine = check_memory(check, points * sizeof *fine), *coarse = check_memory(check, points * sizeof *coarse);
+  memset(book->count, 0, sizeof book->count);
+  for (size_t i = 0; i < points; i++) {
+    double point[2] = {0, 0};
+    for (size_t k = 0, kept = 0; k < features; k++) {
+      if (deviation[k] == 0) continue;
+      const double z = ((double)x[i * features + k] - mean[k]) / deviation[k];
+      point[0] += z * component[kept];
+      point[1] += z * component[features - 1 + kept++];
+    }
+    const int cell = coverage_cell(book, point);
+    book->count[cell]++;
+    fine[i] = cell;
+    coarse[i] = cell / COVERAGE_FINE / 2 * COVERAGE_COARSE + cell % COVERAGE_FINE / 2;
+  }
+  const CoverageSummary summary = coverage_summarise(book->count);
+  char prefix[2][32];
+  snprintf(prefix[0], sizeof prefix[0], "G50/run%d/", run);
+  snprintf(prefix[1], sizeof prefix[1], "G100/run%d/", run);
+  for (int g = 0; g < 2; g++) {
+    char out[64];
+    snprintf(out, sizeof out, "out/%scells", prefix[g]);
+    const double *cells = check_input(check, out, &(size_t){points}), *ours = g ? fine : coarse;
+    for (size_t i = 0; i < points; i++) check_note(check, fabs(cells[i] - ours[i]) * 1e9, prefix[g], "cells", i);
+    snprintf(out, sizeof out, "out/%scoverage", prefix[g]);
+    const double share = g ? summary.share_fine : summary.share_coarse;
+    check_note(check, fabs(check_real(check, out) - share) / 1e-12, prefix[g], "coverage", 0);
+    snprintf(out, sizeof out, "out/%snormalised_entropy", prefix[g]);
+    const double entropy = g ? summary.entropy_fine : summary.entropy_coarse;
+    check_note(check, fabs(check_real(check, out) - entropy) / 1e-12, prefix[g], "normalised_entropy", 0);
+    check->values += points + 2;
+  }
+}
+
+static void case_coverage(Check *check) {
+  size_t features = (size_t)check_entry(check, "out/mean")->dimension[0], sides = 2;
+  const double *mean = check_input(check, "out/mean", &features), *deviation = check_input(check, "out/std", &features);
+  const GoldEntry *shape = check_entry(check, "out/eigenvectors");
+  size_t parts = 2 * (size_t)shape->dimension[1];
+  const double *component = check_input(check, "out/eigenvectors", &parts);
+  if (features < 2 || shape->dimension[1] != features - 1) check_give_up(check, "one feature was to be left out");
+  CoverageBook *book = check_memory(check, sizeof *book);
+  memcpy(book->low, check_input(check, "out/box_low", &sides), sizeof book->low);
+  memcpy(book->high, check_input(check, "out/box_high", &sides), sizeof book->high);
+  for (int run = 0; run < 2; run++) coverage_run(check, run, book, mean, deviation, component);
+  check->left_out = "the principal components, which take several runs";
 }
 
 /* -------- KL within an iteration ----------------------------------------------------------------------------- */
 
-/* Mean KL(i || j) of diagonal Gaussians: the file's policies are continuous, which the trainer's are not yet. */
+/* Mean KL(i || j) of diagonal Gaussians, in double as the file has them. */
 static double profile_gaussian(const double *mu, const double *log_std, size_t states, size_t actions, size_t i,
                                size_t j) {
   double sum = 0;

@@ -5,6 +5,7 @@
  * deviation or a damaged file, 2 wrong use. */
 #include <dirent.h>
 
+#include "tests/golden/golden_fixed_point.h"
 #include "tests/golden/golden_gaussian.h"
 #include "tests/golden/golden_metrics.h"
 #include "tests/golden/golden_ppo_parts.h"
@@ -20,6 +21,7 @@ static const Case cases[] = {
     {"out/jax_dloss_dlogp", case_ties}, {"out/adam_theta", case_adam}, {"hp/layernorm_eps", case_pqn},
     {"in/log_std_blocks", case_sapg}, {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
     {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},
+    {"out/G50/run0/cells", case_coverage}, {"quadratic/hp/mu0", case_fixed_point},
 };
 
 typedef enum Verdict { VERDICT_OK, VERDICT_BAD, VERDICT_NOT_COVERED } Verdict;

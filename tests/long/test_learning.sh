@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of `make check-long`: each learner trains on easy locomotion levels to a solve rate far above where it began
-# (docs/validation.md has the figures). TAP; about four minutes.
+# (docs/validation.md has the figures). TAP; about five minutes.
 set -u
 . tests/cli/tap.sh
 export PATH="$PWD/${SWEEP_BUILD:-build}/bin:$PATH"
@@ -52,6 +52,8 @@ learns() {
   done
 }
 learns "ppo" 0.9
+learns "ppo, bf16" 0.9 --set train.precision=bf16
+learns "ppo, observations in float16" 0.9 --set train.observation_storage=float16
 learns "ppo_ewma" 0.9 --set algo.name=ppo_ewma --set ppo.com=16
 # shellcheck disable=SC2086 # lists of words
 {

@@ -98,10 +98,53 @@ tap_result "the same with running statistics, a common trunk and real-valued act
 q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete --set ppo.minibatch_by=transitions)
 for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >q.$ranks; done
 tap_result "and with Q values" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3; cat out)"
-tap_run "a learner of one process says so" 2 "algo.name = sapg learns in one process" mpirun -n 2 trainer --config small.ini \
-  --root one --dry-run --set algo.name=sapg --set env.actions=continuous
-tap_run "and so does a curriculum" 2 "env.curriculum = sfl searches levels in one process" mpirun -n 2 trainer --root one --dry-run \
-  --set env.curriculum=sfl --set env.task=random_s
+# A curriculum, whose searches of 25 levels and whose new levels do not divide evenly; and blocks of worlds that are not the
+# ranks', the leader learning from both followers.
+sfl=(--set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --set env.max_steps=16 --set sfl.batch_size=25
+  --set sfl.num_batches=2 --set sfl.rollout_steps=32 --set sfl.buffer_size=8 --set sfl.period=2 --set sfl.sampled_ratio=0.4)
+sapg=(--set algo.name=sapg --set env.actions=continuous --set sapg.blocks=3 --set sapg.off_policy_ratio=2 --set net.sharing=joint
+  --set env.normalize_observations=rl_games --set sapg.entropy_scale=0.005)
+for learner in sfl sapg; do
+  declare -n settings=$learner
+  train 1 "$learner.1" "${settings[@]}" >out 2>&1 || cat out
+  for ranks in 2 3 4; do
+    train $ranks "$learner.$ranks" "${settings[@]}" >out 2>&1; rc=$?
+    difference=$("$tests/ranks_difference" "$(newest "$learner.1")" "$(newest "$learner.$ranks")")
+    below "${difference:-1}" 1e-5
+    tap_result "$learner, $ranks ranks: the weights after 5 iterations are $difference from those of one process" $(( $? + rc )) \
+      "$(tail -5 out)"
+    problems=$(for log in stats.1 eval.1 profile.3; do
+      compare_logs "$(folder "$learner.1")/$log.tsv" "$(folder "$learner.$ranks")/$log.tsv" 1e-2; done)
+    tap_check "$learner, $ranks ranks: and so are statistics, evaluations and the profile" "$problems"
+  done
+  for ranks in 1 2 3 4; do
+    train $ranks "$learner.d$ranks" "${settings[@]}" --set comm.deterministic=yes --set sapg.clip=paper >out 2>&1 || cat out
+    contents "$learner.d$ranks" >"$learner.bits.$ranks"
+  done
+  tap_result "$learner: with comm.deterministic every bit of a checkpoint is the same for 1 to 4 ranks" \
+    "$(problem=0; [ -s $learner.bits.1 ] || problem=1; for other in $learner.bits.*; do
+      cmp -s $learner.bits.1 "$other" || problem=1; done; echo $problem)" "$(diff $learner.bits.1 $learner.bits.4)"
+  mkdir -p "dead.$learner"
+  mpirun -n 3 trainer --config small.ini --root "dead.$learner" --quiet "${settings[@]}" --set train.total_steps=1e9 \
+    --set checkpoint.every=0 --set eval.count=0 >out 2>&1 & pid=$!
+  tap_wait 60 sh -c "ls dead.$learner/runs/*/ckpt/*.ckpt" >/dev/null 2>&1
+  kill -9 "$(sed -n "s/.*rank 1 of 3 on .*process \([0-9]*\).*/\1/p" "$(folder "dead.$learner")/log.txt")"
+  start=$SECONDS; wait $pid; rc=$?
+  tap_result "$learner: a killed rank ends the run, which goes on with one process" \
+    "$([ $rc -ne 0 ] && [ $((SECONDS - start)) -lt 30 ] && [ "$(state "dead.$learner" status)" = failed ] &&
+      state "dead.$learner" message | grep -q "rank 1 of 3 on .* ended without a word: killed" &&
+      timeout -s TERM 10 trainer --config small.ini --root "dead.$learner" --quiet "${settings[@]}" --set train.total_steps=1e9 \
+        --set checkpoint.every=0 --set eval.count=0 --resume; rc=$?
+      [ $rc -eq 75 ] || [ $rc -eq 124 ]; echo $?)" "exit $rc, $(state "dead.$learner" status): $(state "dead.$learner" message); $(cat out)"
+done
+tap_check "the search's results are in the log, whole" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
+  NR == 3 && $c["search_solve_rate"] == "" { print "no search" }' "$(folder sfl.4)/stats.1.tsv")"
+train 4 few --set eval.episodes=2 >out 2>&1; rc=$?
+train 1 few1 --set eval.episodes=2
+tap_check "more ranks than attempts of an evaluation: some play none" "$([ $rc -eq 0 ] || tail -3 out
+  compare_logs "$(folder few1)/eval.1.tsv" "$(folder few)/eval.1.tsv" 1e-3)"
+train 4 little "${sfl[@]}" --set sfl.batch_size=3 --set sfl.buffer_size=2 >out 2>&1; rc=$?
+tap_check "more ranks than levels of a search's batch" "$([ $rc -eq 0 ] || tail -3 out)"
 tap_result "comm.shards chooses other bits" "$(train 1 shards --set comm.deterministic=yes --set comm.shards=3 \
   --set ppo.minibatch_by=transitions --set ppo.normalize_advantage=minibatch; contents shards >shards.1; cmp -s shards.1 transitions.1
   [ $? -eq 1 ]; echo $?)"

@@ -114,14 +114,14 @@ static void test_all_or_none_sampled(void **state) {
   Training *training = make(&config);
   StoreIteration row = iterate(training, 2);
   assert_false(curriculum_search_due(training->curriculum, 1));
-  assert_int_equal(curriculum_places(training->curriculum), WORLDS);
+  assert_int_equal(curriculum_levels(training->curriculum), WORLDS);
   assert_true(isnan(row.solve_rate_sampled) && !isnan(row.solve_rate_new));
   assert_float_equal(row.solve_rate, row.solve_rate_new, 1e-12);
   training_destroy(&training);
   set(&config, "sfl.sampled_ratio=1");
   training = make(&config);
   row = iterate(training, 2);
-  assert_int_equal(curriculum_places(training->curriculum), KEPT);
+  assert_int_equal(curriculum_levels(training->curriculum), KEPT);
   assert_true(!isnan(row.solve_rate_sampled) && isnan(row.solve_rate_new));
   training_destroy(&training);
 }

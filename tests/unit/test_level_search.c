@@ -174,8 +174,9 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   config.sfl.max_episodes = max_episodes;
   assert_int_equal(toy_with_places(NULL, 1, 1, 0, &levels), CORE_OK);
   agent_register(&agent, &config, levels, 16, arena);
-  observer_register(&observer, &config, levels, 1, 1, arena);
-  level_search_register(&search, &config, levels, arena);
+  const Shards one_rank = shards_alone(1);
+  observer_register(&observer, &config, levels, &one_rank, arena);
+  level_search_register(&search, &config, levels, &one_rank, arena);
   level_buffer_register(&buffer, 6, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   agent_place(&agent);

@@ -167,7 +167,8 @@ static void test_blocks_are_the_last_column(void **state) {
   float seen[6 * 3];
   snprintf(config.algo.name, sizeof config.algo.name, "sapg");
   config.sapg.blocks = 3;
-  observer_register(&observer, &config, &env, 6, 6, arena);
+  const Shards shards = shards_alone(6);
+  observer_register(&observer, &config, &env, &shards, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   observer_start(&observer);
   assert_true(observer.active && observer.seen == 3 && observer.first_reported == 4);

@@ -54,7 +54,7 @@ static void test_leader_learns_from_followers(void **state) {
   double moments[3] = {40, 0.3, 60}, before[3] = {40, 0.3, 60};
   const double deviation = sqrt(60.0 / 40 + 1e-5);
   LearnerUpdate update = {0};
-  sapg_data_collect(data, training->ops, &training->config, &training->agent, rollout, 3, sapg->rows, moments, &update);
+  sapg_data_collect(data, training->ops, &training->config, &training->agent, rollout, 3, moments, &update);
   assert_true(data->follower[0] != data->follower[1] && data->follower[0] < 2 && data->follower[1] < 2);
   assert_true(moments[0] == before[0] + 2 * (96 + 64)); /* values, then returns */
 
@@ -66,7 +66,8 @@ static void test_leader_learns_from_followers(void **state) {
   for (uint32_t d = 0; d < 2; d++)
     for (uint32_t t = 0; t < 8; t++)
       for (uint32_t w = 0; w < 4; w++) {
-        const uint32_t row = t * 12 + data->follower[d] * 4 + w, sample = 96 + d * 32 + t * 4 + w;
+        const uint32_t row = t * 12 + data->follower[d] * 4 + w;
+        const int64_t sample = sapg_data_own(data, 96 + d * 32 + t * 4 + w);
         for (uint32_t next = 0; next < 2; next++) {
           memcpy(seen[next], rollout->observations + (row + next * 12) * features, features * sizeof(float));
           assert_true(seen[next][features - 1] == (float)data->follower[d]);
@@ -95,18 +96,21 @@ static void test_minibatches_carry_the_learning_block(void **state) {
   SapgData *data = &sapg->data;
   const Rollout *rollout = &training->rollout;
   const size_t features = (size_t)rollout->features;
-  size_t total = 0;
+  int total = 0;
   assert_int_equal(sapg->updates, 6); /* 160 samples in minibatches of 24: the last has 40 */
   assert_int_equal(sapg->rows, 40);
   for (int m = 0; m < sapg->updates; m++) {
     const int rows = m == 5 ? 40 : 24;
-    sapg_data_gather(data, training->ops, rollout, (size_t)m * 24, rows);
+    sapg_data_select(data, (size_t)m * 24, rows);
+    assert_true(sapg_data_next(data, training->ops, rollout) && data->rows == rows); /* of one rank: in one piece */
     for (int r = 0; r < rows; r++, total++) {
       const uint32_t sample = data->order[m * 24 + r];
       const float block = data->observations[(size_t)(r + 1) * features - 1];
       assert_true(block == (sample < 96 ? (float)(sample % 12 / 4) : 2));
-      assert_true(data->batch_advantages[r] == data->advantages[sample]);
+      assert_int_equal(data->sample[r], sapg_data_own(data, sample));
+      assert_true(data->batch_advantages[r] == data->advantages[data->sample[r]]);
     }
+    assert_false(sapg_data_next(data, training->ops, rollout));
   }
   assert_int_equal(total, 160);
   training_destroy(&training);
@@ -266,6 +270,54 @@ static void test_resumed_training_is_the_same(void **state) {
   }
 }
 
+/* Three ranks of four worlds (one of each block and a world of the next), and two shards each: all samples once, each at
+ * the rank and in the shard of the world that went through it. */
+static void test_samples_of_ranks(void **state) {
+  enum { SAMPLES = 96 + 2 * 32, ALL_SHARDS = 6 };
+  const Shards ranks[3] = {{12, 0, 4, 6, 2, true}, {12, 4, 4, 6, 2, true}, {12, 8, 4, 6, 2, true}};
+  CoreConfig config = small_config();
+  int owners[SAMPLES] = {0}, samples = 0;
+  for (int rank = 0; rank < 3; rank++) {
+    Env *env;
+    Agent agent;
+    Rollout rollout;
+    SapgData data;
+    LearnerUpdate update = {0};
+    Ops *ops;
+    CoreArena *arena = core_arena_create("test");
+    assert_int_equal(env_create(&config, 1, 0, &env), CORE_OK);
+    agent_register(&agent, &config, env, 40, arena);
+    rollout_register(&rollout, &config, env, &ranks[rank], 8, arena);
+    sapg_data_register(&data, &config, &agent, &rollout, 40, arena);
+    assert_int_equal(core_arena_commit(arena), CORE_OK);
+    agent_place(&agent);
+    assert_int_equal(ops_cpu_create(1, 64, 128, &ops), CORE_OK);
+    for (int i = 0; i < 32; i++) rollout.logp[i] = (float)(i % 4 + 4 * rank); /* the world of the run */
+    data.layout.drawn = 2;
+    sapg_data_collect(&data, ops, &config, &agent, &rollout, 1, NULL, &update);
+    for (int first = 0; first < SAMPLES; first += 40) {
+      int of_batch = 0;
+      sapg_data_select(&data, (size_t)first, 40);
+      while (sapg_data_next(&data, ops, &rollout)) {
+        assert_true(data.rows <= data.room && data.room < 40);
+        for (int r = 0; r < data.rows; r++) {
+          const int world = (int)data.batch_logp[r];
+          assert_int_equal(world / 2, 2 * rank + data.shard);
+          assert_int_equal(data.index[r] % 4 + 4 * (uint32_t)rank, world);
+        }
+        of_batch += data.rows;
+      }
+      samples += of_batch;
+    }
+    for (uint32_t i = 0; i < SAMPLES; i++) owners[i] += sapg_data_own(&data, i) >= 0;
+    ops_destroy(&ops);
+    env_destroy(&env);
+    core_arena_destroy(&arena);
+  }
+  assert_int_equal(samples, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++) assert_int_equal(owners[i], 1);
+}
+
 /* Its episodes are the leader's: a third of the worlds. */
 static void test_only_the_leader_is_reported(void **state) {
   CoreConfig config = small_config();
@@ -287,8 +339,10 @@ static void test_rate_follows_the_kl(void **state) {
   CoreConfig config = small_config();
   set(&config, "ppo.learning_rate=1e-4");
   Training *training = make(&config);
-  iterate(training, 1);
+  StoreIteration row = iterate(training, 1);
   assert_true(*((Sapg *)training->learner.state)->rate > 1e-4); /* so small a step is made larger */
+  assert_true(row.kl_controller > 0 && row.kl_controller < 0.008 && row.clip_fraction_silent >= 0);
+  assert_true(row.clip_fraction_silent <= row.clip_fraction);
   training_destroy(&training);
 }
 
@@ -314,7 +368,7 @@ int main(void) {
     cmocka_unit_test(test_order_holds_every_sample_once), cmocka_unit_test(test_leader_learns_from_followers),
     cmocka_unit_test(test_minibatches_carry_the_learning_block), cmocka_unit_test(test_gradients_by_differences),
     cmocka_unit_test(test_names_of_parameters), cmocka_unit_test(test_resumed_training_is_the_same),
-    cmocka_unit_test(test_only_the_leader_is_reported), cmocka_unit_test(test_rate_follows_the_kl),
+    cmocka_unit_test(test_samples_of_ranks), cmocka_unit_test(test_only_the_leader_is_reported), cmocka_unit_test(test_rate_follows_the_kl),
     cmocka_unit_test(test_clips_differ_off_policy_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trainer/ranks.h"
+
 double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration) {
   if (strcmp(schedule, "linear") != 0) return rate;
   return rate * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
@@ -107,6 +109,17 @@ int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGr
   descent_step(step, &agent->critic, critic, gradient->critic, rate, critic_norm, separate ? critic_norm : both,
                &update->critic);
   return CORE_OK;
+}
+
+void descent_reduce(LearnerUpdate *update) {
+  double sums[] = {update->policy_loss, update->value_loss, update->entropy, update->clip_fraction,
+                   update->silent_fraction};
+  ranks_sum(sums, sizeof sums / sizeof *sums);
+  update->policy_loss = sums[0];
+  update->value_loss = sums[1];
+  update->entropy = sums[2];
+  update->clip_fraction = sums[3];
+  update->silent_fraction = sums[4];
 }
 
 void descent_average(LearnerUpdate *update, double steps, bool measured) {

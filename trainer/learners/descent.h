@@ -20,6 +20,8 @@ void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimize
 /* A step on both networks of an agent: with a common loss the gradients are clipped together (net.sharing). */
 int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
                       Optimizer *critic, double rate, LearnerUpdate *update);
+/* What each rank summed over its rows, over all ranks; gradients are the same at all of them already. */
+void descent_reduce(LearnerUpdate *update);
 /* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not measured to NaN. */
 void descent_average(LearnerUpdate *update, double steps, bool measured);
 

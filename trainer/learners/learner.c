@@ -25,9 +25,6 @@ LearnerSize learner_size(const CoreConfig *config) {
 int learner_create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, Learner *learner) {
   *learner = (Learner){.kind = learner_find(config->algo.name)};
   CORE_CHECK(learner->kind != NULL); /* the table of settings has no other choice of algo.name */
-  if (!learner->kind->divides && rollout->shards.all_shards > 1)
-    return core_error(CORE_USAGE, "algo.name = %s learns in one process and not with comm.deterministic; start one "
-                      "rank, or set algo.name to ppo or ppo_ewma", learner->kind->name);
   return learner->kind->create(config, agent, rollout, arena, &learner->state);
 }
 

@@ -51,14 +51,13 @@ typedef struct LearnerSize {
 
 typedef struct LearnerKind {
   const char *name;                /* algo.name */
-  bool divides;                    /* its update is that of all ranks and shards together (minibatch.h, gradient.h) */
   /* Makes the learner and registers its buffers in the arena, which is committed later. config, agent and rollout must
    * outlive it. CORE_USAGE: settings that can not be. *state is NULL or to be destroyed, also after an error. */
   int (*create)(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state);
   void (*destroy)(void *state);
   /* Before the first update, after the weights are initialised (or inherited): everything but the weights. */
   void (*start)(void *state);
-  /* CORE_FAIL when something is NaN or infinite: the message names tensor and element, the weights are then
+  /* Of all ranks and shards together (minibatch.h, gradient.h). CORE_FAIL when something is NaN or infinite: the message names tensor and element, the weights are then
    * undefined. */
   int (*update)(void *state, const LearnerStep *step, LearnerUpdate *update);
   /* Everything that later updates depend on, the networks' weights first ("actor", "critic"), in a fixed order. */

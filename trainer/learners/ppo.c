@@ -258,18 +258,6 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   update->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
-/* What each rank summed over its rows, over all ranks; gradients are the same at all of them already. */
-static void reduce_sums(LearnerUpdate *update) {
-  double sums[] = {update->policy_loss, update->value_loss, update->entropy, update->clip_fraction,
-                   update->silent_fraction};
-  ranks_sum(sums, sizeof sums / sizeof *sums);
-  update->policy_loss = sums[0];
-  update->value_loss = sums[1];
-  update->entropy = sums[2];
-  update->clip_fraction = sums[3];
-  update->silent_fraction = sums[4];
-}
-
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
   const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
@@ -285,7 +273,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
       if (step->profile) profile_take(step->profile, ops, ppo->agent);
     }
   }
-  reduce_sums(update);
+  descent_reduce(update);
   descent_average(update, (double)epochs * parts, step->measure);
   TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
@@ -335,7 +323,7 @@ static bool derive(void *state, const char *section) {
 }
 
 #define ENTRY(learner) \
-  {.name = learner, .divides = true, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
+  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
    .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive}
 const LearnerKind ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
 #undef ENTRY

@@ -169,6 +169,6 @@ static void set_count(void *state, const LearnerCount *count) {
   pqn->agent->epsilon = pqn->epsilon; /* read by now */
 }
 
-const LearnerKind pqn_learner = {.name = "pqn", .divides = true, .create = create, .destroy = destroy, .start = start,
+const LearnerKind pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,
                                  .update = update_weights, .add_sections = add_sections, .get_count = get_count,
                                  .set_count = set_count};

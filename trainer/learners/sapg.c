@@ -4,9 +4,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
+#include "trainer/ranks.h"
+#include "trainer/reduce.h"
 
 static const double BOUND = 1.1;                      /* means beyond it are drawn back */
 static const double RATE_STEP = 1.5, RATE_LEAST = 1e-6, RATE_MOST = 1e-2;
@@ -61,16 +65,19 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                  .updates = (int)(size.updates / config->ppo.epochs), .actor_optimizer = optimizer_of(config),
                  .critic_optimizer = optimizer_of(config)};
   sapg_data_register(&sapg->data, config, agent, rollout, sapg->rows, arena);
+  const size_t room = (size_t)sapg->data.room;
   CORE_ARENA(arena, sapg->actor_optimizer.m, agent->actor.n, "actor first moments");
   CORE_ARENA(arena, sapg->actor_optimizer.v, agent->actor.n, "actor second moments");
   CORE_ARENA(arena, sapg->critic_optimizer.m, agent->critic.n, "critic first moments");
   CORE_ARENA(arena, sapg->critic_optimizer.v, agent->critic.n, "critic second moments");
-  CORE_ARENA(arena, sapg->doutput, (size_t)sapg->rows * (size_t)agent->head.logits,
+  CORE_ARENA(arena, sapg->doutput, room * (size_t)agent->head.logits,
              "gradient at the output [rows][logits]");
+  CORE_ARENA(arena, sapg->logp, room, "log-probabilities [rows]");
+  CORE_ARENA(arena, sapg->kl, (size_t)rollout->shards.shards, "KL of an epoch [shards]");
   CORE_ARENA(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
   CORE_ARENA(arena, sapg->rate, 1, "learning rate");
   CORE_ARENA(arena, sapg->value_moments, 3, "moments of values");
-  agent_register_gradient(agent, &sapg->gradient, sapg->rows, arena);
+  gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
   return CORE_OK;
 }
 
@@ -87,24 +94,39 @@ static void start(void *state) {
 
 /* ---- one minibatch ---------------------------------------------------------------------------------------------- */
 
-/* KL(new || last) summed over the rows; the new policy becomes the last. */
-static double move_reference(const OpsHead *head, const float *logits, int rows, float *last) {
+/* KL(new || last) summed over a piece's rows; the new policy becomes the last. */
+static double move_reference(SapgData *data, const OpsHead *head, const float *logits) {
   const size_t columns = (size_t)head->logits;
   double sum = 0;
-  for (size_t r = 0; r < (size_t)rows; r++) sum += sapg_kl(head, logits + r * columns, last + r * columns);
-  memcpy(last, logits, (size_t)rows * columns * sizeof *last);
+  for (size_t r = 0; r < (size_t)data->rows; r++) {
+    float *last = data->logits + (size_t)data->sample[r] * columns;
+    sum += sapg_kl(head, logits + r * columns, last);
+    memcpy(last, logits + r * columns, columns * sizeof *last);
+  }
   return sum;
+}
+
+/* Samples of a piece whose ratio, to the policy that the clip is around, stands where the clip is flat. */
+static double count_silent(Sapg *sapg, Ops *ops, const float *logits) {
+  const SapgData *data = &sapg->data;
+  const float *around = data->logp_own ? data->batch_own : data->batch_logp;
+  int64_t silent = 0;
+  ops->policy_logp(ops, &sapg->agent->head, logits, data->actions, sapg->logp, data->rows);
+  for (int r = 0; r < data->rows; r++)
+    silent += estimators_no_gradient((double)sapg->logp[r] - (double)around[r], (double)data->batch_advantages[r],
+                                     sapg->config->ppo.epsilon);
+  return (double)silent;
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
  * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
  * loss with pi_old in the proximal policy's place. On-policy m = 1. */
-static int actor_gradient(Sapg *sapg, const LearnerStep *step, size_t first, int rows, LearnerUpdate *update,
-                          double *kl) {
+static int actor_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, LearnerUpdate *update) {
   Ops *ops = step->ops;
   const CoreConfig *config = sapg->config;
   const Agent *agent = sapg->agent;
   SapgData *data = &sapg->data;
+  const int rows = data->rows;
   OpsPolicySums sums;
   OpsGaussianSums regular;
   const float *logits = agent_pass(agent, ops, &agent->actor, data->observations, rows);
@@ -115,36 +137,49 @@ static int actor_gradient(Sapg *sapg, const LearnerStep *step, size_t first, int
                            config->sapg.bounds_coef, rows, sapg->doutput, &regular);
   if (!isfinite(sums.loss) || !isfinite(sums.entropy) || !isfinite(regular.bounds))
     return descent_explain_loss(ops, &agent->actor, (size_t)rows, "policy", sums.loss);
-  update->policy_loss += sums.loss / rows;
-  update->entropy += sums.entropy / rows;
-  update->clip_fraction += sums.clipped / rows;
-  *kl += move_reference(&agent->head, logits, rows, data->logits + first * (size_t)agent->head.logits) / rows;
-  agent_backward(agent, ops, &agent->actor, data->observations, rows, sapg->doutput, &sapg->gradient);
+  update->policy_loss += sums.loss / all_rows;
+  update->entropy += sums.entropy / all_rows;
+  update->clip_fraction += sums.clipped / all_rows;
+  if (step->measure) update->silent_fraction += count_silent(sapg, ops, logits) / all_rows;
+  sapg->kl[data->shard] += move_reference(data, &agent->head, logits) / all_rows;
+  agent_backward(agent, ops, &agent->actor, data->observations, rows, sapg->doutput, &sapg->gradient.mean);
   return CORE_OK;
 }
 
-static int critic_gradient(Sapg *sapg, const LearnerStep *step, int rows, LearnerUpdate *update) {
+static int critic_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, LearnerUpdate *update) {
   Ops *ops = step->ops;
   const CoreConfig *config = sapg->config;
   const Agent *agent = sapg->agent;
   SapgData *data = &sapg->data;
+  const int rows = data->rows;
   OpsValueSums sums;
   const float *values = agent_pass(agent, ops, &agent->critic, data->observations, rows);
   ops->value_loss(ops, values, data->batch_values, data->batch_returns, rows, config->ppo.clip_value,
                   config->ppo.epsilon, config->ppo.value_coef, sapg->doutput, &sums);
   if (!isfinite(sums.loss)) return descent_explain_loss(ops, &agent->critic, (size_t)rows, "value", sums.loss);
-  update->value_loss += sums.loss / rows;
-  agent_backward(agent, ops, &agent->critic, data->observations, rows, sapg->doutput, &sapg->gradient);
+  update->value_loss += sums.loss / all_rows;
+  agent_backward(agent, ops, &agent->critic, data->observations, rows, sapg->doutput, &sapg->gradient.mean);
   return CORE_OK;
 }
 
-static int minibatch_step(Sapg *sapg, const LearnerStep *step, int m, LearnerUpdate *update, double *kl) {
-  const size_t first = (size_t)m * (size_t)sapg->minibatch;
+/* This rank's part of the gradients of a minibatch. */
+static int add_gradients(Sapg *sapg, const LearnerStep *step, size_t first, int rows, LearnerUpdate *update) {
+  SapgData *data = &sapg->data;
+  sapg_data_select(data, first, rows);
+  gradient_begin(&sapg->gradient);
+  while (sapg_data_next(data, step->ops, step->rollout)) {
+    TRY(actor_gradient(sapg, step, rows, update));
+    TRY(critic_gradient(sapg, step, rows, update));
+    gradient_add(&sapg->gradient, data->shard, data->rows);
+  }
+  return CORE_OK;
+}
+
+static int minibatch_step(Sapg *sapg, const LearnerStep *step, int m, LearnerUpdate *update) {
   const int rows = m == sapg->updates - 1 ? sapg->rows : sapg->minibatch;
-  sapg_data_gather(&sapg->data, step->ops, step->rollout, first, rows);
-  TRY(actor_gradient(sapg, step, first, rows, update, kl));
-  TRY(critic_gradient(sapg, step, rows, update));
-  return descent_step_both(step, sapg->agent, &sapg->gradient, &sapg->actor_optimizer, &sapg->critic_optimizer,
+  TRY(ranks_agree(add_gradients(sapg, step, (size_t)m * (size_t)sapg->minibatch, rows, update)));
+  gradient_finish(&sapg->gradient, rows);
+  return descent_step_both(step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
                            *sapg->rate, update);
 }
 
@@ -158,14 +193,25 @@ static int check_rollout(const Sapg *sapg, Ops *ops, const Rollout *rollout) {
   return descent_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n);
 }
 
+/* Mean of the minibatches' KL, added up in the order of the shards, so that the learning rate is the same for any
+ * number of ranks. */
+static double mean_kl(const Sapg *sapg) {
+  const Shards *shards = &sapg->data.shards;
+  double *all = reduce_gather_records(sapg->kl, (size_t)shards->shards * sizeof *sapg->kl), sum = 0;
+  for (int s = 0; s < shards->all_shards; s++) sum += all[s];
+  free(all);
+  return sum / sapg->updates;
+}
+
 static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
-  double kl = 0;
+  memset(sapg->kl, 0, (size_t)sapg->data.shards.shards * sizeof *sapg->kl);
   for (int m = 0; m < sapg->updates; m++) {
-    int code = minibatch_step(sapg, step, m, update, &kl);
+    int code = minibatch_step(sapg, step, m, update);
     if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", number, m + 1);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
-  *sapg->rate = sapg_rate(*sapg->rate, kl / sapg->updates, sapg->config->sapg.kl_threshold);
+  update->controller_kl = mean_kl(sapg);
+  *sapg->rate = sapg_rate(*sapg->rate, update->controller_kl, sapg->config->sapg.kl_threshold);
   return CORE_OK;
 }
 
@@ -177,12 +223,12 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   *update = (LearnerUpdate){.learning_rate = *sapg->rate};
   for (int b = 0; b < blocks; b++)
     sapg->entropy_coef[b] = (float)sapg_entropy_coef(b, blocks, config->sapg.entropy_scale);
-  TRY(check_rollout(sapg, ops, step->rollout));
-  sapg_data_collect(&sapg->data, ops, config, sapg->agent, step->rollout, step->iteration, sapg->rows,
+  TRY(ranks_agree(check_rollout(sapg, ops, step->rollout)));
+  sapg_data_collect(&sapg->data, ops, config, sapg->agent, step->rollout, step->iteration,
                     config->sapg.normalize_value ? sapg->value_moments : NULL, update);
   for (int e = 1; e <= epochs; e++) TRY(epoch(sapg, step, e, update));
+  descent_reduce(update);
   descent_average(update, (double)epochs * sapg->updates, step->measure);
-  update->silent_fraction = NAN;
   TRY(descent_check_parameters(ops, &sapg->agent->actor, "weight", sapg->agent->actor.theta));
   return descent_check_parameters(ops, &sapg->agent->critic, "weight", sapg->agent->critic.theta);
 }

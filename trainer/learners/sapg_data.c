@@ -1,55 +1,104 @@
 /* The samples of a SAPG iteration (sapg.h): which, with what values, returns and advantages, in what order (spec 7.2).
  * It runs networks and changes no weights. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/random.h"
 #include "trainer/estimators.h"
 #include "trainer/learners/sapg.h"
+#include "trainer/minibatch.h"
 #include "trainer/normalise.h"
+#include "trainer/reduce.h"
+
+/* Off-policy samples that this rank may have: no world is drawn twice. */
+static size_t most_off_policy(const SapgLayout *layout, const Shards *shards) {
+  const size_t own = (size_t)layout->steps * (size_t)shards->worlds;
+  const size_t all = (size_t)layout->drawn * sapg_off_policy(layout);
+  return own < all ? own : all;
+}
+
+static size_t own_on_policy(const SapgData *data) {
+  return (size_t)data->layout.steps * (size_t)data->shards.worlds;
+}
+
+static size_t own_off_policy(const SapgData *data) { return (size_t)data->layout.steps * (size_t)data->columns; }
+
+static void register_batch(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
+                           int rows, CoreArena *arena) {
+  const size_t room = (size_t)data->room, logits = (size_t)agent->head.logits;
+  CORE_ARENA(arena, data->own, (size_t)rows, "minibatch samples of this rank [rows]");
+  CORE_ARENA(arena, data->shard_rows, (size_t)data->shards.shards, "minibatch samples of shards [shards]");
+  CORE_ARENA(arena, data->observations, room * (size_t)rollout->features, "minibatch observations [rows][features]");
+  CORE_ARENA(arena, data->sample, room, "minibatch samples [rows]");
+  CORE_ARENA(arena, data->index, room, "minibatch rows [rows]");
+  CORE_ARENA(arena, data->actions, room * rollout->action_bytes, "minibatch actions [rows][bytes]");
+  CORE_ARENA(arena, data->batch_logp, room, "minibatch log-probabilities [rows]");
+  CORE_ARENA(arena, data->batch_advantages, room, "minibatch advantages [rows]");
+  CORE_ARENA(arena, data->batch_values, room, "minibatch values [rows]");
+  CORE_ARENA(arena, data->batch_returns, room, "minibatch returns [rows]");
+  if (strcmp(config->sapg.clip, "paper") != 0) return;
+  CORE_ARENA(arena, data->policy, room * logits, "the learning block's policy [rows][logits]");
+  CORE_ARENA(arena, data->batch_own, room, "minibatch log-probabilities of the learning block [rows]");
+}
 
 void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout, int rows,
                         CoreArena *arena) {
-  const SapgLayout layout = {.worlds = rollout->worlds, .steps = rollout->steps, .blocks = (int)config->sapg.blocks,
+  const Shards *shards = &rollout->shards;
+  const SapgLayout layout = {.worlds = shards->all_worlds, .steps = rollout->steps, .blocks = (int)config->sapg.blocks,
                              .drawn = (int)config->sapg.off_policy_ratio,
                              .sequence = (int)config->sapg.sequence_length};
-  *data = (SapgData){.layout = layout};
-  const size_t samples = sapg_samples(&layout), off_policy = sapg_off_policy(&layout), most = (size_t)rows;
-  const size_t logits = (size_t)agent->head.logits;
+  *data = (SapgData){.layout = layout, .shards = *shards, .room = rows};
+  /* No more than the activations hold, and a number that does not follow from the ranks where the shards do not. */
+  if (shards->all_shards > 1 && minibatch_room(config, shards) < rows) data->room = minibatch_room(config, shards);
+  const size_t worlds = (size_t)shards->worlds, off_policy = most_off_policy(&layout, shards);
+  const size_t samples = own_on_policy(data) + off_policy, all = sapg_samples(&layout);
   CORE_ARENA(arena, data->follower, (size_t)layout.blocks, "drawn followers [blocks]");
-  CORE_ARENA(arena, data->order, samples, "order of samples [samples]");
-  CORE_ARENA(arena, data->sequences, samples / (size_t)layout.sequence, "order of sequences [sequences]");
-  CORE_ARENA(arena, data->rewards, off_policy, "a follower's rewards [steps][worlds]");
-  CORE_ARENA(arena, data->dones, off_policy, "a follower's dones [steps][worlds]");
-  CORE_ARENA(arena, data->values, samples + (size_t)layout.worlds, "values [samples]");
+  CORE_ARENA(arena, data->order, all, "order of samples [samples]");
+  CORE_ARENA(arena, data->sequences, all / (size_t)layout.sequence, "order of sequences [sequences]");
+  CORE_ARENA(arena, data->column_of_world, worlds, "columns of worlds [worlds]");
+  CORE_ARENA(arena, data->world_of_column, worlds, "worlds of columns [columns]");
+  CORE_ARENA(arena, data->shard_end, (size_t)shards->shards, "columns of shards [shards]");
+  CORE_ARENA(arena, data->rewards, off_policy, "followers' rewards [steps][columns]");
+  CORE_ARENA(arena, data->dones, off_policy, "followers' dones [steps][columns]");
+  CORE_ARENA(arena, data->values, samples + worlds, "values [samples]");
   CORE_ARENA(arena, data->returns, samples, "returns [samples]");
   CORE_ARENA(arena, data->advantages, samples, "advantages [samples]");
   CORE_ARENA(arena, data->logp, samples, "log-probabilities [samples]");
-  CORE_ARENA(arena, data->logits, samples * logits, "last policy [samples][logits]");
-  CORE_ARENA(arena, data->observations, most * (size_t)rollout->features, "minibatch observations [rows][features]");
-  CORE_ARENA(arena, data->index, most, "minibatch rows [rows]");
-  CORE_ARENA(arena, data->actions, most * rollout->action_bytes, "minibatch actions [rows][bytes]");
-  CORE_ARENA(arena, data->batch_logp, most, "minibatch log-probabilities [rows]");
-  CORE_ARENA(arena, data->batch_advantages, most, "minibatch advantages [rows]");
-  CORE_ARENA(arena, data->batch_values, most, "minibatch values [rows]");
-  CORE_ARENA(arena, data->batch_returns, most, "minibatch returns [rows]");
-  if (strcmp(config->sapg.clip, "paper") != 0) return;
-  CORE_ARENA(arena, data->logp_own, samples, "the learning block's log-probabilities [samples]");
-  CORE_ARENA(arena, data->policy, most * logits, "the learning block's policy [rows][logits]");
-  CORE_ARENA(arena, data->batch_own, most, "minibatch log-probabilities of the learning block [rows]");
+  CORE_ARENA(arena, data->logits, samples * (size_t)agent->head.logits, "last policy [samples][logits]");
+  if (shards->shards > 1)
+    CORE_ARENA(arena, data->scratch, 2 * (size_t)layout.steps * (size_t)shards_worlds(shards),
+               "samples of a shard [2][samples]");
+  if (strcmp(config->sapg.clip, "paper") == 0)
+    CORE_ARENA(arena, data->logp_own, samples, "the learning block's log-probabilities [samples]");
+  register_batch(data, config, agent, rollout, rows, arena);
 }
 
 /* ---- which samples ---------------------------------------------------------------------------------------------- */
 
-/* The rollout's row of a sample; *leader: whether another block's transition is learnt from. */
-static uint32_t row_of(const SapgData *data, uint32_t sample, bool *leader) {
+int64_t sapg_data_own(const SapgData *data, uint32_t sample) {
   const SapgLayout *layout = &data->layout;
   const uint32_t on_policy = (uint32_t)sapg_on_policy(layout), block = (uint32_t)sapg_block_worlds(layout);
-  *leader = sample >= on_policy;
-  if (!*leader) return sample;
+  if (sample < on_policy) return shards_row(&data->shards, sample);
   const uint32_t each = (uint32_t)sapg_off_policy(layout), at = (sample - on_policy) % each;
-  const uint32_t first_world = data->follower[(sample - on_policy) / each] * block;
-  return at / block * (uint32_t)layout->worlds + first_world + at % block;
+  const uint32_t world =
+    data->follower[(sample - on_policy) / each] * block + at % block - (uint32_t)data->shards.first_world;
+  if (world >= (uint32_t)data->shards.worlds) return -1;
+  return (int64_t)own_on_policy(data) + (int64_t)(at / block) * data->columns + data->column_of_world[world];
+}
+
+/* The row of this rank's rollout that one of its samples is; *leader: whether another block's transition is learnt from. */
+static uint32_t row_of(const SapgData *data, uint32_t own, bool *leader) {
+  const uint32_t on_policy = (uint32_t)own_on_policy(data), columns = (uint32_t)data->columns;
+  *leader = own >= on_policy;
+  if (!*leader) return own;
+  const uint32_t at = own - on_policy;
+  return at / columns * (uint32_t)data->shards.worlds + data->world_of_column[at % columns];
+}
+
+static int shard_of(const SapgData *data, uint32_t own) {
+  bool leader;
+  return (int)(row_of(data, own, &leader) % (uint32_t)data->shards.worlds) / shards_worlds(&data->shards);
 }
 
 /* The sample of a step of a sequence, which are numbered world after world. */
@@ -69,6 +118,20 @@ void sapg_order(const SapgLayout *layout, const uint32_t *sequences, uint32_t *o
     for (size_t i = 0; i < length; i++) order[s * length + i] = sample_of_sequence(layout, sequences[s], (uint32_t)i);
 }
 
+/* This rank's worlds of the drawn followers. */
+static void find_columns(SapgData *data) {
+  const int block = sapg_block_worlds(&data->layout), each = shards_worlds(&data->shards);
+  data->columns = 0;
+  for (int w = 0; w < data->shards.worlds; w++) {
+    bool drawn = false;
+    for (int d = 0; d < data->layout.drawn; d++)
+      drawn |= data->follower[d] == (uint32_t)((data->shards.first_world + w) / block);
+    data->column_of_world[w] = drawn ? data->columns : -1;
+    if (drawn) data->world_of_column[data->columns++] = (uint32_t)w;
+    data->shard_end[w / each] = data->columns;
+  }
+}
+
 static void draw(SapgData *data, uint64_t seed, int64_t iteration) {
   const SapgLayout *layout = &data->layout;
   core_random_permutation(seed, CORE_RANDOM_FOLLOWERS, (uint32_t)iteration, 0, data->follower,
@@ -76,6 +139,7 @@ static void draw(SapgData *data, uint64_t seed, int64_t iteration) {
   core_random_permutation(seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, 0, data->sequences,
                           (uint32_t)(sapg_samples(layout) / (size_t)layout->sequence));
   sapg_order(layout, data->sequences, data->order);
+  find_columns(data);
 }
 
 /* ---- gathering -------------------------------------------------------------------------------------------------- */
@@ -85,24 +149,90 @@ static void lead(SapgData *data, const Rollout *rollout, int row) {
   data->observations[(size_t)(row + 1) * (size_t)rollout->features - 1] = (float)(data->layout.blocks - 1);
 }
 
-static void gather_values(const SapgData *data, const float *source, size_t first, int rows, float *target) {
-  for (int r = 0; r < rows; r++) target[r] = source[data->order[first + (size_t)r]];
+/* In the minibatch's order, sorted by shard: counted first, then put in their places. */
+void sapg_data_select(SapgData *data, size_t first, int rows) {
+  const uint32_t *order = data->order + first;
+  const int shards = data->shards.shards;
+  data->taken = data->taken_of_shard = data->shard = 0;
+  memset(data->shard_rows, 0, (size_t)shards * sizeof *data->shard_rows);
+  for (int pass = 0; pass < 2; pass++) {
+    for (int s = 0, place = 0; s < shards && pass == 1; s++) { /* counts become places */
+      const int count = data->shard_rows[s];
+      data->shard_rows[s] = place;
+      place += count;
+    }
+    for (int i = 0; i < rows; i++) {
+      const int64_t own = sapg_data_own(data, order[i]);
+      if (own < 0) continue;
+      int *place = &data->shard_rows[shard_of(data, (uint32_t)own)];
+      if (pass == 1) data->own[*place] = (uint32_t)own;
+      ++*place;
+    }
+  }
+  for (int s = shards - 1; s > 0; s--) data->shard_rows[s] -= data->shard_rows[s - 1]; /* and back */
 }
 
-void sapg_data_gather(SapgData *data, Ops *ops, const Rollout *rollout, size_t first, int rows) {
+/* Moves to the next piece; false: there is none. */
+static bool next_piece(SapgData *data) {
+  while (data->taken_of_shard == data->shard_rows[data->shard]) {
+    if (data->shard + 1 == data->shards.shards) return false;
+    data->shard++;
+    data->taken_of_shard = 0;
+  }
+  const int left = data->shard_rows[data->shard] - data->taken_of_shard;
+  data->rows = left < data->room ? left : data->room;
+  memcpy(data->sample, data->own + data->taken, (size_t)data->rows * sizeof *data->sample);
+  data->taken += data->rows;
+  data->taken_of_shard += data->rows;
+  return true;
+}
+
+bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
   bool leader;
-  for (int r = 0; r < rows; r++) data->index[r] = row_of(data, data->order[first + (size_t)r], &leader);
-  ops->gather_rows(ops, rollout->observations, data->index, data->observations, rows, rollout->features);
+  if (!next_piece(data)) return false;
+  const int rows = data->rows;
+  for (int r = 0; r < rows; r++) data->index[r] = row_of(data, data->sample[r], &leader);
+  rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   rollout_gather_actions(rollout, ops, data->index, rows, data->actions);
   for (int r = 0; r < rows; r++) {
-    row_of(data, data->order[first + (size_t)r], &leader);
+    row_of(data, data->sample[r], &leader);
     if (leader) lead(data, rollout, r);
   }
-  gather_values(data, data->logp, first, rows, data->batch_logp);
-  gather_values(data, data->advantages, first, rows, data->batch_advantages);
-  gather_values(data, data->values, first, rows, data->batch_values);
-  gather_values(data, data->returns, first, rows, data->batch_returns);
-  if (data->logp_own) gather_values(data, data->logp_own, first, rows, data->batch_own);
+  ops->gather_rows(ops, data->logp, data->sample, data->batch_logp, rows, 1);
+  ops->gather_rows(ops, data->advantages, data->sample, data->batch_advantages, rows, 1);
+  ops->gather_rows(ops, data->values, data->sample, data->batch_values, rows, 1);
+  ops->gather_rows(ops, data->returns, data->sample, data->batch_returns, rows, 1);
+  if (data->logp_own) ops->gather_rows(ops, data->logp_own, data->sample, data->batch_own, rows, 1);
+  return true;
+}
+
+/* ---- moments ---------------------------------------------------------------------------------------------------- */
+
+/* One shard's samples of x, packed where there are others. */
+static const float *pack(SapgData *data, int s, const float *x, size_t *n) {
+  const size_t worlds = (size_t)data->shards.worlds, each = (size_t)shards_worlds(&data->shards);
+  const size_t columns = (size_t)data->columns, from = s > 0 ? (size_t)data->shard_end[s - 1] : 0;
+  const size_t drawn = (size_t)data->shard_end[s] - from, steps = (size_t)data->layout.steps;
+  const float *off = x + own_on_policy(data);
+  float *to = data->scratch;
+  *n = steps * (each + drawn);
+  if (data->shards.shards == 1) return x;
+  for (size_t t = 0; t < steps; t++, to += each)
+    memcpy(to, x + t * worlds + (size_t)s * each, each * sizeof *x);
+  for (size_t t = 0; t < steps; t++, to += drawn) memcpy(to, off + t * columns + from, drawn * sizeof *x);
+  return data->scratch;
+}
+
+/* Of x over the samples of all ranks: a record a shard, folded in their order. */
+static void measure(SapgData *data, Ops *ops, const float *x, Moments *moments) {
+  Moments *records = core_memory_zero_allocate((size_t)data->shards.shards, sizeof *records);
+  for (int s = 0; s < data->shards.shards; s++) {
+    size_t n;
+    const float *packed = pack(data, s, x, &n);
+    ops->moments(ops, packed, NULL, n, &records[s]);
+  }
+  reduce_shard_moments(&data->shards, records, moments);
+  free(records);
 }
 
 /* ---- values and returns ----------------------------------------------------------------------------------------- */
@@ -114,10 +244,14 @@ static void denormalise(float *values, size_t n, const double *moments) {
   for (size_t i = 0; i < n; i++) values[i] = (float)(fmin(fmax((double)values[i], -5), 5) * deviation + moments[1]);
 }
 
-/* Counts x[n], then puts it into those units. */
-static void normalise(float *x, size_t n, double *moments) {
+/* Counts x of all ranks' samples, then puts this rank's into those units. */
+static void normalise(SapgData *data, Ops *ops, float *x, double *moments) {
   if (moments == NULL) return;
-  moments[0] = normalise_merge(moments[0], &moments[1], &moments[2], 1, x, (int)n);
+  const size_t n = own_on_policy(data) + own_off_policy(data);
+  Moments running = {.n = moments[0], .mean = moments[1], .m2 = moments[2]}, now;
+  measure(data, ops, x, &now);
+  moments_merge(&running, &now);
+  moments[0] = running.n, moments[1] = running.mean, moments[2] = running.m2;
   const double factor = normalise_factor(NORMALISE_RL_GAMES, moments[0], moments[2]);
   for (size_t i = 0; i < n; i++) x[i] = (float)fmin(fmax(((double)x[i] - moments[1]) * factor, -5), 5);
 }
@@ -125,94 +259,101 @@ static void normalise(float *x, size_t n, double *moments) {
 /* N*K samples: generalised advantage estimation with each block's own values. values has K+1 rows of worlds. */
 static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config, const Rollout *rollout,
                               const double *moments) {
-  const SapgLayout *layout = &data->layout;
-  const size_t n = sapg_on_policy(layout);
+  const size_t n = own_on_policy(data), worlds = (size_t)data->shards.worlds;
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
                               .reward_scale = config->ppo.reward_scale};
-  memcpy(data->values, rollout->values, (n + (size_t)layout->worlds) * sizeof *data->values);
-  denormalise(data->values, n + (size_t)layout->worlds, moments);
-  advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, NULL, NULL, layout->steps,
-                     layout->worlds, data->advantages, data->returns);
+  memcpy(data->values, rollout->values, (n + worlds) * sizeof *data->values);
+  denormalise(data->values, n + worlds, moments);
+  advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, NULL, NULL, data->layout.steps,
+                     data->shards.worlds, data->advantages, data->returns);
   memcpy(data->logp, rollout->logp, n * sizeof *data->logp);
 }
 
-/* The leader's values in the states that the follower's worlds went through, [K + 1][n], and for the clip around its
- * own ratio its log-probabilities of the follower's actions. */
-static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, uint32_t follower,
-                            int rows, float *values, float *logp_own) {
-  const uint32_t block = (uint32_t)sapg_block_worlds(&data->layout);
-  const uint32_t all = block * (uint32_t)(rollout->steps + 1), worlds = (uint32_t)rollout->worlds;
-  const uint32_t actions_end = block * (uint32_t)rollout->steps;
-  for (uint32_t first = 0; first < all; first += (uint32_t)rows) {
-    const int piece = all - first < (uint32_t)rows ? (int)(all - first) : rows;
-    for (int r = 0; r < piece; r++) {
-      const uint32_t at = first + (uint32_t)r;
-      data->index[r] = at / block * worlds + follower * block + at % block;
-    }
-    ops->gather_rows(ops, rollout->observations, data->index, data->observations, piece, rollout->features);
-    for (int r = 0; r < piece; r++) lead(data, rollout, r);
-    agent_values(agent, ops, data->observations, piece, values + first);
-    if (logp_own == NULL || first >= actions_end) continue;
-    const int acted = actions_end - first < (uint32_t)piece ? (int)(actions_end - first) : piece;
-    rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
-    agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
-    ops->policy_logp(ops, &agent->head, data->policy, data->actions, logp_own + first, acted);
+/* The leader's values in `rows` of the K+1 states that columns from .. end - 1 went through, the first of which is number
+ * `first` of them, and for the clip around its own ratio its log-probabilities of the followers' actions. */
+static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, int from, int end, int first,
+                        int rows) {
+  const int columns = end - from, all = data->columns;
+  float *values = data->values + own_on_policy(data);
+  for (int r = 0; r < rows; r++)
+    data->index[r] = (uint32_t)((first + r) / columns) * (uint32_t)data->shards.worlds +
+                     data->world_of_column[from + (first + r) % columns];
+  rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
+  for (int r = 0; r < rows; r++) lead(data, rollout, r);
+  agent_values(agent, ops, data->observations, rows, data->batch_values);
+  for (int r = 0; r < rows; r++)
+    values[(size_t)((first + r) / columns) * (size_t)all + (size_t)(from + (first + r) % columns)] = data->batch_values[r];
+  const int left = data->layout.steps * columns - first, acted = left < rows ? left : rows; /* not from the last states */
+  if (data->logp_own == NULL || acted <= 0) return;
+  float *logp = data->logp_own + own_on_policy(data);
+  rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
+  agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
+  ops->policy_logp(ops, &agent->head, data->policy, data->actions, data->batch_own, acted);
+  for (int r = 0; r < acted; r++)
+    logp[(size_t)((first + r) / columns) * (size_t)all + (size_t)(from + (first + r) % columns)] = data->batch_own[r];
+}
+
+/* Shard after shard: what one goes through must not depend on its neighbours. */
+static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout) {
+  for (int s = 0, from = 0; s < data->shards.shards; from = data->shard_end[s++]) {
+    const int end = data->shard_end[s], all = (data->layout.steps + 1) * (end - from);
+    for (int first = 0; first < all; first += data->room)
+      value_piece(data, ops, agent, rollout, from, end, first, all - first < data->room ? all - first : data->room);
   }
 }
 
-/* The d-th drawn follower's samples, from `base`: one-step returns r + gamma V(s') are advantages of lambda 0. */
+/* The drawn followers' samples: one-step returns r + gamma V(s') are advantages of lambda 0. */
 static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent,
-                               const Rollout *rollout, int d, int rows, const double *moments) {
-  const SapgLayout *layout = &data->layout;
-  const size_t each = sapg_off_policy(layout), base = sapg_on_policy(layout) + (size_t)d * each;
-  const int block = sapg_block_worlds(layout);
+                               const Rollout *rollout, const double *moments) {
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = config->ppo.reward_scale};
+  const size_t base = own_on_policy(data), n = own_off_policy(data);
   float *values = data->values + base;
-  value_as_leader(data, ops, agent, rollout, data->follower[d], rows, values,
-                  data->logp_own ? data->logp_own + base : NULL);
-  denormalise(values, each + (size_t)block, moments);
-  for (int t = 0; t < layout->steps; t++) {
-    const size_t from = (size_t)t * (size_t)layout->worlds + (size_t)data->follower[d] * (size_t)block;
-    const size_t to = (size_t)t * (size_t)block, n = (size_t)block;
-    memcpy(data->rewards + to, rollout->rewards + from, n * sizeof *data->rewards);
-    memcpy(data->dones + to, rollout->dones + from, n);
-    memcpy(data->logp + base + to, rollout->logp + from, n * sizeof *data->logp);
+  bool leader;
+  if (n == 0) return;
+  value_as_leader(data, ops, agent, rollout);
+  denormalise(values, n + (size_t)data->columns, moments);
+  for (size_t i = 0; i < n; i++) {
+    const size_t from = row_of(data, (uint32_t)(base + i), &leader);
+    data->rewards[i] = rollout->rewards[from];
+    data->dones[i] = rollout->dones[from];
+    data->logp[base + i] = rollout->logp[from];
   }
-  advantage_estimate(ops, rule, data->rewards, values, data->dones, NULL, NULL, layout->steps, block,
+  advantage_estimate(ops, rule, data->rewards, values, data->dones, NULL, NULL, data->layout.steps, data->columns,
                      data->advantages + base, data->returns + base);
 }
 
-/* The policies that acted, in the order of the samples: the KL is first taken to them. */
+/* The policies that acted: the KL is first taken to them. */
 static void collect_logits(SapgData *data, const Rollout *rollout) {
-  const size_t columns = (size_t)rollout->head.logits, samples = sapg_samples(&data->layout);
+  const size_t columns = (size_t)rollout->head.logits, base = own_on_policy(data), n = own_off_policy(data);
   bool leader;
-  for (size_t i = 0; i < samples; i++)
-    memcpy(data->logits + i * columns, rollout->logits + (size_t)row_of(data, data->order[i], &leader) * columns,
+  memcpy(data->logits, rollout->logits, base * columns * sizeof *data->logits);
+  for (size_t i = base; i < base + n; i++)
+    memcpy(data->logits + i * columns, rollout->logits + (size_t)row_of(data, (uint32_t)i, &leader) * columns,
            columns * sizeof *data->logits);
 }
 
-static void report(Ops *ops, const SapgData *data, const Moments *advantage, LearnerUpdate *update) {
-  const size_t on_policy = sapg_on_policy(&data->layout);
+static void report(Ops *ops, SapgData *data, const Moments *advantage, LearnerUpdate *update) {
+  const int steps = data->layout.steps;
   Moments target, residual;
-  ops->moments(ops, data->returns, NULL, on_policy, &target);
-  ops->moments(ops, data->returns, data->values, on_policy, &residual);
+  reduce_rollout_moments(ops, &data->shards, data->returns, NULL, steps, data->scratch, &target);
+  reduce_rollout_moments(ops, &data->shards, data->returns, data->values, steps, data->scratch, &residual);
   update->advantage_mean = advantage->mean;
   update->advantage_sd = sqrt(moments_variance(advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
 void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
-                       int64_t iteration, int rows, double *value_moments, LearnerUpdate *update) {
-  const size_t samples = sapg_samples(&data->layout);
+                       int64_t iteration, double *value_moments, LearnerUpdate *update) {
   Moments advantage;
   draw(data, (uint64_t)config->train.seed, iteration);
+  const size_t on_policy = own_on_policy(data), samples = on_policy + own_off_policy(data);
   collect_on_policy(data, ops, config, rollout, value_moments);
-  for (int d = 0; d < data->layout.drawn; d++)
-    collect_off_policy(data, ops, config, agent, rollout, d, rows, value_moments);
-  if (data->logp_own) memcpy(data->logp_own, rollout->logp, sapg_on_policy(&data->layout) * sizeof *data->logp_own);
+  collect_off_policy(data, ops, config, agent, rollout, value_moments);
+  if (data->logp_own) memcpy(data->logp_own, rollout->logp, on_policy * sizeof *data->logp_own);
   collect_logits(data, rollout);
-  advantage_standardise(ops, ADVANTAGE_CLEANRL_MINIBATCH, data->advantages, samples, &advantage);
+  measure(data, ops, data->advantages, &advantage);
+  advantage_standardise_by(ops, ADVANTAGE_CLEANRL_MINIBATCH, &advantage, data->advantages, samples);
   report(ops, data, &advantage, update);
-  normalise(data->values, samples, value_moments);
-  normalise(data->returns, samples, value_moments);
+  normalise(data, ops, data->values, value_moments);
+  normalise(data, ops, data->returns, value_moments);
 }

@@ -1,6 +1,10 @@
 /* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_chain.c, cpu_dense.c,
- * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in cpu_library.c. */
+ * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in
+ * cpu_library.c, and its use in the run's precision in cpu_product.c. */
 #include <omp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "trainer/ops/cpu_entity_internal.h"
@@ -21,7 +25,8 @@ static const Ops cpu_table = {
     .name = "cpu",
     .dense_forward = cpu_dense_forward, .dense_backward = cpu_dense_backward,
     .chain_forward = cpu_chain_forward, .chain_backward = cpu_chain_backward, .norm_forward = cpu_norm_forward,
-    .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows, .add = cpu_add,
+    .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows, .gather_halves = cpu_gather_halves,
+    .store_halves = cpu_store_halves, .add = cpu_add,
     .q_policy = cpu_q_policy, .q_values = cpu_q_values, .q_loss = cpu_q_loss,
     .policy_sample = cpu_policy_sample, .policy_logp = cpu_policy_logp, .policy_kl = cpu_policy_kl,
     .policy_loss = cpu_policy_loss, .value_loss = cpu_value_loss,
@@ -36,29 +41,54 @@ static const Ops cpu_table = {
     .entity = &CPU_ENTITY, .destroy = cpu_destroy,
 };
 
-int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
+/* For bf16: the library's own products where they are faster, else the rounding of cpu_product.c, or what TRAINER_BF16
+ * says. */
+static int choose_arithmetic(const CpuLibrary *library, CpuArithmetic *arithmetic) {
+  const char *wanted = getenv("TRAINER_BF16");
+  const bool has_product = library->product_bf16 != NULL;
+  *arithmetic = has_product && cpu_library_bf16_is_fast(library) ? CPU_BF16_PACKED : CPU_BF16_ROUNDED;
+  if (wanted == NULL || *wanted == '\0') return CORE_OK;
+  if (strcmp(wanted, "rounded") != 0 && strcmp(wanted, "library") != 0)
+    return core_error(CORE_USAGE, "TRAINER_BF16=%s: it is rounded or library", wanted);
+  if (strcmp(wanted, "library") == 0 && !has_product)
+    return core_error(CORE_USAGE, "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
+                      library->name);
+  *arithmetic = strcmp(wanted, "library") == 0 ? CPU_BF16_PACKED : CPU_BF16_ROUNDED;
+  return CORE_OK;
+}
+
+static void register_buffers(CpuState *state, CoreArena *arena) {
+  const int rows = state->max_rows, width = state->max_width;
+  state->kernel_parts_room = cpu_chain_parts_floats(rows, width);
+  CORE_ARENA(arena, state->kernel_parts, state->kernel_parts_room, "kernel gradient parts");
+  CORE_ARENA(arena, state->kernels, cpu_chain_kernels_floats(width), "kernels of a chain");
+  CORE_ARENA(arena, state->operands, state->arithmetic == CPU_FLOAT32 ? 0 : cpu_chain_kernels_floats(width),
+             "rounded kernels of a chain");
+  CORE_ARENA(arena, state->bias_sums, cpu_chain_bias_sums(width), "bias gradient sums");
+  CORE_ARENA(arena, state->bias_parts, cpu_bias_parts_floats(rows, width), "bias gradient parts");
+  CORE_ARENA(arena, state->gain_parts, cpu_bias_parts_floats(rows, width), "gain gradient parts");
+  CORE_ARENA(arena, state->rows_scratch, (size_t)state->threads * CPU_SCRATCHES * CPU_ROWS * (size_t)width,
+             "row scratch [threads][scratches][rows][width]");
+  CORE_ARENA(arena, state->sum_parts, (size_t)cpu_blocks(rows) * CPU_SUMS, "sums of blocks [blocks][sums]");
+}
+
+static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops) {
   *ops = NULL;
   if (threads < 0 || max_rows < 1 || max_width < 1)
     return core_error(CORE_USAGE,
                       "cpu ops: %d threads, %d rows, width %d: none may be negative, rows and width at least 1",
                       threads, max_rows, max_width);
   size_t libraries;
+  const CpuLibrary *library = cpu_libraries(&libraries);
+  CpuArithmetic arithmetic = CPU_FLOAT32;
+  if (bf16) TRY(choose_arithmetic(library, &arithmetic));
   CpuOps *cpu = core_memory_zero_allocate(1, sizeof *cpu);
-  CpuState *state = &cpu->state;
   cpu->table = cpu_table;
-  cpu->table.state = state;
-  *state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = max_rows, .max_width = max_width,
-                      .library = cpu_libraries(&libraries)};
-  size_t blocks = (size_t)cpu_blocks(max_rows), width = (size_t)max_width;
+  cpu->table.state = &cpu->state;
+  cpu->state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = max_rows,
+                          .max_width = max_width, .library = library, .arithmetic = arithmetic};
   cpu->arena = core_arena_create("cpu ops");
-  CORE_ARENA(cpu->arena, state->kernel_parts, cpu_kernel_parts_floats(max_width), "kernel gradient parts");
-  CORE_ARENA(cpu->arena, state->kernels, cpu_chain_kernels_floats(max_width), "kernels of a chain");
-  CORE_ARENA(cpu->arena, state->bias_sums, cpu_chain_bias_sums(max_width), "bias gradient sums");
-  CORE_ARENA(cpu->arena, state->bias_parts, cpu_bias_parts_floats(max_rows, max_width), "bias gradient parts");
-  CORE_ARENA(cpu->arena, state->gain_parts, cpu_bias_parts_floats(max_rows, max_width), "gain gradient parts");
-  CORE_ARENA(cpu->arena, state->rows_scratch, (size_t)state->threads * CPU_SCRATCHES * CPU_ROWS * width,
-             "row scratch [threads][scratches][rows][width]");
-  CORE_ARENA(cpu->arena, state->sum_parts, blocks * CPU_SUMS, "sums of blocks [blocks][sums]");
+  register_buffers(&cpu->state, cpu->arena);
   int code = core_arena_commit(cpu->arena);
   if (code != CORE_OK) {
     cpu_destroy(&cpu->table);
@@ -68,10 +98,34 @@ int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
   return CORE_OK;
 }
 
+double ops_cpu_bytes(int threads, int max_rows, int max_width) {
+  CoreArena *arena = core_arena_create("cpu ops, estimated");
+  CpuState state = {.threads = threads, .max_rows = max_rows, .max_width = max_width, .arithmetic = CPU_BF16_ROUNDED};
+  register_buffers(&state, arena);
+  const double bytes = (double)core_arena_bytes(arena);
+  core_arena_destroy(&arena);
+  return bytes;
+}
+
+int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
+  return create(threads, false, max_rows, max_width, ops);
+}
+
+int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops) {
+  return create(threads, true, max_rows, max_width, ops);
+}
+
 const char *ops_cpu_description(void) {
   static char description[128];
   size_t count;
   return cpu_library_describe(cpu_libraries(&count), description);
+}
+
+const char *ops_cpu_bf16_description(void) {
+  size_t count;
+  CpuArithmetic arithmetic;
+  if (choose_arithmetic(cpu_libraries(&count), &arithmetic) != CORE_OK) return core_error_message();
+  return arithmetic == CPU_BF16_PACKED ? "by the library" : "rounded factors in float32 products (no AMX: as fast as float32)";
 }
 
 void ops_destroy(Ops **ops) {

@@ -38,6 +38,11 @@ static int most_parts(int rows) {
   return parts < blocks ? parts : blocks;
 }
 
+size_t cpu_chain_parts_floats(int max_rows, int max_width) {
+  const size_t most = (size_t)most_parts(max_rows) * CHAIN_WIDTHS * (size_t)max_width * (size_t)max_width;
+  return most < CPU_KERNEL_PARTS_FLOATS ? most : CPU_KERNEL_PARTS_FLOATS;
+}
+
 /* The first of the layers up to `end` that go together because the rooms hold all of them; `end`: not even the last
  * one. */
 static int first_of_run(const CpuState *state, const OpsLayer *layers, int end, int parts) {
@@ -46,43 +51,13 @@ static int first_of_run(const CpuState *state, const OpsLayer *layers, int end, 
     kernels += kernel_size(&layers[first - 1]);
     biases += (size_t)layers[first - 1].out;
     if (kernels > cpu_chain_kernels_floats(state->max_width) || biases > chain_biases(state->max_width) ||
-        kernels * (size_t)parts > cpu_kernel_parts_floats(state->max_width))
+        kernels * (size_t)parts > state->kernel_parts_room)
       return first;
   }
   return 0;
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
-
-static void forward_block(CpuState *state, const float *x, const OpsLayer *layers, int count, int rows, int block) {
-  const size_t first = (size_t)block * CPU_ROWS;
-  const int some = cpu_block_rows(rows, block);
-  x += first * (size_t)layers[0].in;
-  for (const OpsLayer *layer = layers; layer < layers + count; layer++) {
-    float *y = layer->y + first * (size_t)layer->out;
-    state->library->product(0, 0, some, layer->out, layer->in, x, layer->in, layer->w, layer->out, 0, y, layer->out);
-    cpu_activate(layer->activation, y, layer->b, some, layer->out);
-    x = y;
-  }
-}
-
-void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows) {
-  CpuState *state = cpu_state(ops);
-  const int threads_before = omp_get_max_threads();
-  omp_set_num_threads(state->threads);
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int block = 0; block < cpu_blocks(rows); block++) forward_block(state, x, layers, count, rows, block);
-  omp_set_num_threads(threads_before);
-  for (int l = 0; l < count; l++) ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
-}
-
-void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
-                       OpsActivation activation) {
-  const OpsLayer layer = {.in = in, .out = out, .activation = activation, .w = w, .b = b, .y = y};
-  cpu_chain_forward(ops, x, &layer, 1, rows);
-}
-
-/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* Layers that go together. */
 typedef struct Run {
@@ -94,7 +69,7 @@ typedef struct Run {
   float *dy, *dx;         /* [rows][...] above and below; dx may be NULL */
 } Run;
 
-/* Where layer l's kernel and bias stand in a part's copy. */
+/* Where layer l's kernel and bias stand in a part's copy, and its kernel among all. */
 static size_t kernel_place(const Run *run, int l) {
   size_t place = 0;
   for (int i = 0; i < l; i++) place += kernel_size(&run->layers[i]);
@@ -106,32 +81,116 @@ static size_t bias_place(const Run *run, int l) {
   return place;
 }
 
-/* Some rows of a kernel, to columns of the transposed one: products are faster where neither matrix is transposed on the
- * way, and each kernel is used for many blocks. */
-static void transpose_rows(const OpsLayer *layer, int first, float *transposed) {
-  const int end = first + TRANSPOSE_ROWS < layer->in ? first + TRANSPOSE_ROWS : layer->in;
-  for (int o = 0; o < layer->out; o++)
-    for (int i = first; i < end; i++) transposed[(size_t)o * layer->in + i] = layer->w[(size_t)i * layer->out + o];
+/* Layer l's kernel as a factor: where it stands, or where round_kernels has put it. */
+static CpuOperand kernel_operand(const Run *run, int l) {
+  const OpsLayer *layer = &run->layers[l];
+  if (run->state->arithmetic == CPU_FLOAT32) return (CpuOperand){layer->w, layer->out};
+  return (CpuOperand){run->state->operands + kernel_place(run, l), layer->out};
 }
 
 /* By the team of threads that calls it. */
-static void transpose_kernels(const Run *run) {
-  for (int l = run->dx ? 0 : 1; l < run->count; l++) {
-    float *transposed = run->state->kernels + kernel_place(run, l);
+static void round_kernels(const Run *run) {
+  if (run->state->arithmetic == CPU_FLOAT32) return;
 #pragma omp for schedule(static)
-    for (int first = 0; first < run->layers[l].in; first += TRANSPOSE_ROWS)
-      transpose_rows(&run->layers[l], first, transposed);
+  for (int l = 0; l < run->count; l++) {
+    const OpsLayer *layer = &run->layers[l];
+    cpu_operand(run->state, layer->w, layer->in, layer->out, layer->out, run->state->operands + kernel_place(run, l));
   }
 }
 
-/* dy of some rows becomes the gradient before the activation; its column sums join `sums`. */
-static void before_activation(CpuState *state, const OpsLayer *layer, const float *x, const float *y, float *dy, int rows,
-                              double *sums) {
+static void forward_block(const Run *run, int block) {
+  CpuState *state = run->state;
+  const size_t first = (size_t)block * CPU_ROWS;
+  const int some = cpu_block_rows(run->rows, block);
+  const float *x = run->x + first * (size_t)run->layers[0].in;
+  for (int l = 0; l < run->count; l++) {
+    const OpsLayer *layer = &run->layers[l];
+    float *y = layer->y + first * (size_t)layer->out;
+    const CpuOperand operand = cpu_operand(state, x, some, layer->in, layer->in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    cpu_product(state, 0, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y, layer->out);
+    cpu_activate(layer->activation, y, layer->b, some, layer->out);
+    x = y;
+  }
+}
+
+static void forward_run(const Run *run) {
+  const int threads_before = omp_get_max_threads();
+  omp_set_num_threads(run->state->threads);
+#pragma omp parallel
+  {
+    round_kernels(run);
+#pragma omp for schedule(dynamic, 1)
+    for (int block = 0; block < cpu_blocks(run->rows); block++) forward_block(run, block);
+  }
+  omp_set_num_threads(threads_before);
+}
+
+/* Behind the layers from `first` on whose rounded kernels there is room for; in float32 all. */
+static int end_of_run(const CpuState *state, const OpsLayer *layers, int first, int count) {
+  size_t kernels = kernel_size(&layers[first]);
+  int end = first + 1;
+  if (state->arithmetic == CPU_FLOAT32) return count;
+  while (end < count && (kernels += kernel_size(&layers[end])) <= cpu_chain_kernels_floats(state->max_width)) end++;
+  return end;
+}
+
+void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows) {
+  CpuState *state = cpu_state(ops);
+  for (int first = 0, end; first < count; first = end) {
+    end = end_of_run(state, layers, first, count);
+    const Run run = {.state = state, .layers = layers + first, .count = end - first, .rows = rows,
+                     .x = first > 0 ? layers[first - 1].y : x};
+    forward_run(&run);
+  }
+  for (int l = 0; l < count; l++) ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
+}
+
+void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                       OpsActivation activation) {
+  const OpsLayer layer = {.in = in, .out = out, .activation = activation, .w = w, .b = b, .y = y};
+  cpu_chain_forward(ops, x, &layer, 1, rows);
+}
+
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
+
+/* Rows first .. end-1 of the transposed kernel [out][in]. */
+static void transpose_rows(const float *kernel, int in, int out, int first, int end, float *transposed) {
+  for (int o = first; o < end; o++)
+    for (int i = 0; i < in; i++) transposed[(size_t)o * in + i] = kernel[(size_t)i * out + o];
+}
+
+/* By the team of threads that calls it, after round_kernels. sgemm is faster where neither matrix is transposed on the way,
+ * and each kernel is used for many blocks. */
+static void transpose_kernels(const Run *run) {
+  if (run->state->arithmetic == CPU_BF16_PACKED) return;
+  for (int l = run->dx ? 0 : 1; l < run->count; l++) {
+    const int in = run->layers[l].in, out = run->layers[l].out;
+    const float *kernel = kernel_operand(run, l).data;
+#pragma omp for schedule(static)
+    for (int first = 0; first < out; first += TRANSPOSE_ROWS)
+      transpose_rows(kernel, in, out, first, first + TRANSPOSE_ROWS < out ? first + TRANSPOSE_ROWS : out,
+                     run->state->kernels + kernel_place(run, l));
+  }
+}
+
+/* dx = dy W^T of a block. */
+static void multiply_below(const Run *run, int l, int rows, CpuOperand dy, float *dx) {
+  const int in = run->layers[l].in, out = run->layers[l].out;
+  const CpuOperand transposed = {run->state->kernels + kernel_place(run, l), in};
+  if (run->state->arithmetic == CPU_BF16_PACKED)
+    cpu_product(run->state, 0, 1, rows, in, out, dy, kernel_operand(run, l), 0, dx, in);
+  else cpu_product(run->state, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
+}
+
+/* dy of some rows of layer l becomes the gradient before the activation; its column sums join `sums`. */
+static void before_activation(const Run *run, int l, CpuOperand x, const float *y, float *dy, int rows, double *sums) {
+  CpuState *state = run->state;
+  const OpsLayer *layer = &run->layers[l];
   const size_t out = (size_t)layer->out;
   float *db = cpu_thread_rows(state, CPU_BIAS_SCRATCH);
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
-    state->library->product(0, 0, rows, layer->out, layer->in, x, layer->in, layer->w, layer->out, 0, product, layer->out);
+    cpu_product(state, 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product, layer->out);
     y = product;
   }
   for (int r = 0; r < rows; r += CPU_BIAS_ROWS) {
@@ -154,12 +213,14 @@ static void backward_block(const Run *run, int part, int block, bool is_first) {
   for (int l = run->count - 1; l >= 0; l--) {
     const OpsLayer *layer = &run->layers[l];
     const int in = layer->in, out = layer->out;
-    const float *x = l > 0 ? layer[-1].y + row * (size_t)in : run->x + row * (size_t)in;
+    const float *rows_of_x = (l > 0 ? layer[-1].y : run->x) + row * (size_t)in;
     float *dx = l > 0 ? cpu_thread_rows(state, l % 2 ? CPU_EVEN_SCRATCH : CPU_ODD_SCRATCH)
                 : run->dx ? run->dx + row * (size_t)in : NULL;
-    before_activation(state, layer, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
-    if (dx) state->library->product(0, 0, rows, in, out, dy, out, state->kernels + kernel_place(run, l), in, 0, dx, in);
-    state->library->product(1, 0, in, out, rows, x, in, dy, out, !is_first, dw + kernel_place(run, l), out);
+    const CpuOperand x = cpu_operand(state, rows_of_x, rows, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    before_activation(run, l, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
+    const CpuOperand upstream = cpu_operand(state, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
+    if (dx) multiply_below(run, l, rows, upstream, dx);
+    cpu_product(state, 1, 0, in, out, rows, x, upstream, !is_first, dw + kernel_place(run, l), out);
     dy = dx;
   }
 }
@@ -191,6 +252,7 @@ static void backward_run(const Run *run) {
   omp_set_num_threads(run->state->threads);
 #pragma omp parallel
   {
+    round_kernels(run);
     transpose_kernels(run);
 #pragma omp for schedule(dynamic, 1)
     for (int part = 0; part < run->parts; part++) backward_part(run, part);

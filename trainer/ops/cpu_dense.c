@@ -7,7 +7,6 @@
 #include "trainer/ops/fast_math_internal.h"
 
 enum {
-  KERNEL_PARTS = 256,              /* room for copies of a square kernel, as far as it is below CPU_KERNEL_PARTS_FLOATS */
   KERNEL_COLUMNS = 256,            /* inputs of the layer that one task takes: work for all threads in wide layers */
   BIAS_COLUMNS = 64,
 };
@@ -107,11 +106,6 @@ void cpu_fold_kernel(const float *copies, int parts, size_t stride, size_t size,
     fold_kernel(copies, parts, stride, first, first + chunk < size ? first + chunk : size, dw);
 }
 
-size_t cpu_kernel_parts_floats(int max_width) {
-  size_t most = (size_t)KERNEL_PARTS * max_width * max_width;
-  return most < CPU_KERNEL_PARTS_FLOATS ? most : CPU_KERNEL_PARTS_FLOATS;
-}
-
 /* -------- backward with a large kernel ------------------------------------------------------------------------ */
 
 typedef struct Large {
@@ -119,6 +113,7 @@ typedef struct Large {
   const OpsLayer *layer;
   const float *x;
   float *dy, *dx;
+  CpuOperand w;
   int rows, parts;
 } Large;
 
@@ -132,7 +127,8 @@ static void backward_block(const Large *large, int block) {
   const float *y = layer->y + first * out;
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
-    state->library->product(0, 0, count, out, in, large->x + first * in, in, layer->w, out, 0, product, out);
+    const CpuOperand x = cpu_operand(state, large->x + first * in, count, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    cpu_product(state, 0, 0, count, out, in, x, large->w, 0, product, out);
     y = product;
   }
   for (int r = 0; r < count; r += CPU_BIAS_ROWS) {
@@ -140,12 +136,14 @@ static void backward_block(const Large *large, int block) {
     cpu_activation_gradient(layer->activation, y + (size_t)r * out, layer->b, dy + (size_t)r * out, db,
                             count - r < CPU_BIAS_ROWS ? count - r : CPU_BIAS_ROWS, out);
   }
-  if (large->dx) state->library->product(0, 1, count, in, out, dy, out, layer->w, out, 0, large->dx + first * in, in);
+  if (large->dx == NULL) return;
+  const CpuOperand operand = cpu_operand(state, dy, count, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
+  cpu_product(state, 0, 1, count, in, out, operand, large->w, 0, large->dx + first * in, in);
 }
 
 /* How many row parts a kernel's gradient is summed in: from the shape alone. */
 static int kernel_parts(const CpuState *state, int rows, const OpsLayer *layer) {
-  const size_t size = (size_t)layer->in * (size_t)layer->out, room = cpu_kernel_parts_floats(state->max_width) / size;
+  const size_t size = (size_t)layer->in * (size_t)layer->out, room = state->kernel_parts_room / size;
   const size_t parts = (size_t)cpu_blocks(rows) / 2;
   return room < 1 || parts < 1 ? 1 : (int)(parts < room ? parts : room);
 }
@@ -159,14 +157,22 @@ static void kernel_task(const Large *large, int part, int column) {
   int in = layer->in, out = layer->out, columns = in - column < KERNEL_COLUMNS ? in - column : KERNEL_COLUMNS;
   if (end > large->rows) end = large->rows;
   float *dw = parts == 1 ? layer->dw : large->state->kernel_parts + (size_t)part * in * out;
-  large->state->library->product(1, 0, columns, out, end - first, large->x + (size_t)first * in + column, in,
-                                 large->dy + (size_t)first * out, out, 0, dw + (size_t)column * out, out);
+  const int step = large->state->arithmetic == CPU_FLOAT32 ? end - first : CPU_ROWS; /* what there is room to round in */
+  for (int row = first; row < end; row += step) {
+    const int rows = end - row < step ? end - row : step;
+    const CpuOperand x = cpu_operand(large->state, large->x + (size_t)row * in + column, rows, columns, in,
+                                     cpu_thread_rows(large->state, CPU_X_SCRATCH));
+    const CpuOperand dy = cpu_operand(large->state, large->dy + (size_t)row * out, rows, out, out,
+                                      cpu_thread_rows(large->state, CPU_DY_SCRATCH));
+    cpu_product(large->state, 1, 0, columns, out, rows, x, dy, row > first, dw + (size_t)column * out, out);
+  }
 }
 
 void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows) {
   const int in = layer->in, slices = (in + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS, parts = kernel_parts(state, rows, layer);
   const size_t size = (size_t)in * (size_t)layer->out;
-  const Large large = {state, layer, x, dy, dx, rows, parts};
+  const CpuOperand w = cpu_operand(state, layer->w, in, layer->out, layer->out, state->operands);
+  const Large large = {state, layer, x, dy, dx, w, rows, parts};
   int threads_before = omp_get_max_threads();
   omp_set_num_threads(state->threads);
 #pragma omp parallel

@@ -12,13 +12,20 @@
  * lda, ldb, ldc: row lengths as stored. */
 typedef void CpuProduct(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
                         int ldb, int accumulate, float *c, int ldc);
+/* The same of bf16 numbers, summed in float32. */
+typedef void CpuProductBf16(int transpose_a, int transpose_b, int m, int n, int k, const uint16_t *a, int lda,
+                            const uint16_t *b, int ldb, int accumulate, float *c, int ldc);
 typedef struct CpuLibrary {
   const char *name;       /* "oneDNN", "OpenBLAS", "plain C" */
   CpuProduct *product;
+  CpuProductBf16 *product_bf16; /* NULL where the library has none on this processor */
 } CpuLibrary;
 
 /* The libraries built in, the preferred first; the last one, plain C, is always there. */
 const CpuLibrary *cpu_libraries(size_t *count);
+/* Are bf16 products faster than float32's on this processor? With AMX tiles they are; AVX512_BF16's instruction was measured
+ * at half the speed of float32's (docs/benchmarks.md). */
+int cpu_library_bf16_is_fast(const CpuLibrary *library);
 /* "oneDNN 2.6.3, avx2": version and kernels of a library on this processor. buffer >= 128. */
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
 
@@ -29,11 +36,17 @@ enum {
   CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
 };
 
+/* How matrix products are made (cpu_product.c). */
+typedef enum CpuArithmetic { CPU_FLOAT32, CPU_BF16_ROUNDED, CPU_BF16_PACKED } CpuArithmetic;
+
 typedef struct CpuState {
   int threads, max_rows, max_width;
   const CpuLibrary *library;
-  float *kernel_parts;    /* gradients of kernels by row part, folded afterwards */
+  CpuArithmetic arithmetic;
+  float *kernel_parts;    /* [kernel_parts_room] gradients of kernels by row part, folded afterwards */
+  size_t kernel_parts_room;
   float *kernels;         /* of a chain, transposed */
+  float *operands;        /* of a chain, rounded; NULL in float32 */
   double *bias_sums;      /* gradients of a chain's biases by row part, folded afterwards */
   float *bias_parts;      /* the same of one bias, in smaller parts */
   float *gain_parts;      /* the same for the gains of a layer norm */
@@ -41,8 +54,10 @@ typedef struct CpuState {
   double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
 } CpuState;
 enum { CPU_SUMS = 8 };
-/* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows. */
-enum { CPU_PRODUCT_SCRATCH, CPU_EVEN_SCRATCH, CPU_ODD_SCRATCH, CPU_BIAS_SCRATCH, CPU_SCRATCHES };
+/* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows, and factors of
+ * products. */
+enum { CPU_PRODUCT_SCRATCH, CPU_EVEN_SCRATCH, CPU_ODD_SCRATCH, CPU_BIAS_SCRATCH, CPU_X_SCRATCH, CPU_DY_SCRATCH,
+       CPU_SCRATCHES };
 
 static inline CpuState *cpu_state(Ops *ops) { return ops->state; }
 static inline float *cpu_thread_rows(CpuState *state, int scratch) {
@@ -55,6 +70,22 @@ static inline int cpu_block_rows(int rows, int block) {
   return left < CPU_ROWS ? left : CPU_ROWS;
 }
 
+/* cpu_product.c */
+typedef struct CpuOperand {
+  const void *data;       /* float or, with CPU_BF16_PACKED, the upper halves of floats */
+  int stride;             /* elements from row to row */
+} CpuOperand;
+/* x [rows][columns], `stride` floats from row to row, as a factor of products: itself, or rounded in `room`. */
+CpuOperand cpu_operand(const CpuState *state, const float *x, int rows, int columns, int stride, float *room);
+void cpu_product(const CpuState *state, int transpose_a, int transpose_b, int m, int n, int k, CpuOperand a, CpuOperand b,
+                 int accumulate, float *c, int ldc);
+/* The nearest bf16 number of each, ties to even. May be done in place. */
+void cpu_round_bf16(const float *x, int n, float *rounded);
+/* cpu_half.c */
+void cpu_floats_to_halves(const float *x, size_t n, uint16_t *halves);
+void cpu_halves_to_floats(const uint16_t *halves, size_t n, float *x);
+void cpu_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
+void cpu_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
 /* cpu_dense.c */
 enum { CPU_BIAS_ROWS = 32 }; /* rows of a bias's gradient that are summed in float32; above that in float64 */
 static inline int cpu_bias_parts(int rows) { return (rows + CPU_BIAS_ROWS - 1) / CPU_BIAS_ROWS; }
@@ -68,11 +99,11 @@ void cpu_activation_gradient(OpsActivation activation, const float *y, const flo
 void cpu_fold_columns(const float *parts, int count, int columns, float *target);
 /* dw[size] = the sum of `parts` copies that lie `stride` apart, from the calling team of threads. */
 void cpu_fold_kernel(const float *copies, int parts, size_t stride, size_t size, float *dw);
-size_t cpu_kernel_parts_floats(int max_width);
 size_t cpu_bias_parts_floats(int max_rows, int max_width);
 void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows);
 /* cpu_chain.c */
 size_t cpu_chain_kernels_floats(int max_width);
+size_t cpu_chain_parts_floats(int max_rows, int max_width);
 size_t cpu_chain_bias_sums(int max_width);
 void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
 void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx, float *scratch,

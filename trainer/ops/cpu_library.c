@@ -1,8 +1,8 @@
 /* The matrix product behind the CPU implementation: oneDNN, OpenBLAS or plain C, each called for one block on the
  * calling thread. cpu_dense.c cuts the work into blocks and spreads them over threads: blocks of fixed size give the
  * same bits for any number of threads, and measured faster than the libraries' own threading.
- * Only this file knows the libraries. */
-#include "trainer/ops/cpu_internal.h"
+ * Only this file and cpu_library_bf16.c know the libraries. */
+#include "trainer/ops/cpu_library_internal.h"
 #if CORE_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>
 #endif
@@ -19,7 +19,11 @@ static void dnnl_product(int transpose_a, int transpose_b, int m, int n, int k, 
   CORE_CHECK(status == dnnl_success);
 }
 
+static int dnnl_has(dnnl_cpu_isa_t isa) { return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)isa) == (unsigned)isa; }
+
 static const char *dnnl_kernels(void) {
+  if (dnnl_has(dnnl_cpu_isa_avx512_core_amx)) return "avx512, bf16, amx";
+  if (dnnl_has(dnnl_cpu_isa_avx512_core_bf16)) return "avx512, bf16";
   switch (dnnl_get_effective_cpu_isa()) {
     case dnnl_cpu_isa_sse41: return "sse4.1";
     case dnnl_cpu_isa_avx: return "avx";
@@ -55,22 +59,32 @@ static void plain_product(int transpose_a, int transpose_b, int m, int n, int k,
   }
 }
 
-static const CpuLibrary libraries[] = {
+static CpuLibrary libraries[] = {
 #if CORE_HAS_DNNL
-    {"oneDNN", dnnl_product},
+    {"oneDNN", dnnl_product, NULL},
 #endif
 #if CORE_HAS_OPENBLAS
-    {"OpenBLAS", openblas_product},
+    {"OpenBLAS", openblas_product, NULL},
 #endif
-    {"plain C", plain_product},
+    {"plain C", plain_product, NULL},
 };
 
 const CpuLibrary *cpu_libraries(size_t *count) {
 #if CORE_HAS_OPENBLAS
   openblas_set_num_threads(1); /* its own threads would compete with ours */
 #endif
+#if CORE_HAS_DNNL
+  libraries[0].product_bf16 = cpu_library_dnnl_bf16_product();
+#endif
   *count = sizeof libraries / sizeof libraries[0];
   return libraries;
+}
+
+int cpu_library_bf16_is_fast(const CpuLibrary *library) {
+#if CORE_HAS_DNNL
+  if (library->product == dnnl_product) return library->product_bf16 != NULL && dnnl_has(dnnl_cpu_isa_avx512_core_amx);
+#endif
+  return 0;
 }
 
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer) {

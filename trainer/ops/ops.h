@@ -116,6 +116,11 @@ struct Ops {
   /* The same of rows of so many bytes. */
   void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
 
+  /* The same of half-precision numbers (IEEE binary16), exactly; and x[n] -> the nearest halves, ties to even, the largest
+   * for what is larger and finite. NULL: no half-precision storage on this device. */
+  void (*gather_halves)(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
+  void (*store_halves)(Ops *ops, const float *x, size_t n, uint16_t *halves);
+
   /* Samples one action a row (inverse CDF, or a Gaussian by Box-Muller; Philox numbers keyed by (seed; purpose,
    * first_world + row, step)), and the log-probability of the whole action. actions [rows][factors], of the head's
    * type. */
@@ -208,6 +213,16 @@ struct Ops {
  * alone. max_rows, max_width bound every later call (inputs count as a width). Names the library and kernel in
  * ops_cpu_description(). */
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
+/* The same with bf16 matrix products in dense layers and chains: both factors rounded to the nearest bf16 number (ties to
+ * even), products and sums in float32. Whatever the processor has, this is what is computed: by oneDNN where there are AMX
+ * tiles, elsewhere by sgemm on rounded numbers. TRAINER_BF16=rounded|library in the environment chooses, for tests
+ * (CORE_USAGE where the library can not). All else, attention too, stays as it is. */
+int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops);
+/* Bytes that either takes at most. */
+double ops_cpu_bytes(int threads, int max_rows, int max_width);
+const char *ops_cpu_bf16_description(void); /* how bf16 products are made on this processor */
+/* x[n] in host memory -> the nearest numbers that halves hold, as store_halves would store them. */
+void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
 /* On a device, which must outlive them. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of its memory. */
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops);
