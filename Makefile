@@ -191,7 +191,7 @@ demo:            ## install, build, run the demo sweep, draw the figure (at most
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory all
 	@tests/tools/demo.sh $(BUILD)
-bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|sim|trainer|analysis|peers)
+bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|slurm|sim|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2
 	@$(MAKE) --no-print-directory tests >&2
 	@tests/bench/run.sh $(BUILD) $(ONLY)

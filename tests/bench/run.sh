@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every benchmark's figures as CSV on stdout. Usage: tests/bench/run.sh BUILD [store|sweep|sim|trainer|analysis|peers]
+# Every benchmark's figures as CSV on stdout. Usage: tests/bench/run.sh BUILD [store|sweep|slurm|sim|trainer|analysis|peers]
 # analysis makes a results.db of ten million rows (4 GB, minutes) when it is asked for by name.
 # peers runs sim, trainer, analysis and what a user would pick instead (tests/bench/peers), and ends with our figures over theirs.
 set -eu
@@ -8,11 +8,11 @@ build=${1:-build} only=${2:-}
 levels=../shared/data/kinetix_levels # S, M and L cases need a folder of Kinetix levels
 if [ -z "${KINETIX_LEVELS:-}" ] && [ -d $levels ]; then KINETIX_LEVELS=$PWD/$levels; fi
 export KINETIX_LEVELS=${KINETIX_LEVELS:-}
-declare -A programs=([store]=store [sweep]=sweep [sim]=sim [trainer]="trainer training" [analysis]="analysis large"
+declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [sim]=sim [trainer]="trainer training" [analysis]="analysis large"
                      [peers]="sim training analysis large")
 case "$only" in "") parts="store sweep sim trainer analysis" ;; *) parts=$only ;; esac
 if [ -n "$only" ] && [ -z "${programs[$only]:-}" ]; then
-  echo "make bench: no part '$only'; ONLY is one of store, sweep, sim, trainer, analysis, peers" >&2
+  echo "make bench: no part '$only'; ONLY is one of store, sweep, slurm, sim, trainer, analysis, peers" >&2
   exit 2
 fi
 rows=$(mktemp)
@@ -25,6 +25,7 @@ for part in $parts; do
     if [ "$program" = large ] && [ -z "$only" ]; then continue; fi # minutes, and 4 GB of disk: only when asked for
     if [ -x "$build/tests/bench/bench_$program" ]; then "$build/tests/bench/bench_$program" | tee -a "$rows"; fi
   done
+  if [ "$part" = slurm ]; then tests/bench/slurm.sh "$build" | tee -a "$rows"; fi
   if [ "$part" = trainer ]; then tests/bench/ranks.sh "$build" | tee -a "$rows"; fi
 done
 case "$only" in ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;; esac
