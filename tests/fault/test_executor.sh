@@ -80,7 +80,13 @@ tap_wait 20 replaced; tap_result "a killed trainer is noticed and started again"
 tap_run "stop ends the sweep with checkpoints" 0 "stopped" sweep stop killed
 sweep status killed >"$tap_dir/out" 2>&1
 grep -q running "$tap_dir/out"; [ $? -ne 0 ]; tap_result "nothing runs after stop" $? "$(cat "$tap_dir/out")"
-ls "$SWEEP_ROOT"/runs/*/ckpt/* >/dev/null 2>&1; tap_result "stopped runs have checkpoints" $?
+began=0 bare=
+while read -r run; do # of the stopped sweep's runs; those of the sweep that joined go on meanwhile
+  [ -e "$run/stats.1.tsv" ] || continue
+  began=$((began + 1))
+  [ -n "$(find "$run/ckpt" -type f)" ] || bare+="$run "
+done < <(grep -oE '\b[0-9a-f]{16}\b' "$SWEEP_ROOT/sweeps/killed/manifest.tsv" | sed "s|^|$SWEEP_ROOT/runs/|")
+[ $began -gt 0 ] && [ -z "$bare" ]; tap_result "stopped runs have checkpoints" $? "$began began, without a checkpoint: $bare"
 tap_run "a stopped sweep goes on where it was" 0 "4 runs to do" sweep submit "$tap_dir/killed.ini"
 sweep stop killed >/dev/null
 sweep submit second --wait >/dev/null 2>&1

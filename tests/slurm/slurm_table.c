@@ -73,8 +73,13 @@ static void test_limits(void **state) {
 static void test_partitions(void **state) {
   SlurmPartition *partitions;
   size_t n;
-  assert_int_equal(slurm_partitions(cluster, &partitions, &n), CORE_OK);
-  assert_int_equal(n, 1);
+  for (int tries = 0;; tries++) { /* nodes register some seconds after slurmctld was started again */
+    assert_int_equal(slurm_partitions(cluster, &partitions, &n), CORE_OK);
+    assert_int_equal(n, 1);
+    if (partitions[0].nodes_up == 4 || tries == 30) break;
+    free(partitions);
+    sleep(1);
+  }
   assert_string_equal(partitions[0].name, "main");
   assert_true(partitions[0].up && partitions[0].is_default);
   assert_int_equal(partitions[0].nodes, 4);
@@ -92,14 +97,17 @@ static void test_array(void **state) {
   SlurmTasks tasks = {0};
   const char *name = "array";
   assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
-  assert_true(tasks.count < 10); /* those that wait are one row */
+  size_t rows = 0;
   for (size_t i = 0; i < tasks.count; i++) {
+    if (tasks.rows[i].job != id) continue; /* Slurm still knows an earlier test's array of this name */
+    rows++;
     assert_string_equal(tasks.rows[i].comment, "sweep=a manifest=1:2");
     assert_string_equal(tasks.rows[i].partition, "main");
     assert_true(tasks.rows[i].submit_unix_s > 1700000000);
     assert_int_equal(tasks.rows[i].limit_s, 300);
     if (tasks.rows[i].state == SLURM_PENDING) assert_string_equal(tasks.rows[i].reason, "JobArrayTaskLimit");
   }
+  assert_in_range(rows, 4, 9); /* those that wait are one row */
   slurm_tasks_free(&tasks);
   const SlurmId some[] = {{id, 50}, {id, 51}, {id, 0}};
   assert_int_equal(slurm_cancel(cluster, some, 3), CORE_OK);
