@@ -79,18 +79,19 @@ static void layout_legend(const AnalysisPlot *plot, PlotLayout *layout) {
   if (columns > 1) layout->legend_column = fmin(usable / (double)columns, 1.35 * layout->legend_column);
 }
 
-/* Room left of a panel: for numbers, or for names as wide as they are (within reason). */
-static double room_left(const AnalysisPlot *plot, double font) {
-  double widest = 0;
-  for (size_t i = 0; i < plot->y_names.count; i++) widest = fmax(widest, text_width(plot->y_names.labels[i], 0.9 * font));
-  return plot->y_names.count ? fmin(widest, 0.4 * plot->style->page_px) + (*plot->y.title ? 3.2 : 2) * font : 4.6 * font;
-}
-
 static bool has_own_axes(const AnalysisPlot *plot) {
   for (size_t p = 0; p < plot->panel_count; p++) {
     if (plot->panels[p].has_y) return true;
   }
   return false;
+}
+
+/* Room left of a panel: for numbers, or for names as wide as they are (within reason). */
+static double room_left(const AnalysisPlot *plot, double font) {
+  double widest = 0;
+  for (size_t i = 0; i < plot->y_names.count; i++) widest = fmax(widest, text_width(plot->y_names.labels[i], 0.9 * font));
+  return plot->y_names.count ? fmin(widest, 0.4 * plot->style->page_px) + (*plot->y.title ? 3.2 : 2) * font
+                             : (has_own_axes(plot) ? 5.6 : 4.6) * font; /* metrics of all sizes: longer numbers */
 }
 
 /* Wide enough for squares where rows have names, otherwise of a landscape's shape. */
