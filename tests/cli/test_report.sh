@@ -7,10 +7,10 @@ export NO_COLOR=1
 db=$tap_dir/work/results.db page=$tap_dir/report/index.html
 has() { grep -qF -- "$1" "$2"; }
 
+analyze sql "$db" "SELECT 1" >/dev/null # imports
 # Whatever a database may hold: names that are markup, quotes, newlines, no UTF-8.
 hostile='</script><script>document.body.dataset.hacked="yes"</script><img src=x onerror="document.body.dataset.hacked=1">`"'"'"'&amp;'
 if command -v python3 >/dev/null; then
-  analyze sql "$db" "SELECT 1" >/dev/null # imports
   python3 - "$db" "$hostile" <<'PY'
 import sqlite3, sys
 c = sqlite3.connect(sys.argv[1])

@@ -17,15 +17,16 @@ GAMMA, LAMBDA, EPSILON, ENTROPY, VALUE = 0.995, 0.9, 0.2, 0.01, 0.5
 
 class Network(nn.Module):
     outputs: int
+    scale: float  # of the last layer's orthogonal kernel
 
     @nn.compact
     def __call__(self, x):
         for _ in range(3):
-            x = nn.tanh(nn.Dense(256)(x))
-        return nn.Dense(self.outputs)(x)
+            x = nn.tanh(nn.Dense(256, kernel_init=nn.initializers.orthogonal(2 ** 0.5))(x))
+        return nn.Dense(self.outputs, kernel_init=nn.initializers.orthogonal(self.scale))(x)
 
 
-ACTOR, CRITIC = Network(16), Network(1)
+ACTOR, CRITIC = Network(16, 0.01), Network(1, 1.0)
 OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(3e-4, eps=1e-5))
 
 
@@ -66,16 +67,17 @@ def make_rollout(env):
             logits = ACTOR.apply(weights[0], observation)
             value = CRITIC.apply(weights[1], observation)[:, 0]
             actions = jnp.concatenate([part.sample(seed=k) for part, k in zip(policy(logits), jax.random.split(act))], -1)
-            after, state, reward, done, _ = jax.vmap(env.step, (0, 0, 0, None))(
+            after, state, reward, done, info = jax.vmap(env.step, (0, 0, 0, None))(
                 jax.random.split(move, WORLDS), state, actions, kx.PARAMS)
-            return (state, flat(after)), (observation, actions, log_prob(logits, actions), value, reward, done)
+            return (state, flat(after)), (observation, actions, log_prob(logits, actions), value, reward, done,
+                                          info["GoalR"] & done)
         return jax.lax.scan(step, (state, observation), jax.random.split(key, STEPS))
     return jax.jit(rollout)
 
 
 @jax.jit
 def update(weights, optimiser, transitions, last, key):
-    observations, actions, log_probs, values, rewards, dones = transitions
+    observations, actions, log_probs, values, rewards, dones, _ = transitions
 
     def gae(carry, now):
         advantage, next_value = carry
@@ -127,5 +129,6 @@ def measure(size):
     row("ppo_" + size, "update_per_second", n / best[1], "transitions/s", kx.VERSION)
 
 
-for size in sys.argv[1:] or "sml":
-    measure(size)
+if __name__ == "__main__":
+    for size in sys.argv[1:] or "sml":
+        measure(size)
