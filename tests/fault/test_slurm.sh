@@ -62,10 +62,13 @@ counts down 4 10
 counts frozen 4 10
 
 # ---- the runs' own ends
-experiment long 4 1500
+experiment long 4 3000
 submit long >/dev/null
 tap_wait 30 running 4
-kill -9 $(pgrep -f "trainer --root $SWEEP_ROOT" | head -2)
+# shellcheck disable=SC2046 # a list of numbers
+kill -9 $(grep -lzxF -- "$SWEEP_ROOT" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | while read -r pid; do # no pgrep in bare Debian
+  [ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$(command -v trainer)")" ] && echo "$pid"
+done | head -2)
 tap_wait 20 sh -c "ls $SWEEP_ROOT/runs/*/stats.2.tsv 2>/dev/null"
 tap_result "killed trainers are started again in place" $? "$(fresh_status long --runs)"
 task=$(squeue -h -t R -n long -o %i | head -1)
@@ -84,5 +87,5 @@ sweep collect --follow --every 0.2 >/dev/null 2>&1 & follow=$!
 for i in 1 2 3; do sweep status >/dev/null & done; wait %?status 2>/dev/null
 tap_wait 200 queue_empty
 kill $follow; wait $follow 2>/dev/null
-counts long 4 1500
+counts long 4 3000
 tap_done
