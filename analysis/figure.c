@@ -153,6 +153,18 @@ void analysis_context_close(AnalysisContext *context) {
   store_database_close(&context->database);
 }
 
+int analysis_figure_answer(const CoreOption *options, int argc, char **argv, const char *usage, const char *help_text,
+                           int (*answer)(void *figure, const char **operands, size_t operand_count), void *figure) {
+  const char **operands = NULL;
+  size_t operand_count = 0;
+  bool help = false;
+  int code = core_options_parse(options, argc, argv, &operands, &operand_count, &help);
+  if (code == CORE_OK && help) core_options_help(usage, help_text, options);
+  else if (code == CORE_OK) code = answer(figure, operands, operand_count);
+  free(operands);
+  return code;
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 static bool earlier_seed(const AnalysisContext *context, size_t run) {

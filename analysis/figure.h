@@ -82,6 +82,10 @@ void analysis_describe_source(const AnalysisContext *context, const char *query,
 /* Writes a figure's files under the name of its command and prints where they are (not with --json). */
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
                           const CoreText *csv);
+/* A figure's command line: prints the help, or calls `answer` with the figure and the operands (strings of argv). Returns
+ * what the parser or `answer` returned; the caller frees what the figure holds. */
+int analysis_figure_answer(const CoreOption *options, int argc, char **argv, const char *usage, const char *help_text,
+                           int (*answer)(void *figure, const char **operands, size_t operand_count), void *figure);
 /* The number of seeds of a configuration ("2", or "1-3" over several). */
 size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
 

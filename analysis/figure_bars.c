@@ -18,6 +18,7 @@ typedef struct Bars {
   AnalysisContext context;
   AnalysisRequest request;
   AnalysisScored scored;
+  bool profiles;               /* `analyze profiles`, not bars */
   const char *group_keys, *aggregate_names;
   AnalysisAggregate wanted[ANALYSIS_AGGREGATES];
   size_t wanted_count;
@@ -238,7 +239,8 @@ static void print_table(const Bars *b) {
 
 /* ---- the commands ----------------------------------------------------------------------------------------------- */
 
-static int answer(Bars *b, bool profiles, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  Bars *b = figure;
   CoreText csv = {0};
   TRY(find_aggregates(b));
   TRY(analysis_scored_check(&b->scored));
@@ -247,11 +249,11 @@ static int answer(Bars *b, bool profiles, const char **operands, size_t operand_
   TRY(analysis_scored_read(&b->scored, &b->context));
   collect(b);
   aggregate(b);
-  if (profiles) make_profiles(b);
+  if (b->profiles) make_profiles(b);
   if (!b->request.json) print_table(b);
   fflush(stdout);
-  AnalysisPlot *plot = profiles ? plot_profiles(b) : plot_bars(b);
-  if (profiles) profiles_csv(b, &csv);
+  AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
+  if (b->profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
   int code = analysis_figure_write(&b->context, plot, analysis_scored_query, interval_kind, &csv);
   analysis_plot_destroy(&plot);
@@ -272,7 +274,7 @@ static const char profiles_help[] =
   "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.";
 
 static int run(int argc, char **argv, bool profiles) {
-  Bars b = {.request = {.argc = argc, .argv = argv}, .aggregate_names = "mean,iqm"};
+  Bars b = {.request = {.argc = argc, .argv = argv}, .profiles = profiles, .aggregate_names = "mean,iqm"};
   const CoreOption table[] = {
     {"group", 'g', CORE_OPTION_TEXT, &b.group_keys, "KEY[,KEY]",
      "one configuration for each value of these settings (default: all that vary but the task)"},
@@ -281,12 +283,8 @@ static int run(int argc, char **argv, bool profiles) {
     ANALYSIS_SCORED_OPTIONS(b.scored),
     ANALYSIS_REQUEST_OPTIONS(b.request),
     {0}};
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) core_options_help(profiles ? profiles_usage : bars_usage, profiles ? profiles_help : bars_help, table);
-  else if (code == CORE_OK) code = answer(&b, profiles, operands, operand_count);
+  int code = analysis_figure_answer(table, argc, argv, profiles ? profiles_usage : bars_usage,
+                                    profiles ? profiles_help : bars_help, answer, &b);
   for (size_t g = 0; b.scores && g < b.groups.count; g++) analysis_tasks_scores_free(&b.scores[g]);
   analysis_scored_free(&b.scored);
   analysis_grouping_free(&b.groups);
@@ -295,7 +293,6 @@ static int run(int argc, char **argv, bool profiles) {
   free(b.scores);
   free(b.aggregates);
   free(b.profile);
-  free(operands);
   return code;
 }
 

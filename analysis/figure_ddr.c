@@ -307,7 +307,8 @@ static const char help_text[] =
   "there, and counted; they are in the correlation only when they diverged.\n\n"
   "Files: ddr-vs-solve.svg .png .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.";
 
-static int answer(Scatter *scatter, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  Scatter *scatter = figure;
   AnalysisDdr *ddr = &scatter->data;
   ddr->context = &scatter->context;
   ddr->use_final = scatter->measure && strcmp(scatter->measure, "final") == 0;
@@ -337,16 +338,10 @@ int analysis_figure_ddr(int argc, char **argv) {
      "one colour for each value of these settings (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(scatter.request),
     {0}};
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) core_options_help(usage, help_text, table);
-  else if (code == CORE_OK) code = answer(&scatter, operands, operand_count);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &scatter);
   analysis_ddr_free(&scatter.data);
   analysis_grouping_free(&scatter.colors);
   analysis_context_close(&scatter.context);
   free(scatter.request.where.items);
-  free(operands);
   return code;
 }

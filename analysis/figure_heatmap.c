@@ -154,7 +154,8 @@ static int axis(const Heatmap *h, const char *option, const char *name, Analysis
   return keys->key_count == 1 ? CORE_OK : core_error(CORE_USAGE, "%s %s: expected one setting", option, name);
 }
 
-static int answer(Heatmap *h, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  Heatmap *h = figure;
   CoreText csv = {0};
   if (!h->x_name || !h->y_name) return axis(h, "--x", NULL, NULL);
   TRY(analysis_scored_check(&h->scored));
@@ -187,12 +188,7 @@ int analysis_figure_heatmap(int argc, char **argv) {
     ANALYSIS_SCORED_OPTIONS(h.scored),
     ANALYSIS_REQUEST_OPTIONS(h.request),
     {0}};
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) core_options_help(usage, help_text, table);
-  else if (code == CORE_OK) code = answer(&h, operands, operand_count);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &h);
   analysis_scored_free(&h.scored);
   analysis_grouping_free(&h.x);
   analysis_grouping_free(&h.y);
@@ -200,6 +196,5 @@ int analysis_figure_heatmap(int argc, char **argv) {
   free(h.request.where.items);
   free(h.cells);
   free(h.runs);
-  free(operands);
   return code;
 }

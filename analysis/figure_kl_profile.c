@@ -226,7 +226,8 @@ static void print_table(const Profiles *p) {
   core_text_free(&runs);
 }
 
-static int answer(Profiles *p, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  Profiles *p = figure;
   TRY(analysis_context_open(&p->context, &p->request, operands, operand_count));
   TRY(analysis_group_runs(&p->context.selection, p->group_keys, &p->groups));
   if (p->groups.count > STYLES)
@@ -253,12 +254,7 @@ int analysis_figure_kl_profile(int argc, char **argv) {
      "one configuration for each value of these settings (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(p.request),
     {0}};
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) core_options_help(usage, help_text, table);
-  else if (code == CORE_OK) code = answer(&p, operands, operand_count);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &p);
   for (size_t i = 0; p.read && i < p.context.selection.count * PHASES; i++) {
     analysis_curve_free(&p.read[i].kl[0]);
     analysis_curve_free(&p.read[i].kl[1]);
@@ -267,6 +263,5 @@ int analysis_figure_kl_profile(int argc, char **argv) {
   analysis_grouping_free(&p.groups);
   analysis_context_close(&p.context);
   free(p.request.where.items);
-  free(operands);
   return code;
 }

@@ -271,7 +271,8 @@ static int group(Settings *s) {
   return code;
 }
 
-static int answer(Settings *s, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  Settings *s = figure;
   if (!s->x_name) return core_error(CORE_USAGE, "which setting? --x KEY, for example --x ppo.learning_rate");
   TRY(analysis_scored_check(&s->scored));
   TRY(analysis_context_open(&s->context, &s->request, operands, operand_count));
@@ -304,12 +305,7 @@ int analysis_figure_settings(int argc, char **argv) {
     ANALYSIS_COMMON_OPTION(s.request),
     ANALYSIS_REQUEST_OPTIONS(s.request),
     {0}};
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) core_options_help(usage, help_text, table);
-  else if (code == CORE_OK) code = answer(&s, operands, operand_count);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &s);
   analysis_scored_free(&s.scored);
   analysis_grouping_free(&s.x);
   analysis_grouping_free(&s.groups);
@@ -318,6 +314,5 @@ int analysis_figure_settings(int argc, char **argv) {
   analysis_context_close(&s.context);
   free(s.request.where.items);
   free(s.places);
-  free(operands);
   return code;
 }

@@ -208,7 +208,8 @@ static int find_format(Table *t) {
   return core_error(CORE_USAGE, "--format %s: expected text, markdown or latex", t->format_name);
 }
 
-static int answer(Table *t, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  Table *t = figure;
   TRY(find_format(t));
   TRY(analysis_scored_check(&t->scored));
   TRY(analysis_context_open(&t->context, &t->request, operands, operand_count));
@@ -235,12 +236,7 @@ int analysis_figure_table(int argc, char **argv) {
     {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N", "transitions; what lies beyond is not looked at (default: all)"},
     ANALYSIS_REQUEST_OPTIONS(t.request),
     {0}};
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) core_options_help(usage, help_text, table);
-  else if (code == CORE_OK) code = answer(&t, operands, operand_count);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &t);
   for (size_t g = 0; t.cells && g < t.groups.count; g++)
     for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
   free(t.cells);
@@ -248,6 +244,5 @@ int analysis_figure_table(int argc, char **argv) {
   analysis_grouping_free(&t.groups);
   analysis_context_close(&t.context);
   free(t.request.where.items);
-  free(operands);
   return code;
 }
