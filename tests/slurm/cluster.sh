@@ -117,8 +117,7 @@ cluster_start() {
   fi
   for i in $(seq "$cluster_nodes"); do cluster_node start "n$i"; done
   local end=$((SECONDS + 20))
-  until [ "$(sinfo -h -t idle -o %D 2>/dev/null | awk '{ n += $1 } END { print n + 0 }')" = "$cluster_nodes" ] ||
-        [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$cluster_nodes" ]; do
+  until [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$cluster_nodes" ]; do
     if [ $SECONDS -ge $end ]; then
       cluster_problem="the nodes do not come up: $(cluster_log 3)"
       cluster_stop
