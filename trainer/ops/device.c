@@ -163,7 +163,8 @@ static const Ops device_table = {
   .embed_backward = device_embed_backward, .q_policy = device_q_policy, .q_values = device_q_values,
   .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
   .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
-  .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes, .destroy = destroy,
+  .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes, .entity = &DEVICE_ENTITY,
+  .destroy = destroy,
 };
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }

@@ -1,5 +1,6 @@
 /* The kernels of the trainer for the GPU. */
 #include "trainer/ops/kernels_dense.h"
+#include "trainer/ops/kernels_entity.h"
 #include "trainer/ops/kernels_policy.h"
 
 #define KERNELS "trainer/ops/kernels.def"
