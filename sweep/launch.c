@@ -435,7 +435,7 @@ static int launch_wave(Submission *s, Wave *wave, int64_t number) {
   wave->jobs = core_memory_zero_allocate((size_t)wave->cut.arrays, sizeof *wave->jobs);
   s->done->tasks += (size_t)wave->cut.tasks;
   if (!launch->preview) describe(s, &wave->cut);
-  if (launch->cluster) TRY(sweep_launch_fits(launch->cluster, launch->settings));
+  if (launch->cluster && !launch->preview) TRY(sweep_launch_fits(launch->cluster, launch->settings));
   TRY(write_batch(s, wave, only_talk));
   for (int64_t array = 0; array < wave->cut.arrays && !launch->dry_run; array++) {
     TRY(carry_out(s, wave, array));
