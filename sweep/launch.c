@@ -17,6 +17,7 @@
 #include "store/paths.h"
 #include "store/run.h"
 #include "sweep/ids.h"
+#include "sweep/joblog.h"
 #include "sweep/notify.h"
 #include "sweep/placement.h"
 #include "sweep/record.h"
@@ -157,8 +158,11 @@ static int choose(Submission *s, const char *id, size_t index, bool *wanted) {
   SweepRecord record;
   bool present;
   TRY(sweep_record_read(s->launch->root, id, &record, &present));
-  if (present && record.cause == SWEEP_CAUSE_OUT_OF_MEMORY && !s->launch->force) {
-    const SweepPlace *place = &s->placement.places[index];
+  if (s->launch->force || index >= s->placement.count) return CORE_OK;
+  const SweepPlace *place = &s->placement.places[index];
+  const SlurmTask *row = sweep_placement_row(&s->placement, place);
+  if ((row && row->state == SLURM_OUT_OF_MEMORY) ||
+      (present && sweep_joblog_ran_out(s->launch->root, s->launch->name, &s->placement.journal, &record))) {
     const int64_t before = place->array ? s->placement.batches[place->batch].settings.mem : 0;
     if (s->launch->settings->mem <= before) { /* it would end in the same way */
       done->exhausted++;
@@ -195,12 +199,11 @@ static int64_t throttle_of(const SlurmSettings *settings, const Cut *cut, int64_
 
 static int print_script(const SweepLaunch *launch, const Cut *cut, int64_t array, const int64_t *after, size_t after_count,
                         SlurmJob *job, char comment[SLURM_NAME], char output[CORE_PATH_MAX], CoreText *script) {
-  char program[CORE_PATH_MAX], folder[CORE_PATH_MAX], number[32], first[32];
+  char program[CORE_PATH_MAX], number[32], first[32];
   const int64_t begin = array * cut->array_tasks, end = begin + cut->array_tasks < cut->tasks ? begin + cut->array_tasks : cut->tasks;
   TRY(program_path(program));
-  TRY(store_path_sweep(launch->root, launch->name, "batches", folder));
-  if (strpbrk(folder, "%\n")) return core_error(CORE_USAGE, "%s: Slurm takes no folder whose name holds %% or a newline", launch->root);
-  TRY(core_files_path(output, "%s/%06lld.%lld.log", folder, (long long)cut->number, (long long)array));
+  TRY(sweep_joblog_path(launch->root, launch->name, cut->number, array, output));
+  if (strpbrk(output, "%\n")) return core_error(CORE_USAGE, "%s: Slurm takes no folder whose name holds %% or a newline", launch->root);
   snprintf(number, sizeof number, "%lld", (long long)cut->number);
   snprintf(first, sizeof first, "%lld", (long long)array);
   const char *const command[] = {program, "task", "--root", launch->root, launch->name, number, first, NULL};
