@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "store/paths.h"
+#include "sweep/batch.h"
 
 /* Is `line` about that job? Its number stands behind one of these. */
 static bool names_job(const char *line, int64_t slurm_job) {
@@ -65,12 +65,6 @@ int64_t sweep_joblog_end(const char *path) {
   return stat(path, &file) == 0 ? (int64_t)file.st_size : 0;
 }
 
-int sweep_joblog_path(const char *root, const char *name, int64_t batch, int64_t array, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
-  TRY(store_path_sweep(root, name, "batches", folder));
-  return core_files_path(path, "%s/%06lld.%lld.log", folder, (long long)batch, (long long)array);
-}
-
 void sweep_joblog_last_line(const char *path, char *line, size_t size) {
   char *text;
   size_t length;
@@ -89,7 +83,7 @@ bool sweep_joblog_ran_out(const char *root, const char *name, const SweepJournal
   for (size_t i = 0; i < journal->count; i++) {
     const SweepArray *array = &journal->arrays[i];
     if (array->job != record->job || array->batch != record->batch) continue;
-    if (sweep_joblog_path(root, name, array->batch, array->array, path) != CORE_OK) continue;
+    if (sweep_batch_output(root, name, array->batch, array->array, path) != CORE_OK) continue;
     if (sweep_joblog_read(path, 0, record->slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY) return true;
   }
   return false;

@@ -25,10 +25,7 @@ SweepVerdict sweep_joblog_read(const char *path, int64_t offset, int64_t slurm_j
 /* The file's size, as an offset for later; 0 when it is not there. */
 int64_t sweep_joblog_end(const char *path);
 
-/* Where the batch scripts of an array write: sweeps/<name>/batches/<batch>.<array>.log. */
-int sweep_joblog_path(const char *root, const char *name, int64_t batch, int64_t array, char path[CORE_PATH_MAX]);
-
-/* The last line there: what a script said before its run began (a module that is missing). "" when there is none. */
+/* The last line of a batch script's output: what a script said before its run began (a module that is missing). "" when there is none. */
 void sweep_joblog_last_line(const char *path, char *line, size_t size);
 
 /* Did the run's last start end for want of memory? By its record or, where sweep task was killed with it, by the daemon's word.

@@ -429,7 +429,7 @@ static int run_task(const char *root, const char *name, const char *number_text,
     core_warn("%s: job %lld is not what carries array %lld of batch %lld; nothing to do", name, (long long)task.job, (long long)array, (long long)number);
     return CORE_OK;
   }
-  TRY(sweep_joblog_path(root, name, number, array, task.log));
+  TRY(sweep_batch_output(root, name, number, array, task.log));
   task.log_start = sweep_joblog_end(task.log);
   TRY(sweep_batch_read(root, name, number, &task.batch));
   int code = strcmp(task.batch.hash, task.array.hash) == 0 ? CORE_OK

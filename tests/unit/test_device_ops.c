@@ -129,6 +129,30 @@ static void test_gather(void) {
   free(source), free(index);
 }
 
+/* The shuffle of the host's loop, place by place; and rows of whole worlds. */
+static void test_permutation(void) {
+  static const uint32_t sizes[] = {1, 2, 3, 4, 5, 63, 64, 65, 1000, N};
+  uint32_t *order = core_memory_allocate(N * sizeof *order);
+  uint32_t *zeros = core_memory_zero_allocate(2 * N, sizeof *zeros);
+  uint32_t *dorder = UP(zeros, N), *scratch = UP(zeros, 2 * N);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (uint32_t epoch = 0; epoch < 3; epoch++) {
+      core_random_permutation(11, CORE_RANDOM_SHUFFLE, 5, epoch, order, sizes[i]);
+      ops->permute(ops, 11, CORE_RANDOM_SHUFFLE, 5, epoch, dorder, sizes[i], scratch);
+      uint32_t *got = down(dorder, sizes[i] * sizeof *got);
+      assert_memory_equal(got, order, sizes[i] * sizeof *got);
+      free(got);
+    }
+  enum { COUNT = 90, STEPS = 7, WORLDS = 300 };
+  uint32_t rows[COUNT * STEPS];
+  core_random_permutation(11, CORE_RANDOM_SHUFFLE, 5, 0, order, WORLDS);
+  host_ops->world_rows(host_ops, order, COUNT, STEPS, WORLDS, rows);
+  ops->world_rows(ops, UP(order, WORLDS), COUNT, STEPS, WORLDS, dorder);
+  uint32_t *got = down(dorder, sizeof rows);
+  assert_memory_equal(got, rows, sizeof rows);
+  free(got), free(order), free(zeros);
+}
+
 static void test_gae(void) {
   enum { STEPS = 9, WORLDS = 150, ALL = STEPS * WORLDS };
   float *reward = normals(8, ALL, 1), *value = normals(9, ALL + WORLDS, 1), *bootstrap = normals(10, ALL, 1);
@@ -301,8 +325,10 @@ static void test_continuous_extras(void) {
   host_ops->normal_rows(host_ops, 3, CORE_RANDOM_TEST, index, 8, ROWS, FACTORS, noise);
   ops->normal_rows(ops, 3, CORE_RANDOM_TEST, gindex, 8, ROWS, FACTORS, gnoise);
   assert_same(noise, gnoise, ROWS * FACTORS, 1e-6);
-  assert_near(ops->policy_sampled_entropy(ops, &affine, glogits, gnoise, ROWS, 0.02, gdlogits),
-              host_ops->policy_sampled_entropy(host_ops, &affine, logits, noise, ROWS, 0.02, dlogits), 1e-8);
+  double entropy, gentropy;
+  ops->policy_sampled_entropy(ops, &affine, glogits, gnoise, ROWS, 0.02, gdlogits, &gentropy);
+  host_ops->policy_sampled_entropy(host_ops, &affine, logits, noise, ROWS, 0.02, dlogits, &entropy);
+  assert_near(gentropy, entropy, 1e-8);
   assert_same(dlogits, gdlogits, ROWS * WIDTH, 1e-6);
   host_ops->gaussian_regularise(host_ops, &gaussian, logits, set, coefficient, 0.5, 0.1, ROWS, dlogits, &a);
   ops->gaussian_regularise(ops, &gaussian, glogits, gset, gcoefficient, 0.5, 0.1, ROWS, gdlogits, &b);
@@ -384,9 +410,41 @@ static void read_neighbour(const CoreDeviceThread *at, const void *arguments) {
   n->out[at->thread] = shared[(at->thread + 1) % at->threads];
 }
 
+/* What a graph does is what its operations would do, each time it is launched and not before. */
+typedef struct Increment { int32_t *x; } Increment;
+static void increment(const CoreDeviceThread *at, const void *arguments) {
+  ((const Increment *)arguments)->x[at->thread] += (int32_t)at->thread;
+}
+static void test_graph(void **state) {
+  const CoreKernel kernel = {"increment", increment, NULL, CORE_TEAM_NONE, sizeof(Increment)};
+  CoreDevice *emulated = core_device_emulated(CORE_DEVICE_FORWARD);
+  int32_t result[12];
+  void *x;
+  (void)state;
+  assert_int_equal(emulated->allocate(emulated, sizeof result, &x), CORE_OK);
+  emulated->begin_graph(emulated);
+  Increment arguments = {x};
+  emulated->launch(emulated, &kernel, 1, 4, 0, &arguments);
+  arguments.x = NULL; /* the graph has its own */
+  core_device_copy(emulated, (int32_t *)x + 4, x, 4 * sizeof(int32_t));
+  emulated->fill(emulated, (int32_t *)x + 8, 0xff, sizeof(int32_t));
+  CoreGraph *graph = emulated->end_graph(emulated);
+  assert_int_equal(emulated->launches, 0);
+  for (int launched = 0; launched < 4; launched++) {
+    core_device_to_host(emulated, result, x, sizeof result);
+    for (int i = 0; i < 4; i++) assert_int_equal(result[i], launched * i);
+    for (int i = 0; i < 4; i++) assert_int_equal(result[4 + i], launched * i);
+    assert_int_equal(result[8], launched ? -1 : 0);
+    emulated->launch_graph(emulated, graph);
+  }
+  assert_int_equal(emulated->graphs, 4);
+  emulated->destroy_graph(emulated, graph);
+  core_device_close(&emulated);
+}
+
 static void test_a_missing_barrier_shows(void **state) {
   enum { THREADS = 64 };
-  const CoreKernel kernel = {"read_neighbour", read_neighbour, NULL, CORE_TEAM_BLOCK};
+  const CoreKernel kernel = {"read_neighbour", read_neighbour, NULL, CORE_TEAM_BLOCK, sizeof(Neighbours)};
   int32_t result[2][2][THREADS];
   (void)state;
   for (int order = 0; order < 2; order++)
@@ -425,8 +483,8 @@ static void test_arguments_have_one_layout(void **state) {
 /* ---- on every device ------------------------------------------------------------------------------------------------ */
 
 static void run_all(void) {
-  static void (*const all[])(void) = {test_sums, test_elementwise, test_gather, test_gae, test_episodes, test_dense,
-                                      test_norm, test_heads, test_continuous_extras, test_values_and_q, test_embedding};
+  static void (*const all[])(void) = {test_sums, test_elementwise, test_gather, test_permutation, test_gae, test_episodes,
+                                      test_dense, test_norm, test_heads, test_continuous_extras, test_values_and_q, test_embedding};
   host_ops = make_ops(1);
   if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, &ops) != CORE_OK) fail_msg("%s", core_error_message());
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -462,7 +520,7 @@ static void test_gpu(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_arguments_have_one_layout), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph), cmocka_unit_test(test_arguments_have_one_layout), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
     cmocka_unit_test(test_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

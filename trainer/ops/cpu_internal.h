@@ -130,8 +130,10 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
 void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
 /* cpu_gaussian.c: entries of the table, and for cpu_policy.c the continuous heads' part of its work, on a few rows. */
-double cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
-                                  double entropy_coef, float *dlogits);
+void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                double entropy_coef, float *dlogits, double *entropy);
+void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
 void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                      int columns, float *noise);
 void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
@@ -158,6 +160,9 @@ void cpu_q_values(Ops *ops, const float *q, int rows, int columns, float *values
 void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
                 OpsValueSums *sums);
 /* cpu_vector.c */
+void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
+                 uint32_t *scratch);
+void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_add(Ops *ops, float *x, const float *y, size_t n);
 double cpu_norm_squared(Ops *ops, const float *x, size_t n);
