@@ -100,6 +100,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   CoreDevice *made = core_memory_zero_allocate(1, sizeof *made);
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
+    .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
     .launch = launch, .synchronise = synchronise, .stream = stream, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
