@@ -175,7 +175,9 @@ static void resume(Coroutine *thread, char *stack) {
 /* A team's part of the block's shared memory. */
 typedef struct Share { char *start; size_t bytes; } Share;
 
-static char *image_of(const Emulator *emulator, unsigned thread) { return emulator->images + (size_t)thread * SHARED_BYTES; }
+static char *image_of(const Emulator *emulator, unsigned thread) {
+  return emulator->images + (size_t)thread * SHARED_BYTES;
+}
 
 /* What `count` threads in isolation have written becomes what all of them see. */
 static void merge_images(const Emulator *emulator, Share share, unsigned count) {

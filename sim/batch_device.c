@@ -7,8 +7,8 @@
 #include "sim/batch_kernels.h"
 #include "sim/kernels.h"
 
-/* TEAM_THREADS: a warp, so that as many worlds are on a processor as its shared memory has room for. RESERVED: what a block
- * takes of that besides. */
+/* TEAM_THREADS: a warp, so that as many worlds are on a processor as its shared memory has room for. RESERVED: what a
+ * block takes of that besides. */
 enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, TEAM_THREADS = 32, BLOCKS_MAX = 1 << 20 };
 enum { RESERVED_BYTES = 1024, TEAM_BLOCKS_MAX = 32 };
 

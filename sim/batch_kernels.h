@@ -98,7 +98,8 @@ CORE_KERNEL_FN SimTeam sim_device_team(const CoreDeviceThread *at, unsigned lane
 }
 
 /* An environment step by a team of `lanes` threads a world. What is decided about the task, all lanes decide alike. */
-CORE_KERNEL_FN void sim_device_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments, unsigned lanes) {
+CORE_KERNEL_FN void sim_device_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments,
+                                         unsigned lanes) {
   const SimDeviceStep *step = &arguments->step;
   SimTeam t = sim_device_team(at, lanes, arguments);
   for (size_t w = core_device_first(at) / lanes; w < (size_t)step->batch.count; w += core_device_stride(at) / lanes) {

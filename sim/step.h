@@ -53,7 +53,8 @@ SIM_FN void sim_step_begin_level(const SimModel *model, SimPlaces *s) {
 }
 
 /* Where shape k is now; a polygon's corners too. */
-SIM_FN SimBox sim_step_place_shape(const SimModel *model, int k, const SimBody *body, SimVec (*corner)[SIM_VERTICES]) {
+SIM_FN SimBox sim_step_place_shape(const SimModel *model, int k, const SimBody *body,
+                                   SimVec (*corner)[SIM_VERTICES]) {
   if (k < model->size.polygons) return sim_move_place_polygon(&model->outline[k], body, corner[k]);
   return sim_move_circle_box(body->position, model->radius[k]);
 }
@@ -82,8 +83,8 @@ SIM_FN void sim_step_make_contact(const SimModel *model, const SimBody *body, co
 }
 
 /* Whether a pair overlaps; its manifold too where it pushes. body, corner: of the world, by shape. */
-SIM_FN mask sim_step_test_pair(const SimModel *model, const SimBody *body, SimVec (*corner)[SIM_VERTICES], int kind,
-                               const SimPair *pair, SimManifold *m) {
+SIM_FN mask sim_step_test_pair(const SimModel *model, const SimBody *body, SimVec (*corner)[SIM_VERTICES],
+                               int kind, const SimPair *pair, SimManifold *m) {
   const SimBody *a = &body[pair->a], *b = &body[pair->b];
   if (kind == SIM_RR) {
     SimPolygon p = {&model->outline[pair->a], corner[pair->a], *a};
@@ -97,8 +98,8 @@ SIM_FN mask sim_step_test_pair(const SimModel *model, const SimBody *body, SimVe
   return m->active[0];
 }
 
-/* How the reference deals one kind's overlapping pairs to the solver's batches: it sorts all n listed pairs, inactive ones
- * first, and deals them to nb = ceil(n / 16) batches in turn. */
+/* How the reference deals one kind's overlapping pairs to the solver's batches: it sorts all n listed pairs, inactive
+ * ones first, and deals them to nb = ceil(n / 16) batches in turn. */
 typedef struct SimDeal {
   unsigned batches, lead; /* lead: of the overlapping pairs, the first in batch 0 */
 } SimDeal;

@@ -1,11 +1,11 @@
-/* The physics step of step.h by a team of threads of a GPU's warp: bodies, corners, boxes and contacts of a world are in
- * shared memory, and the same functions of collide.h, contact.h, joint.h and actuate.h are applied to them by many lanes
- * at once. Same bits as step.h: what is summed is summed in its order.
+/* The physics step of step.h by a team of threads of a GPU's warp: bodies, corners, boxes and contacts of a world are
+ * in shared memory, and the same functions of collide.h, contact.h, joint.h and actuate.h are applied to them by many
+ * lanes at once. Same bits as step.h: what is summed is summed in its order.
  *
- * Who does what: a lane takes every lanes-th moving body, pair and contact. Its first contact and its joint stay in its
- * registers during the solver's iterations; only bodies travel. Contacts are applied in waves (waves.h). Between a lane's
- * write and another's read is a barrier of the team, and never one of the block, so that worlds of a warp may need
- * different numbers of everything. Knows nothing of tasks (batch_kernels.h). */
+ * Who does what: a lane takes every lanes-th moving body, pair and contact. Its first contact and its joint stay in
+ * its registers during the solver's iterations; only bodies travel. Contacts are applied in waves (waves.h). Between a
+ * lane's write and another's read is a barrier of the team, and never one of the block, so that worlds of a warp may
+ * need different numbers of everything. Knows nothing of tasks (batch_kernels.h). */
 #ifndef SIM_STEP_TEAM_H
 #define SIM_STEP_TEAM_H
 #include "core/device_kernel.h"
@@ -83,7 +83,9 @@ SIM_FN SimTeamLayout sim_team_layout(SimSize size, int pairs, int contacts) {
 }
 
 CORE_KERNEL_FN void sim_team_barrier(const SimTeam *t) { core_device_team_barrier(t->at, t->lanes); }
-CORE_KERNEL_FN uint32_t sim_team_ballot(const SimTeam *t, int vote) { return core_device_ballot(t->at, t->lanes, vote); }
+CORE_KERNEL_FN uint32_t sim_team_ballot(const SimTeam *t, int vote) {
+  return core_device_ballot(t->at, t->lanes, vote);
+}
 CORE_KERNEL_FN SimContact *sim_team_contact(const SimTeam *t, int i) {
   return i < t->room ? &t->contact[i] : &t->overflow[i - t->room];
 }
@@ -115,8 +117,8 @@ CORE_KERNEL_FN uint8_t sim_team_end(const SimModel *model, unsigned k) {
   return (uint8_t)(model->moves[k] ? k | SIM_WAVE_MOVES : k);
 }
 
-/* Tests a kind's hits and makes their contacts, numbered in the order of listing. A contact's turn is its round, its place
- * its pair's rank, until sim_team_deal. */
+/* Tests a kind's hits and makes their contacts, numbered in the order of listing. A contact's turn is its round, its
+ * place its pair's rank, until sim_team_deal. */
 CORE_KERNEL_FN void sim_team_test_hits(const SimTeam *t, int kind, SimTeamFound *found) {
   const SimModel *model = t->model;
   const int first = kind > 0 ? found->hit_end[kind - 1] : 0, end = found->hit_end[kind];
@@ -196,8 +198,8 @@ CORE_KERNEL_FN void sim_team_keep_touching(const SimTeam *t, const SimTeamFound 
 
 /* ---- pushes ------------------------------------------------------------------------------------------------------ */
 
-/* A body that can not move receives 0, and several lanes may give it that at once: it is not written, unless with the NaN
- * that a world out of bounds gives even to it. */
+/* A body that can not move receives 0, and several lanes may give it that at once: it is not written, unless with the
+ * NaN that a world out of bounds gives even to it. */
 CORE_KERNEL_FN void sim_team_give(SimBody *body, bool moves, SimVec velocity, real spin) {
   if (!moves && velocity.x == 0.0f && velocity.y == 0.0f && spin == 0.0f) return;
   body->velocity = sim_vec_add(body->velocity, velocity);
@@ -327,7 +329,8 @@ CORE_KERNEL_FN void sim_team_apply_wave(const SimTeam *t, int contacts, unsigned
   sim_team_barrier(t);
 }
 
-CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int contacts, SimWaves waves, SimContact *held, SimTeamJoint *joint) {
+CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int contacts, SimWaves waves, SimContact *held,
+                                   SimTeamJoint *joint) {
   const int joints = t->model->joint_count;
   SimWaveContact ends = {0, 0, 0, SIM_WAVE_ALONE};
   if ((int)t->lane < contacts) ends = t->turn[t->lane];
@@ -371,6 +374,7 @@ CORE_KERNEL_FN void sim_team_begin(const SimTeam *t, const SimCommand *command, 
     if (k < model->size.polygons)
       for (int i = 0; i < SIM_VERTICES; i++) t->corner[k][i] = model->corner[k][i];
   }
+  memset(joint, 0, sizeof *joint);
   if ((int)t->lane < model->joint_count) {
     joint->model = model->joint[t->lane];
     joint->step.impulse = t->world->joint_impulse[joint->model.slot];
@@ -407,7 +411,8 @@ CORE_KERNEL_FN int sim_team_step(const SimTeam *t, const SimCommand *command, Si
   return (touch ? SIM_TOUCH : 0) | (lava ? SIM_LAVA : 0);
 }
 
-/* After the last step: whether the world is no longer finite, to every lane; bodies and joints go back to device memory. */
+/* After the last step: whether the world is no longer finite, to every lane; bodies and joints go back to device
+ * memory. */
 CORE_KERNEL_FN bool sim_team_end_steps(const SimTeam *t, const SimTeamJoint *joint) {
   const SimModel *model = t->model;
   real zero = 0.0f;
