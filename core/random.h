@@ -8,8 +8,10 @@
 
 #if defined(__CUDACC__)
 #define CORE_RANDOM_FN static inline __host__ __device__
+#define CORE_RANDOM_CALLED_FN static __host__ __device__ __noinline__
 #else
 #define CORE_RANDOM_FN static inline
+#define CORE_RANDOM_CALLED_FN static inline
 #endif
 
 /* What a stream is for: the first counter word's high part, so that purposes never overlap. New ones at the end. */
@@ -63,7 +65,8 @@ CORE_RANDOM_FN CoreRandomStream core_random_stream(uint64_t seed, uint32_t purpo
   return s;
 }
 
-CORE_RANDOM_FN uint32_t core_random_next(CoreRandomStream *s) {
+/* A call on GPUs: a level takes dozens of draws, and ten rounds in each of their places are slow to compile. */
+CORE_RANDOM_CALLED_FN uint32_t core_random_next(CoreRandomStream *s) {
   if (s->used == 4) {
     s->words = core_random_4(s->seed, s->purpose, s->a, s->b, s->block++);
     s->used = 0;

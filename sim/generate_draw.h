@@ -63,7 +63,7 @@ SIM_CALLED_FN int sim_generate_count_contacts(const SimSolid *first, const SimSo
 
 typedef struct SimScene { SimSolid solid[SIM_MAX_SHAPES]; bool active[SIM_MAX_SHAPES]; int shapes; } SimScene;
 
-SIM_FN void sim_generate_look_at(SimLevel *level, SimScene *scene) {
+SIM_CALLED_FN void sim_generate_look_at(SimLevel *level, SimScene *scene) {
   scene->shapes = level->size.polygons + level->size.circles;
   for (int i = 0; i < scene->shapes; i++) {
     scene->active[i] = sim_generate_shape(level, i)->active;
@@ -98,7 +98,7 @@ SIM_FN int sim_generate_add_part(SimLevel *level, CoreRandomStream *random, SimP
 
 /* Adds the first of several proposals that is least in the way. */
 SIM_CALLED_FN void sim_generate_propose(SimGenerator *g, SimPart part) {
-  const SimLevel before = *g->level;
+  SimLevel before, proposal;
   int least = 0x7fffffff;
   bool hidden;
   SimScene scene;
@@ -107,15 +107,16 @@ SIM_CALLED_FN void sim_generate_propose(SimGenerator *g, SimPart part) {
     sim_generate_add_part(g->level, &g->random, part, &hidden);
     return;
   }
+  sim_level_copy(&before, g->level);
   sim_generate_look_at(g->level, &scene);
   for (int i = 0; i < SIM_DRAW_PROPOSALS && least > 0; i++) {
-    SimLevel proposal = before;
+    sim_level_copy(&proposal, &before);
     int added = sim_generate_add_part(&proposal, &g->random, part, &hidden);
     if (added < 0) return; /* no room for any proposal */
     int crowd = sim_generate_count_new_contacts(&scene, &proposal, added) + (hidden ? SIM_DRAW_HIDDEN_PENALTY : 0);
     if (crowd >= least) continue;
     least = crowd;
-    *g->level = proposal;
+    sim_level_copy(g->level, &proposal);
   }
 }
 
@@ -159,11 +160,12 @@ SIM_FN void sim_generate_draw_order(uint64_t seed, uint32_t number, uint32_t kin
 
 /* Shuffles the slots of each kind (the statics stay) with all indices that name them. */
 SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t number) {
-  const SimLevel old = *level;
+  SimLevel old;
   const int polygons = level->size.polygons, circles = level->size.circles;
   const int loose = polygons - SIM_STATIC_POLYGONS;
   uint32_t order[SIM_MAX_SHAPES] = {0};
   int moved[SIM_MAX_SHAPES] = {0, 1, 2, 3};
+  sim_level_copy(&old, level);
   sim_generate_draw_order(seed, number, 0, loose, order);
   for (int i = 0; i < loose; i++) {
     level->polygon[SIM_STATIC_POLYGONS + i] = old.polygon[SIM_STATIC_POLYGONS + order[i]];

@@ -38,14 +38,14 @@ SIM_FN float sim_generate_sum(const float *weights, int count) {
 
 /* One of the shapes first .. first + count - 1 by its weight. Where all weights are 0 any active one may be it, the
  * four statics among the polygons included, as in the reference. */
-SIM_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *level, float *weights, int first, int count) {
+SIM_CALLED_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *level, float *weights, int first, int count) {
   if (sim_generate_sum(weights + first, count) == 0)
     for (int i = first; i < first + count; i++) weights[i] = sim_generate_shape(level, i)->active;
   return first + sim_generate_pick(random, weights + first, count);
 }
 
 /* Target's global index; *new_rect: is the new shape to be a rectangle? Never two discs. */
-SIM_FN int sim_generate_draw_kinds(CoreRandomStream *random, SimLevel *level, bool *new_rect) {
+SIM_CALLED_FN int sim_generate_draw_kinds(CoreRandomStream *random, SimLevel *level, bool *new_rect) {
   float weights[SIM_MAX_SHAPES];
   int polygons = level->size.polygons, circles = level->size.circles, rects = 0;
   bool room_rect = sim_generate_free_polygon(level) >= 0, room_circle = sim_generate_free_circle(level) >= 0;
@@ -86,7 +86,7 @@ SIM_FN void sim_generate_draw_motor(CoreRandomStream *random, bool rects, SimJoi
 }
 
 /* Draws the rest of `joint`, whose ends and anchors are set. */
-SIM_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *level, bool force_revolute, SimJoint *joint) {
+SIM_CALLED_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *level, bool force_revolute, SimJoint *joint) {
   int revolute = 0;
   for (int i = 0; i < level->size.joints; i++) revolute += level->joint[i].active && !level->joint[i].fixed;
   bool rects = !sim_generate_is_circle(level, joint->a) && !sim_generate_is_circle(level, joint->b);
@@ -121,7 +121,7 @@ SIM_FN bool sim_generate_reaches_out(const SimShape *small, bool small_circle, S
 
 /* The reference hands over the anchors in the joint's order (a, b), but the shapes as new and old: the anchors are
  * exchanged whenever the new shape has the larger index. */
-SIM_FN bool sim_generate_are_both_visible(SimLevel *level, int added, int target, const SimJoint *joint) {
+SIM_CALLED_FN bool sim_generate_are_both_visible(SimLevel *level, int added, int target, const SimJoint *joint) {
   const SimShape *first = sim_generate_shape(level, added), *second = sim_generate_shape(level, target);
   bool first_circle = sim_generate_is_circle(level, added), second_circle = sim_generate_is_circle(level, target);
   SimVec a = sim_vec(joint->a_x, joint->a_y), b = sim_vec(joint->b_x, joint->b_y);
@@ -140,7 +140,7 @@ SIM_FN bool sim_generate_has_target(const SimLevel *level) {
 }
 
 /* A new shape of random size and angle, its point *own on the target's point *at. */
-SIM_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *random, int target, bool rect, SimVec *own, SimVec *at) {
+SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *random, int target, bool rect, SimVec *own, SimVec *at) {
   int index = rect ? sim_generate_free_polygon(level) : level->size.polygons + sim_generate_free_circle(level);
   const SimShape *partner = sim_generate_shape(level, target);
   SimShape shape = sim_generate_body(sim_generate_dimensions(random, rect), rect, SIM_ROLE_NORMAL);

@@ -44,7 +44,7 @@ SIM_CALLED_FN int sim_generate_pick(CoreRandomStream *random, const float *weigh
 }
 
 /* Half sides of a rectangle, radius of a disc. Both are always set: the reference measures a shape by all of them. */
-SIM_FN SimDimensions sim_generate_dimensions(CoreRandomStream *random, bool rect) {
+SIM_CALLED_FN SimDimensions sim_generate_dimensions(CoreRandomStream *random, bool rect) {
   SimDimensions d = {SIM_DRAW_RECT_HALF_MIN, SIM_DRAW_RECT_HALF_MIN, SIM_DRAW_RADIUS_MIN};
   if (rect) {
     d.half_x = core_random_uniform(random, SIM_DRAW_RECT_HALF_MIN, SIM_DRAW_RECT_HALF_MAX);
@@ -78,7 +78,7 @@ SIM_CALLED_FN int sim_generate_role(CoreRandomStream *random, const SimLevel *le
 }
 
 /* Half extents of a polygon's vertices. */
-SIM_FN SimVec sim_generate_half_extents(const SimShape *polygon) {
+SIM_CALLED_FN SimVec sim_generate_half_extents(const SimShape *polygon) {
   const float *x = polygon->vertex_x, *y = polygon->vertex_y;
   SimBox box = {x[0], x[0], y[0], y[0]};
   for (int i = 1; i < polygon->vertex_count; i++) {
@@ -92,7 +92,7 @@ SIM_FN SimVec sim_generate_half_extents(const SimShape *polygon) {
 
 /* Uniform in the bounding box of a polygon's vertices.
  * A polygon's vertices have their mean, not their box's middle, at the origin. */
-SIM_FN SimVec sim_generate_point_on_polygon(CoreRandomStream *random, const SimShape *polygon) {
+SIM_CALLED_FN SimVec sim_generate_point_on_polygon(CoreRandomStream *random, const SimShape *polygon) {
   SimVec half = sim_generate_half_extents(polygon);
   float left = polygon->vertex_x[0], bottom = polygon->vertex_y[0];
   for (int i = 1; i < polygon->vertex_count; i++) {
@@ -145,13 +145,13 @@ SIM_FN SimShape *sim_generate_shape(SimLevel *level, int index) {
 }
 
 /* Where a point of a body lies in the world. */
-SIM_FN SimVec sim_generate_to_world(const SimShape *shape, SimVec local) {
+SIM_CALLED_FN SimVec sim_generate_to_world(const SimShape *shape, SimVec local) {
   RealSinCos turn = real_sin_cos(shape->rotation);
   return sim_vec_add(sim_vec(shape->x, shape->y), sim_vec_rotate(turn.sine, turn.cosine, local));
 }
 
 /* A resting body at the origin; its masses wait for sim_level_recompute_mass. */
-SIM_FN SimShape sim_generate_body(SimDimensions d, bool rect, int role) {
+SIM_CALLED_FN SimShape sim_generate_body(SimDimensions d, bool rect, int role) {
   SimShape shape = {
     .inverse_mass = 1, .inverse_inertia = 1, /* anything but 0, which would mean fixated */
     .density = 1, .friction = 1, .collision_mode = 1, .role = role, .radius = d.radius, .active = true,

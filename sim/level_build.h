@@ -5,6 +5,15 @@
 #include "sim/level.h"
 #include "sim/real.h"
 
+/* A level is 2 KB: a loop for GPUs, where an assignment would become hundreds of instructions. */
+SIM_CALLED_FN void sim_level_copy(SimLevel *to, const SimLevel *from) {
+#if defined(__CUDA_ARCH__)
+  for (size_t i = 0; i < sizeof *to / sizeof(uint32_t); i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
+#else
+  *to = *from;
+#endif
+}
+
 /* ---- the empty scene (spec 1.4) -------------------------------------------------------------------------------- */
 
 SIM_FN void sim_level_set_static(SimShape *shape, float x, float y, const float vertices[SIM_VERTICES][2]) {

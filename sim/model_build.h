@@ -42,7 +42,7 @@ SIM_FN bool sim_model_is_frozen(const SimShape *s) {
          s->x >= -SIM_POSITION_MAX && s->x <= SIM_POSITION_MAX && s->y >= -SIM_POSITION_MAX && s->y <= SIM_POSITION_MAX;
 }
 
-SIM_FN void sim_model_add_shapes(const SimLevel *level, SimModel *model) {
+SIM_CALLED_FN void sim_model_add_shapes(const SimLevel *level, SimModel *model) {
   for (int k = 0; k < model->shapes; k++) {
     const SimShape *shape = sim_model_shape(level, k);
     RealSinCos turn = real_sin_cos(shape->rotation);
@@ -147,7 +147,7 @@ SIM_FN void sim_model_list_pairs(const SimLevel *level, SimPairRules rules, SimM
   }
 }
 
-SIM_FN void sim_model_add_joints(const SimLevel *level, SimModel *model) {
+SIM_CALLED_FN void sim_model_add_joints(const SimLevel *level, SimModel *model) {
   for (int i = 0; i < level->size.joints; i++) {
     const SimJoint *j = &level->joint[i];
     if (!j->active || !sim_model_shape(level, j->a)->active || !sim_model_shape(level, j->b)->active) continue;
