@@ -94,6 +94,7 @@ static void compare(const char *algorithm, const char *more) {
 static void test_ppo(void **state) { (void)state, compare("algo.name=ppo", NULL); }
 static void test_ppo_ewma(void **state) { (void)state, compare("algo.name=ppo_ewma", "net.norm=layer"); }
 static void test_minibatch_norm(void **state) { (void)state, compare("algo.name=ppo", "ppo.normalize_advantage=minibatch"); }
+static void test_bf16(void **state) { (void)state, compare("algo.name=ppo", "train.precision=bf16"); }
 static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", "net.sharing=shared"); }
 static void test_gaussian(void **state) { (void)state, compare("algo.name=ppo", "env.actions=continuous"); }
 
@@ -163,6 +164,35 @@ static void test_divergence(void **state) {
   assert_non_null(strstr(message[0], "epoch 1, minibatch 2"));
 }
 
+static void test_pqn(void **state) {
+  (void)state;
+  compare("algo.name=pqn", "env.actions=discrete");
+  compare_queued("algo.name=pqn", "env.actions=discrete");
+}
+
+/* Snapshots between minibatches, of which nothing else is to change. */
+static void test_profile(void **state) {
+  CoreConfig plain = small_config("algo.name=ppo", "train.device=cuda");
+  CoreConfig profiled = small_config("algo.name=ppo", "train.device=cuda"), on_host = small_config("algo.name=ppo", "train.device=cpu");
+  (void)state;
+  set(&profiled, "metrics.profile_every=1"), set(&on_host, "metrics.profile_every=1");
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *a = make(&profiled), *b = make(&plain), *c = make(&on_host);
+  unsetenv("CORE_DEVICE");
+  for (int i = 0; i < 2; i++) {
+    const StoreIteration x = iterate(a, 1), z = iterate(c, 1);
+    iterate(b, 1);
+    assert_near_to("kl_monotone", x.kl_monotone, z.kl_monotone, 1e-9);
+    assert_near_to("kl_slope", x.kl_slope, z.kl_slope, 1e-2);
+  }
+  for (int i = 0; i < c->profile.taken; i++)
+    assert_near_to("ess_percent", a->profile.ess_percent[i], c->profile.ess_percent[i], 1e-3);
+  assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
+  training_destroy(&a);
+  training_destroy(&b);
+  training_destroy(&c);
+}
+
 /* The bytes that a checkpoint would hold after `iterations`, section after section. */
 static void copy_sections(const Checkpoint *from, Checkpoint *to) {
   assert_int_equal(from->sections, to->sections);
@@ -222,8 +252,8 @@ static void test_gpu(void **state) {
 
 /* What is not made for devices says so, and auto goes on without. */
 static void test_refusals(void **state) {
-  static const char *const settings[] = {"algo.name=pqn", "env.observations=entity",
-                                         "env.normalize_observations=cleanrl", "metrics.profile_every=1"};
+  static const char *const settings[] = {"algo.name=sapg", "env.observations=entity",
+                                         "env.normalize_observations=cleanrl"};
   (void)state;
   setenv("CORE_DEVICE", "emulated", 1);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
@@ -231,13 +261,18 @@ static void test_refusals(void **state) {
     Training *training = NULL;
     set(&config, settings[i]);
     if (strcmp(settings[i], "env.observations=entity") == 0) set(&config, "net.encoder=set");
-    if (strcmp(settings[i], "algo.name=pqn") == 0) set(&config, "env.actions=discrete");
+    if (strcmp(settings[i], "algo.name=sapg") == 0) set(&config, "env.actions=continuous"), set(&config, "sapg.blocks=2");
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
     if (strstr(core_error_message(), "train.device = cpu") == NULL) fail_msg("%s: %s", settings[i], core_error_message());
   }
   unsetenv("CORE_DEVICE");
-  CoreConfig config = small_config("algo.name=ppo", "train.device=auto");
-  Training *training = make(&config);
+  CoreConfig config = small_config("algo.name=ppo", "train.precision=tf32");
+  Training *training = NULL;
+  set(&config, "train.device=cpu");
+  assert_int_equal(training_plan(&config, &training), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "tf32 is for GPUs"));
+  config = small_config("algo.name=ppo", "train.device=auto");
+  training = make(&config);
   assert_true(training->device == NULL || training->device->stream != NULL);
   training_destroy(&training);
 }
@@ -245,8 +280,8 @@ static void test_refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
-    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint),
-    cmocka_unit_test(test_queued), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
+    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint),
+    cmocka_unit_test(test_queued), cmocka_unit_test(test_pqn), cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
     cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
