@@ -116,8 +116,11 @@ static void compare_queued(const char *algorithm, const char *more) {
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
     assert_near_to("entropy", x.entropy, y.entropy, 1e-12);
-    assert_true(x.value_loss == y.value_loss && x.clip_fraction == y.clip_fraction && x.kl == y.kl);
-    assert_true(x.grad_norm_actor == y.grad_norm_actor && x.grad_norm_critic == y.grad_norm_critic);
+    assert_near_to("value_loss", x.value_loss, y.value_loss, 0);
+    assert_near_to("clip_fraction", x.clip_fraction, y.clip_fraction, 0);
+    assert_near_to("kl", x.kl, y.kl, 0);
+    assert_near_to("grad_norm_actor", x.grad_norm_actor, y.grad_norm_actor, 0);
+    assert_near_to("grad_norm_critic", x.grad_norm_critic, y.grad_norm_critic, 0);
     assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
     assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 0);
   }
