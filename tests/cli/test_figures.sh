@@ -132,7 +132,7 @@ for figure in fig13 fig14; do tap_run $figure 0 "10 runs of 10 configurations" d
 submit experiments/fixed_point/fig2_kl_minibatch.ini --profile demo --set sweep.seeds=1 --set train.total_steps=4096 --set eval.count=1 --set eval.episodes=8 --set metrics.profile_every=1
 tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/results.db"
 ids=$(analyze sql "$real/results.db" --csv "SELECT id FROM run JOIN sweep_run ON run_id = id WHERE sweep = 'fixed_point_fig2' AND json_extract(config, '\$.ppo.num_minibatches') = 8" | tail -n +2)
-mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
+mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/${id:0:2}/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
 same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
 # what a user wrote is a label and nothing else; a run that failed is counted
 cat >"$tap_dir/hostile.ini" <<'INI'
