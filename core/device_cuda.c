@@ -43,7 +43,10 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
   check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
 }
 
-static void synchronise(CoreDevice *device) { check(cudaStreamSynchronize(stream_of(device)), "waiting", NULL); }
+static void synchronise(CoreDevice *device) {
+  device->waits++;
+  check(cudaStreamSynchronize(stream_of(device)), "waiting", NULL);
+}
 
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
@@ -70,6 +73,33 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
   device->launches++;
   check(cudaLaunchKernel(entry, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, parameters, shared, stream_of(device)),
         "launch of", kernel->name);
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+
+/* Relaxed: libraries may look after themselves meanwhile; no other thread uses the device. */
+static void begin_graph(CoreDevice *device) {
+  check(cudaStreamBeginCapture(stream_of(device), cudaStreamCaptureModeRelaxed), "beginning a graph", NULL);
+}
+
+static CoreGraph *end_graph(CoreDevice *device) {
+  cudaGraph_t recorded;
+  cudaGraphExec_t ready;
+  check(cudaStreamEndCapture(stream_of(device), &recorded), "ending a graph", NULL);
+  check(cudaGraphInstantiate(&ready, recorded, 0), "making a graph ready", NULL);
+  check(cudaGraphDestroy(recorded), "releasing a graph's record", NULL);
+  return (CoreGraph *)ready;
+}
+
+static void launch_graph(CoreDevice *device, CoreGraph *graph) {
+  device->graphs++;
+  check(cudaGraphLaunch((cudaGraphExec_t)graph, stream_of(device)), "launch of a graph", NULL);
+}
+
+static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
+  if (graph == NULL) return;
+  synchronise(device);
+  check(cudaGraphExecDestroy((cudaGraphExec_t)graph), "releasing a graph", NULL);
 }
 
 static void destroy(CoreDevice *device) {
@@ -101,7 +131,8 @@ int core_device_cuda(int number, CoreDevice **device) {
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .stream = stream, .destroy = destroy};
+    .launch = launch, .synchronise = synchronise, .begin_graph = begin_graph, .end_graph = end_graph,
+    .launch_graph = launch_graph, .destroy_graph = destroy_graph, .stream = stream, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
            properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
   *device = made;
