@@ -148,13 +148,13 @@ submit experiments/onpolicy/fig1b_more_data.ini --profile demo --set sweep.seeds
 tap_run "onpolicy-fig2" 0 "wheelfeet: envs 32, steps 128" draw onpolicy-fig2 "$real/results.db"
 rows onpolicy-fig2 | awk -F, '{ n++; if ($(NF-3) != 300 || !($(NF-2) > 0.004 && $(NF-2) < 0.12 && $(NF-1) <= $(NF-2))) bad = 1 } END { exit bad || n != 6 }'
 tap_result "each run covers some of its plane, by equally many states" $? "$(rows onpolicy-fig2)"
-id=$(rows onpolicy-fig2 | awk -F, 'NR == 1 { print $(NF-6) }'); last=$(ls "$real/runs/$id" | sed -n 's/^states\.\(.*\)\.npy$/\1/p' | sort -n | tail -1)
-mv "$real/runs/$id/states.$last.npy" "$tap_dir/aside"
+id=$(rows onpolicy-fig2 | awk -F, 'NR == 1 { print $(NF-6) }'); last=$(ls "$real/runs/${id:0:2}/$id" | sed -n 's/^states\.\(.*\)\.npy$/\1/p' | sort -n | tail -1)
+mv "$real/runs/${id:0:2}/$id/states.$last.npy" "$tap_dir/aside"
 tap_run "a run with fewer states sets how many are compared, as all have ended" 0 '"states": 150.0' draw coverage "$real/results.db" \
   --sweep onpolicy_fig1b_more_data --json
-head -c 200 "$tap_dir/aside" >"$real/runs/$id/states.$last.npy"
+head -c 200 "$tap_dir/aside" >"$real/runs/${id:0:2}/$id/states.$last.npy"
 tap_run "a file of states that was cut short" 1 "states.$last.npy: not a whole float32 matrix" draw coverage "$real/results.db" --sweep onpolicy_fig1b_more_data
-mv "$tap_dir/aside" "$real/runs/$id/states.$last.npy"
+mv "$tap_dir/aside" "$real/runs/${id:0:2}/$id/states.$last.npy"
 tap_run "onpolicy-fig9" 0 "random projection" draw onpolicy-fig9 "$real/results.db"
 mine=$(analyze sql "$real/results.db" --csv "WITH r AS (SELECT id, json_extract(config, '\$.env.morphologies') AS task,
   json_extract(config, '\$.env.num') AS num, json_extract(config, '\$.ppo.num_steps') AS steps, (SELECT max(coverage_states) FROM
