@@ -4,7 +4,8 @@ export SWEEP_ROOT=$tap_dir/work
 mkdir -p "$SWEEP_ROOT"
 trap 'cluster_stop; tap_cleanup' EXIT
 
-# experiment NAME RUNS ITERATIONS [LINES of [slurm]...]: $tap_dir/NAME.ini; an iteration takes about a millisecond
+# experiment NAME RUNS ITERATIONS [LINES of [slurm]...]: $tap_dir/NAME.ini; an iteration takes about a millisecond.
+# Before it: checkpoint_every=SECONDS (0: none), run_memory=SIZE (100M)
 experiments=0
 experiment() {
   experiments=$((experiments + 1)) # a discount of its own: the same runs in two sweeps would be trained once
@@ -34,11 +35,12 @@ count = 0
 [checkpoint]
 every = ${checkpoint_every:-0}
 [slurm]
-mem = 100M
+mem = ${run_memory:-100M}
 INI
     for line in "$@"; do echo "$line"; done
   } >"$tap_dir/$name.ini"
 }
+folder_of() { echo "$SWEEP_ROOT/runs/${1:0:2}/$1"; } # of a run, by its id
 submit() { sweep submit "$tap_dir/$1.ini" "${@:2}"; }
 state_count() { grep -lE "^status=$1\$" "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | wc -l; } # over all sweeps of the workspace
 finished() { [ "$(state_count finished)" -ge "$1" ]; }
