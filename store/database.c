@@ -17,6 +17,7 @@
 #include "store/bins_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
+#include "store/older_internal.h"
 #include "store/paths.h"
 #include "store/runlog_internal.h"
 #include "store/schema.h"
