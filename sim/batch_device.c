@@ -5,6 +5,7 @@
 #include "sim/batch_internal.h"
 #include "sim/batch_kernels.h"
 #include "sim/kernels.h"
+#include "sim/observe_kernels.h"
 
 enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20 };
 
@@ -31,9 +32,6 @@ static int check(const SimBatch *batch) {
   if (sim_batch_has_new_levels(batch))
     return core_error(CORE_USAGE, "worlds on a device can not draw new levels yet: env.curriculum and env.levels = random "
                       "need train.device = cpu");
-  if (batch->options.observation != SIM_OBSERVATION_FLAT)
-    return core_error(CORE_USAGE, "worlds on a device show flat observations only so far; set env.observations = flat or "
-                      "train.device = cpu");
   return CORE_OK;
 }
 
@@ -77,12 +75,22 @@ void sim_batch_device_take_levels(SimBatch *batch, int first, int count) {
 }
 
 void sim_batch_device_observe(const SimBatch *batch, float *observations) {
-  const SimBatchDevice *d = batch->device;
-  const SimDeviceObserve observe = {view(batch), observations};
+  CoreDevice *device = batch->device->device;
+  const SimDeviceObserve flat = {view(batch), observations};
+  const SimDevicePadded padded = {view(batch), sim_padded_layout(batch->size), observations};
+  const SimDeviceEntities entities = {view(batch), sim_entity_layout(batch->size), observations};
   const size_t numbers = (size_t)batch->options.worlds * (size_t)batch->observation_length;
+  const unsigned blocks = core_device_blocks(numbers, NUMBER_THREADS, BLOCKS_MAX);
   if (observations == NULL) return;
-  d->device->launch(d->device, &sim_observe_flat_launch, core_device_blocks(numbers, NUMBER_THREADS, BLOCKS_MAX),
-                    NUMBER_THREADS, 0, &observe);
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED:
+      device->launch(device, &sim_observe_matrix_launch, blocks, NUMBER_THREADS, 0, &padded);
+      break;
+    case SIM_OBSERVATION_ENTITY:
+      device->launch(device, &sim_observe_entities_launch, blocks, NUMBER_THREADS, 0, &entities);
+      break;
+    default: device->launch(device, &sim_observe_flat_launch, blocks, NUMBER_THREADS, 0, &flat);
+  }
 }
 
 void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations) {

@@ -40,9 +40,11 @@ static int imitate_table(StoreDatabase *database, const char *table, const char 
   return code;
 }
 
-int store_older_imitate(StoreDatabase *database) {
+int store_older_imitate(StoreDatabase *database, int64_t version) {
+  TRY(imitate_table(database, "evaluation", "run_id", STORE_LOG_EVAL));
+  if (version >= STORE_SCHEMA_CHUNKS) return CORE_OK;
   TRY(imitate_table(database, "iteration_row", "row", STORE_LOG_STATS));
-  return imitate_table(database, "evaluation", "run_id", STORE_LOG_EVAL);
+  return store_database_execute(database, store_schema_fast_view);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
