@@ -41,7 +41,8 @@ static SimDeviceBatch view(const SimBatch *batch) {
   const SimBatchDevice *d = batch->device;
   return (SimDeviceBatch){
     .worlds = d->worlds, .models = d->models, .templates = d->templates, .features = d->features,
-    .nonfinite = d->nonfinite, .waiting = d->waiting, .waiters = d->waiters, .count = batch->options.worlds, .levels = batch->level_count,
+    .nonfinite = d->nonfinite, .waiting = d->waiting, .waiters = d->waiters, .count = batch->options.worlds,
+    .levels = batch->level_count,
     .whole_length = batch->whole_length, .observation_length = batch->observation_length,
     .first_world = batch->options.first_world, .seed = batch->options.seed, .size = batch->size};
 }

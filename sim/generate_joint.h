@@ -8,7 +8,8 @@ static const float SIM_DRAW_FIXATED_TARGET = 0.05f;      /* weight of a fixated 
 static const int SIM_DRAW_REVOLUTE_FIRST = 2;            /* so many joints are revolute before any is fixed */
 static const float SIM_DRAW_REVOLUTE_CHANCE = 0.5f, SIM_DRAW_MOTOR_CHANCE = 0.8f, SIM_DRAW_LIMIT_CHANCE = 0.4f;
 static const float SIM_DRAW_SPEED_MIN = 0.4f, SIM_DRAW_SPEED_MAX = 3;
-static const float SIM_DRAW_POWER_MIN = 1, SIM_DRAW_POWER_MAX = 3, SIM_DRAW_WHEEL_POWER = 1; /* stronger wheels over-correct (spec 2.6) */
+static const float SIM_DRAW_POWER_MIN = 1, SIM_DRAW_POWER_MAX = 3, SIM_DRAW_WHEEL_POWER = 1;
+/* Stronger wheels over-correct (spec 2.6). */
 static const float SIM_DRAW_VISIBLE_MIN = 0.05f;         /* metres of one shape that stick out of the other */
 
 /* ---- the target ------------------------------------------------------------------------------------------------ */
@@ -38,7 +39,8 @@ SIM_FN float sim_generate_sum(const float *weights, int count) {
 
 /* One of the shapes first .. first + count - 1 by its weight. Where all weights are 0 any active one may be it, the
  * four statics among the polygons included, as in the reference. */
-SIM_CALLED_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *level, float *weights, int first, int count) {
+SIM_CALLED_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *level, float *weights, int first,
+                                           int count) {
   if (sim_generate_sum(weights + first, count) == 0)
     for (int i = first; i < first + count; i++) weights[i] = sim_generate_shape(level, i)->active;
   return first + sim_generate_pick(random, weights + first, count);
@@ -78,7 +80,8 @@ SIM_FN SimVec sim_generate_draw_anchor(CoreRandomStream *random, const SimShape 
 SIM_FN void sim_generate_draw_motor(CoreRandomStream *random, bool rects, SimJoint *joint) {
   joint->motor_on = sim_generate_chance(random, SIM_DRAW_MOTOR_CHANCE);
   joint->motor_speed = core_random_uniform(random, SIM_DRAW_SPEED_MIN, SIM_DRAW_SPEED_MAX);
-  joint->motor_power = rects ? core_random_uniform(random, SIM_DRAW_POWER_MIN, SIM_DRAW_POWER_MAX) : SIM_DRAW_WHEEL_POWER;
+  joint->motor_power = SIM_DRAW_WHEEL_POWER;
+  if (rects) joint->motor_power = core_random_uniform(random, SIM_DRAW_POWER_MIN, SIM_DRAW_POWER_MAX);
   joint->has_limits = rects && sim_generate_chance(random, SIM_DRAW_LIMIT_CHANCE);
   if (!joint->has_limits) return;
   joint->min_rotation = core_random_uniform(random, -REAL_PI, 0);
@@ -86,14 +89,16 @@ SIM_FN void sim_generate_draw_motor(CoreRandomStream *random, bool rects, SimJoi
 }
 
 /* Draws the rest of `joint`, whose ends and anchors are set. */
-SIM_CALLED_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *level, bool force_revolute, SimJoint *joint) {
+SIM_CALLED_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *level, bool force_revolute,
+                                           SimJoint *joint) {
   int revolute = 0;
   for (int i = 0; i < level->size.joints; i++) revolute += level->joint[i].active && !level->joint[i].fixed;
   bool rects = !sim_generate_is_circle(level, joint->a) && !sim_generate_is_circle(level, joint->b);
   const SimShape *a = sim_generate_shape(level, joint->a), *b = sim_generate_shape(level, joint->b);
   joint->active = true;
   joint->motor_binding = (int)core_random_below(core_random_next(random), SIM_MOTOR_BINDINGS);
-  joint->fixed = !sim_generate_chance(random, SIM_DRAW_REVOLUTE_CHANCE) && !force_revolute && revolute >= SIM_DRAW_REVOLUTE_FIRST;
+  joint->fixed = !sim_generate_chance(random, SIM_DRAW_REVOLUTE_CHANCE) && !force_revolute &&
+                 revolute >= SIM_DRAW_REVOLUTE_FIRST;
   if (joint->fixed) joint->rotation = b->rotation - a->rotation;
   else sim_generate_draw_motor(random, rects, joint);
 }
@@ -112,8 +117,8 @@ SIM_FN float sim_generate_farthest_corner(const SimShape *rect, SimVec at) {
 }
 
 /* Does `small`, joined to `big`, reach out of it in some position? A disc's joint is on its centre. */
-SIM_FN bool sim_generate_reaches_out(const SimShape *small, bool small_circle, SimVec small_at, const SimShape *big, bool big_circle,
-                        SimVec big_at) {
+SIM_FN bool sim_generate_reaches_out(const SimShape *small, bool small_circle, SimVec small_at, const SimShape *big,
+                                     bool big_circle, SimVec big_at) {
   float reach = small_circle ? small->radius : sim_generate_farthest_corner(small, small_at);
   float cover = big_circle ? big->radius : sim_generate_nearest_side(big, big_at);
   return reach > cover + SIM_DRAW_VISIBLE_MIN;
@@ -140,7 +145,8 @@ SIM_FN bool sim_generate_has_target(const SimLevel *level) {
 }
 
 /* A new shape of random size and angle, its point *own on the target's point *at. */
-SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *random, int target, bool rect, SimVec *own, SimVec *at) {
+SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *random, int target, bool rect,
+                                           SimVec *own, SimVec *at) {
   int index = rect ? sim_generate_free_polygon(level) : level->size.polygons + sim_generate_free_circle(level);
   const SimShape *partner = sim_generate_shape(level, target);
   SimShape shape = sim_generate_body(sim_generate_dimensions(random, rect), rect, SIM_ROLE_NORMAL);
@@ -159,7 +165,8 @@ SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *ra
 
 /* A shape joined to one that is there; gives its global index or -1 (spec 5.4). *visible: could both be seen however
  * they turn around the joint? May be NULL. */
-SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *random, bool force_revolute, bool *visible) {
+SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *random, bool force_revolute,
+                                             bool *visible) {
   int slot = sim_generate_free_joint(level);
   bool rect, room = sim_generate_free_polygon(level) >= 0 || sim_generate_free_circle(level) >= 0;
   if (visible) *visible = false;

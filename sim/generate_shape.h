@@ -17,9 +17,9 @@
 static const float SIM_DRAW_RECT_HALF_MIN = 0.05f, SIM_DRAW_RECT_HALF_MAX = 0.353553391f; /* 1 / (2 sqrt 2) */
 static const float SIM_DRAW_RADIUS_MIN = 0.1f, SIM_DRAW_RADIUS_MAX = 0.4f;
 static const float SIM_DRAW_LONG_CHANCE = 0.3f, SIM_DRAW_LONG_SCALE = 2;  /* one of a rectangle's sides */
-static const float SIM_DRAW_SIDE_CHANCE = 0.5f;                  /* green kept to the left half, blue to the right one */
+static const float SIM_DRAW_SIDE_CHANCE = 0.5f; /* green kept to the left half, blue to the right one */
 static const float SIM_DRAW_FIX_CHANCE = 0.02f, SIM_DRAW_FIX_CHANCE_PER_KG = 4;
-static const float SIM_DRAW_FIX_LOW_CHANCE = 0.6f;               /* a fixated shape with a role is moved to the lower half */
+static const float SIM_DRAW_FIX_LOW_CHANCE = 0.6f; /* a fixated shape with a role is moved to the lower half */
 static const float SIM_DRAW_SQRT_2 = 1.41421356f;
 
 /* Half sides of a rectangle, radius of a disc. Both are always set: the reference measures a shape by all of them. */
@@ -69,7 +69,8 @@ SIM_FN int sim_generate_count_role(const SimLevel *level, int role) {
 
 /* Green and blue first, then normal, or red while there is none. `allowed`: a factor for each of the four roles. */
 SIM_CALLED_FN int sim_generate_role(CoreRandomStream *random, const SimLevel *level, const float *allowed) {
-  bool green = sim_generate_count_role(level, SIM_ROLE_GREEN) > 0, blue = sim_generate_count_role(level, SIM_ROLE_BLUE) > 0;
+  bool green = sim_generate_count_role(level, SIM_ROLE_GREEN) > 0;
+  bool blue = sim_generate_count_role(level, SIM_ROLE_BLUE) > 0;
   bool red = sim_generate_count_role(level, SIM_ROLE_RED) > 0;
   const float weights[4] = { /* by role: normal, green, blue, red */
     green && blue ? allowed[SIM_ROLE_NORMAL] : 0, green ? 0 : allowed[SIM_ROLE_GREEN],
@@ -183,7 +184,8 @@ SIM_FN SimVec sim_generate_place(CoreRandomStream *random, SimDimensions d, int 
 /* Heavy shapes are likely to be fixated; those with a role are then mostly low, even if that is inside the floor. */
 SIM_FN void sim_generate_fixation(CoreRandomStream *random, SimShape *shape) {
   const float half_arena = SIM_GENERATE_ARENA / 2;
-  if (!sim_generate_chance(random, real_min(SIM_DRAW_FIX_CHANCE + SIM_DRAW_FIX_CHANCE_PER_KG / shape->inverse_mass, 1))) return;
+  const float chance = SIM_DRAW_FIX_CHANCE + SIM_DRAW_FIX_CHANCE_PER_KG / shape->inverse_mass;
+  if (!sim_generate_chance(random, real_min(chance, 1))) return;
   shape->inverse_mass = shape->inverse_inertia = 0;
   bool low = shape->role != SIM_ROLE_NORMAL && sim_generate_chance(random, SIM_DRAW_FIX_LOW_CHANCE);
   if (low && shape->y >= half_arena) shape->y -= half_arena;

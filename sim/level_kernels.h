@@ -143,7 +143,8 @@ CORE_KERNEL_FN void sim_group_choose(const CoreDeviceThread *at, const SimDevice
   for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
     const size_t first = c - c % SIM_GROUP_DRAWN;
     size_t before = 0;
-    for (size_t k = first; k < first + SIM_GROUP_DRAWN; k++) before += a->played[k] && sim_group_precedes(a->time, k, c);
+    for (size_t k = first; k < first + SIM_GROUP_DRAWN; k++)
+      before += a->played[k] && sim_group_precedes(a->time, k, c);
     a->chosen[c] = a->played[c] && before < SIM_GROUP_KEPT;
   }
 }

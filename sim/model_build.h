@@ -95,8 +95,8 @@ typedef struct SimPairRules { bool pad_writes_zero, all; } SimPairRules;
 
 /* Lists pair `number` of its kind where it can matter: it pushes, it means something to the task, or (with several
  * batches) its overlap moves others to another batch. */
-SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, SimPairRules rules, int kind, int number, int a, int b,
-                     SimModel *model) {
+SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, SimPairRules rules, int kind, int number,
+                                      int a, int b, SimModel *model) {
   const SimShape *p = sim_model_shape(level, a), *q = sim_model_shape(level, b);
   if (!p->active || !q->active) return;
   int roles = p->role * q->role, listed = model->listed[kind];
