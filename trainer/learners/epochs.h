@@ -21,7 +21,7 @@ int epochs_steps(const CoreConfig *config);
 int epochs_decide(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update);
 /* Between queue_begin and queue_finish. */
 void epochs_queue(const Epochs *epochs, Queue *queue, const LearnerStep *step);
-/* After queue_finish, whose result `failed` is: takes a step that could not be done once more, for the host to see why. */
+/* After queue_finish, which gave `failed`: takes the step that could not be done once more, for the host to see why. */
 int epochs_explain(const Epochs *epochs, const LearnerStep *step, int failed);
 
 #endif

@@ -138,8 +138,8 @@ static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
 }
 
 /* ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
- * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: queued, and then
- * before the policy's own loss, as a book keeps the last one's sums. */
+ * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: queued, and
+ * then before the policy's own loss, as a book keeps the last one's sums. */
 static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -147,8 +147,8 @@ static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *su
   if (sum) *sum = 0;
   if (ppo->pull == NULL) return;
   ops->pull(ops, ppo->logp, logp_around(ppo), ppo->config->ppo.kl_penalty, batch->rows, ppo->pull, sum);
-  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0, ppo->dpenalty,
-                   sum ? &unused : NULL);
+  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0,
+                   ppo->dpenalty, sum ? &unused : NULL);
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
@@ -168,7 +168,8 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   if (ppo->capped || ppo->pull) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
   penalty_gradient(ppo, ops, logits, sums ? &sums->pull : NULL);
   ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
-                   batch->rows, config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, sums ? &sums->policy : NULL);
+                   batch->rows, config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput,
+                   sums ? &sums->policy : NULL);
   if (ppo->pull) ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
   sample_entropy(ppo, ops, logits, sums ? &sums->sampled_entropy : NULL);
   return logits;
@@ -306,8 +307,8 @@ static int queue_epochs(Ppo *ppo, const Epochs *epochs, const LearnerStep *step,
   queue_begin(&ppo->queue, step->ops, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
               proximal, update->learning_rate);
   epochs_queue(epochs, &ppo->queue, step);
-  const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal, &book,
-                                  update);
+  const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal,
+                                  &book, update);
   if (failed >= 0) return epochs_explain(epochs, step, failed);
   update->policy_loss = book.mean[OPS_BOOK_POLICY] + ppo->config->ppo.kl_penalty * book.mean[OPS_BOOK_PULL];
   update->entropy = book.mean[OPS_BOOK_POLICY + 1] + book.mean[OPS_BOOK_SAMPLED_ENTROPY];
