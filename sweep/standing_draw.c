@@ -63,6 +63,23 @@ static void write_cache(const char *path, const SlurmTasks *tasks) {
   if (!good || rename(temporary, path) != 0) unlink(temporary);
 }
 
+void sweep_standing_forget(void) {
+  char path[CORE_PATH_MAX], **names;
+  size_t count;
+  if (!cache_path(NULL, 0, path)) return;
+  *strrchr(path, '/') = '\0';
+  if (!core_files_exists(path) || core_files_list(path, &names, &count) != CORE_OK) {
+    core_error_clear();
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    char file[CORE_PATH_MAX];
+    if (strncmp(names[i], "queue-", 6) == 0 && core_files_path(file, "%s/%s", path, names[i]) == CORE_OK) unlink(file);
+    free(names[i]);
+  }
+  free(names);
+}
+
 int sweep_standing_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
   char path[CORE_PATH_MAX];
   SlurmCluster *cluster;
