@@ -2,6 +2,7 @@
 #include "trainer/ops/kernels.h"
 
 #include "trainer/ops/kernels_dense.h"
+#include "trainer/ops/kernels_entity.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_update.h"

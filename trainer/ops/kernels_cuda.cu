@@ -1,5 +1,6 @@
 /* The kernels of the trainer for the GPU. */
 #include "trainer/ops/kernels_dense.h"
+#include "trainer/ops/kernels_entity.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_update.h"
