@@ -1,4 +1,5 @@
 /* Asking Slurm with a cache of a few seconds, and drawing a standing for people. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,21 +64,14 @@ static void write_cache(const char *path, const SlurmTasks *tasks) {
   if (!good || rename(temporary, path) != 0) unlink(temporary);
 }
 
-void sweep_standing_forget(void) {
-  char path[CORE_PATH_MAX], **names;
-  size_t count;
+void sweep_standing_forget(void) { /* leaves core_error alone: it is called on the way out of failures too */
+  char path[CORE_PATH_MAX];
   if (!cache_path(NULL, 0, path)) return;
   *strrchr(path, '/') = '\0';
-  if (!core_files_exists(path) || core_files_list(path, &names, &count) != CORE_OK) {
-    core_error_clear();
-    return;
-  }
-  for (size_t i = 0; i < count; i++) {
-    char file[CORE_PATH_MAX];
-    if (strncmp(names[i], "queue-", 6) == 0 && core_files_path(file, "%s/%s", path, names[i]) == CORE_OK) unlink(file);
-    free(names[i]);
-  }
-  free(names);
+  DIR *folder = opendir(path);
+  for (const struct dirent *entry; folder && (entry = readdir(folder));)
+    if (strncmp(entry->d_name, "queue-", 6) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
+  if (folder) closedir(folder);
 }
 
 int sweep_standing_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
