@@ -13,7 +13,7 @@ draw() { analyze "$@" -o "$f" | tr -s '\n ' ' '; } # on one line: notes are wrap
 
 # ---- infinities and missing numbers. In the log of com 8's seed 0: KL infinite at iterations 10 to 12, not measured
 # (empty) at 20, gradient norms infinite throughout; in that of seed 1 the last evaluation has no solve rate.
-run_of() { grep -l "^com = 8\$" $(grep -l "^seed = $1\$" $(grep -l "ppo_ewma" "$work"/runs/*/config.ini)) | head -1; }
+run_of() { grep -l "^com = 8\$" $(grep -l "^seed = $1\$" $(grep -l "ppo_ewma" "$work"/runs/*/*/config.ini)) | head -1; }
 edit() { # file, awk statements over fields by name (column["kl"]): lines are written again with their checksums
   { sed -n 1,2p "$1"; tail -n +3 "$1" | awk -F'\t' -v OFS='\t' -v names="$(sed -n 2p "$1")" '
       BEGIN { n = split(names, name, "\t"); for (i = 1; i < n; i++) { sub(/\[.*/, "", name[i]); column[name[i]] = i } }
