@@ -19,10 +19,6 @@ static int check_configuration(const CoreConfig *config) {
   if (ranks_size() > 1) return refuse("the number of ranks", "several", "one process");
   if (config->comm.deterministic) return refuse("comm.deterministic", "yes", "comm.deterministic = no");
   if (core_config_has_curriculum(config)) return refuse("env.curriculum", config->env.curriculum, "env.curriculum = none");
-  if (strcmp(config->env.normalize_observations, "none") != 0)
-    return refuse("env.normalize_observations", config->env.normalize_observations, "env.normalize_observations = none");
-  if (strcmp(config->env.normalize_rewards, "none") != 0)
-    return refuse("env.normalize_rewards", config->env.normalize_rewards, "env.normalize_rewards = none");
   if (strcmp(config->train.observation_storage, "float32") != 0)
     return refuse("train.observation_storage", config->train.observation_storage, "train.observation_storage = float32");
   if (config->init.from[0] != '\0') return refuse("init.from", "a checkpoint", "init.from to nothing");
