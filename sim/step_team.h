@@ -19,9 +19,9 @@ typedef struct SimTeamLayout {
   uint32_t corner, box, contact, push, turn, hit, note, bytes; /* bodies are at 0 */
 } SimTeamLayout;
 
-/* Room for more contacts than this is not worth the worlds that it keeps off a processor: size S and M never have more,
- * L in one of some thousand steps (docs/cuda.md). */
-enum { SIM_TEAM_CONTACTS = 40, SIM_TEAM_OVERLAPS = 0x80 };
+/* Room for more contacts than this is not worth the worlds that it keeps off a processor: random levels have 2 to 4, and
+ * at most 7, 11 and 17 at size S, M and L (docs/cuda.md). */
+enum { SIM_TEAM_CONTACTS = 12, SIM_TEAM_OVERLAPS = 0x80 };
 
 /* What lane 0 has to tell the others. */
 typedef struct SimTeamNote { SimWaves waves; } SimTeamNote;
@@ -53,7 +53,7 @@ typedef struct SimTeamFound {
 
 /* A lane's joint. */
 typedef struct SimTeamJoint {
-  SimJointModel model;
+  SimJointModel model; /* read anew in every step: registers that narrow tests need must not be kept for it */
   SimJointStep step;
   real control;
 } SimTeamJoint;
@@ -376,10 +376,10 @@ CORE_KERNEL_FN void sim_team_begin(const SimTeam *t, const SimCommand *command, 
   }
   memset(joint, 0, sizeof *joint);
   if ((int)t->lane < model->joint_count) {
-    joint->model = model->joint[t->lane];
-    joint->step.impulse = t->world->joint_impulse[joint->model.slot];
-    joint->step.spin_impulse = t->world->joint_spin_impulse[joint->model.slot];
-    joint->control = sim_task_motor(&joint->model, command);
+    const SimJointModel *j = &model->joint[t->lane];
+    joint->step.impulse = t->world->joint_impulse[j->slot];
+    joint->step.spin_impulse = t->world->joint_spin_impulse[j->slot];
+    joint->control = sim_task_motor(j, command);
   }
   sim_team_barrier(t);
 }
@@ -397,6 +397,7 @@ CORE_KERNEL_FN int sim_team_step(const SimTeam *t, const SimCommand *command, Si
   sim_team_barrier(t);
   const SimWaves waves = sim_team_collide(t, &found);
   held = *sim_team_contact(t, (int)t->lane < found.contacts ? (int)t->lane : 0);
+  joint->model = model->joint[(int)t->lane < model->joint_count ? t->lane : 0];
   sim_team_keep_touching(t, &found);
   sim_team_actuate(t, joint, command);
   sim_team_warm_start(t, found.contacts, joint);
@@ -419,9 +420,10 @@ CORE_KERNEL_FN bool sim_team_end_steps(const SimTeam *t, const SimTeamJoint *joi
   for (int i = (int)t->lane; i < model->moving_count; i += (int)t->lanes)
     zero += sim_task_body_zero(&t->body[model->moving[i]]);
   if ((int)t->lane < model->joint_count) {
+    const int slot = model->joint[t->lane].slot;
     zero += sim_task_joint_zero(joint->step.impulse, joint->step.spin_impulse);
-    t->world->joint_impulse[joint->model.slot] = joint->step.impulse;
-    t->world->joint_spin_impulse[joint->model.slot] = joint->step.spin_impulse;
+    t->world->joint_impulse[slot] = joint->step.impulse;
+    t->world->joint_spin_impulse[slot] = joint->step.spin_impulse;
   }
   const bool nonfinite = sim_team_ballot(t, real_is_nan(zero)) != 0;
   for (int k = (int)t->lane; k < model->shapes; k += (int)t->lanes)
