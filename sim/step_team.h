@@ -3,7 +3,7 @@
  * lanes at once. Same bits as step.h: what is summed is summed in its order.
  *
  * Who does what: a lane takes every lanes-th moving body, pair and contact. Its first contact and its joint stay in
- * its registers during the solver's iterations; only bodies travel. Contacts are applied in waves (waves.h). Between a
+ * its registers during the solver's iterations; only bodies travel. Contacts and joints go in waves (waves.h). Between a
  * lane's write and another's read is a barrier of the team, and never one of the block, so that worlds of a warp may
  * need different numbers of everything. Knows nothing of tasks (batch_kernels.h). */
 #ifndef SIM_STEP_TEAM_H
@@ -56,6 +56,7 @@ typedef struct SimTeamJoint {
   SimJointModel model; /* read anew in every step: registers that narrow tests need must not be kept for it */
   SimJointStep step;
   real control;
+  int wave;            /* the joint's; -1: the lane has none */
 } SimTeamJoint;
 
 SIM_FN uint32_t sim_team_place(uint32_t *end, size_t bytes, uint32_t alignment) {
@@ -113,10 +114,6 @@ CORE_KERNEL_FN void sim_team_find_hits(const SimTeam *t, SimTeamFound *found) {
   }
 }
 
-CORE_KERNEL_FN uint8_t sim_team_end(const SimModel *model, unsigned k) {
-  return (uint8_t)(model->moves[k] ? k | SIM_WAVE_MOVES : k);
-}
-
 /* Tests a kind's hits and makes their contacts, numbered in the order of listing. A contact's turn is its round, its
  * place its pair's rank, until sim_team_deal. */
 CORE_KERNEL_FN void sim_team_test_hits(const SimTeam *t, int kind, SimTeamFound *found) {
@@ -143,8 +140,8 @@ CORE_KERNEL_FN void sim_team_test_hits(const SimTeam *t, int kind, SimTeamFound 
     for (int k = 0; k < points; k++) {
       sim_step_make_contact(model, t->body, pair, &m, k, t->world->contact_impulse[pair->slot + k],
                             sim_team_contact(t, number + k));
-      t->turn[number + k] = (SimWaveContact){sim_team_end(model, pair->a), sim_team_end(model, pair->b), (uint8_t)k,
-                                             (uint8_t)rank};
+      t->turn[number + k] = (SimWaveContact){(uint8_t)sim_waves_end(model, pair->a), (uint8_t)sim_waves_end(model, pair->b),
+                                             (uint8_t)k, (uint8_t)rank};
     }
     touching += core_device_count_bits(overlapping);
     found->contacts += (int)(core_device_count_bits(one) + core_device_count_bits(two));
@@ -217,19 +214,19 @@ CORE_KERNEL_FN void sim_team_turn(const SimTeam *t, unsigned k, real spin) {
 }
 
 CORE_KERNEL_FN void sim_team_push_joint(const SimTeam *t, const SimJointModel *j, const SimPush *push) {
-  sim_team_give_a(t, sim_team_end(t->model, j->a), push);
-  sim_team_give_b(t, sim_team_end(t->model, j->b), push);
+  sim_team_give_a(t, sim_waves_end(t->model, j->a), push);
+  sim_team_give_b(t, sim_waves_end(t->model, j->b), push);
 }
 
 /* Motors and thrusters; motors all see the velocities before any of them acts. */
 CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t, const SimTeamJoint *joint, const SimCommand *command) {
   const SimModel *model = t->model;
   real spin = 0.0f;
-  if ((int)t->lane < model->joint_count)
+  if (joint->wave >= 0)
     spin = sim_actuate_motor(&joint->model, &t->body[joint->model.a], &t->body[joint->model.b], joint->control);
   sim_team_barrier(t);
-  for (int i = 0; i < model->joint_count; i++) {
-    if ((int)t->lane == i) {
+  for (int wave = 0; wave < model->joint_waves; wave++) {
+    if (joint->wave == wave) {
       sim_team_turn(t, joint->model.a, spin * joint->model.a_mass.inverse_inertia);
       sim_team_turn(t, joint->model.b, -(spin * joint->model.b_mass.inverse_inertia));
     }
@@ -240,7 +237,7 @@ CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t, const SimTeamJoint *joint
     const real control = sim_task_thruster(thruster, command);
     if (t->lane == 0 && control != 0.0f) {
       const SimPush push = sim_actuate_thruster(thruster, &t->body[thruster->shape], control);
-      sim_team_give_a(t, sim_team_end(model, thruster->shape), &push);
+      sim_team_give_a(t, sim_waves_end(model, thruster->shape), &push);
     }
   }
   sim_team_barrier(t);
@@ -248,7 +245,7 @@ CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t, const SimTeamJoint *joint
 
 /* Contacts one after the other in the order of listing, then joints. */
 CORE_KERNEL_FN void sim_team_warm_start(const SimTeam *t, int contacts, SimTeamJoint *joint) {
-  const int joints = t->model->joint_count, lane = (int)t->lane;
+  const int lane = (int)t->lane;
   for (int begin = 0; begin < contacts; begin += (int)t->lanes) {
     const int mine = begin + lane, end = contacts - begin < (int)t->lanes ? contacts - begin : (int)t->lanes;
     SimWaveContact ends = {0, 0, 0, 0};
@@ -266,12 +263,12 @@ CORE_KERNEL_FN void sim_team_warm_start(const SimTeam *t, int contacts, SimTeamJ
       sim_team_barrier(t);
     }
   }
-  if (lane < joints) {
+  if (joint->wave >= 0) {
     const SimJointModel *j = &joint->model;
     joint->step = sim_joint_begin(j, &t->body[j->a], &t->body[j->b], joint->step.impulse, joint->step.spin_impulse);
   }
-  for (int i = 0; i < joints; i++) {
-    if (i == lane) {
+  for (int wave = 0; wave < t->model->joint_waves; wave++) {
+    if (joint->wave == wave) {
       const SimPush push = sim_joint_warm_start(&joint->model, &joint->step);
       sim_team_push_joint(t, &joint->model, &push);
     }
@@ -325,18 +322,18 @@ CORE_KERNEL_FN void sim_team_apply_wave(const SimTeam *t, int contacts, unsigned
   sim_team_barrier(t);
   if (!shares) return;
   for (int i = (int)t->lane; i < t->model->active_count; i += (int)t->lanes)
-    sim_team_add_up(t, contacts, turn, sim_team_end(t->model, t->model->active[i]));
+    sim_team_add_up(t, contacts, turn, sim_waves_end(t->model, t->model->active[i]));
   sim_team_barrier(t);
 }
 
 CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int contacts, SimWaves waves, SimContact *held,
                                    SimTeamJoint *joint) {
-  const int joints = t->model->joint_count;
+  const int joint_waves = t->model->joint_waves;
   SimWaveContact ends = {0, 0, 0, SIM_WAVE_ALONE};
   if ((int)t->lane < contacts) ends = t->turn[t->lane];
   for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
-    for (int i = 0; i < joints; i++) {
-      if (i == (int)t->lane) sim_team_resolve_joint(t, joint);
+    for (int wave = 0; wave < joint_waves; wave++) {
+      if (joint->wave == wave) sim_team_resolve_joint(t, joint);
       sim_team_barrier(t);
     }
     for (int w = 0; w < waves.count; w++)
@@ -375,11 +372,13 @@ CORE_KERNEL_FN void sim_team_begin(const SimTeam *t, const SimCommand *command, 
       for (int i = 0; i < SIM_VERTICES; i++) t->corner[k][i] = model->corner[k][i];
   }
   memset(joint, 0, sizeof *joint);
+  joint->wave = -1;
   if ((int)t->lane < model->joint_count) {
     const SimJointModel *j = &model->joint[t->lane];
     joint->step.impulse = t->world->joint_impulse[j->slot];
     joint->step.spin_impulse = t->world->joint_spin_impulse[j->slot];
     joint->control = sim_task_motor(j, command);
+    joint->wave = j->wave;
   }
   sim_team_barrier(t);
 }
@@ -397,7 +396,7 @@ CORE_KERNEL_FN int sim_team_step(const SimTeam *t, const SimCommand *command, Si
   sim_team_barrier(t);
   const SimWaves waves = sim_team_collide(t, &found);
   held = *sim_team_contact(t, (int)t->lane < found.contacts ? (int)t->lane : 0);
-  joint->model = model->joint[(int)t->lane < model->joint_count ? t->lane : 0];
+  joint->model = model->joint[joint->wave >= 0 ? t->lane : 0];
   sim_team_keep_touching(t, &found);
   sim_team_actuate(t, joint, command);
   sim_team_warm_start(t, found.contacts, joint);
@@ -419,7 +418,7 @@ CORE_KERNEL_FN bool sim_team_end_steps(const SimTeam *t, const SimTeamJoint *joi
   real zero = 0.0f;
   for (int i = (int)t->lane; i < model->moving_count; i += (int)t->lanes)
     zero += sim_task_body_zero(&t->body[model->moving[i]]);
-  if ((int)t->lane < model->joint_count) {
+  if (joint->wave >= 0) {
     const int slot = model->joint[t->lane].slot;
     zero += sim_task_joint_zero(joint->step.impulse, joint->step.spin_impulse);
     t->world->joint_impulse[slot] = joint->step.impulse;

@@ -5,7 +5,7 @@
  *
  * Where contacts of a group share a moving body, all of the group must see the velocities from before any of them: such
  * a group stays together, and at most one is in a wave. Its contacts have places, in the order in which bodies add up
- * what they receive. */
+ * what they receive. Joints have waves too, which are the level's (model.c). */
 #ifndef SIM_WAVES_H
 #define SIM_WAVES_H
 #include "sim/step.h"
@@ -47,6 +47,13 @@ SIM_FN void sim_waves_take(SimWaveBodies *bodies, unsigned end, unsigned wave) {
   if (end & SIM_WAVE_MOVES) bodies->next = (bodies->next & ~((uint64_t)15 << shift)) | (uint64_t)(wave + 1) << shift;
 }
 
+/* Body k as an end, and the first wave that finds two ends free. */
+SIM_FN unsigned sim_waves_end(const SimModel *model, unsigned k) { return model->moves[k] ? k | SIM_WAVE_MOVES : k; }
+SIM_FN unsigned sim_waves_later(SimWaveBodies bodies, unsigned a, unsigned b) {
+  const unsigned first = sim_waves_free(bodies, a), second = sim_waves_free(bodies, b);
+  return first > second ? first : second;
+}
+
 /* What a group needs, before any of its contacts is settled. */
 typedef struct SimWaveGroup { unsigned wave; bool shares; } SimWaveGroup;
 SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, unsigned group, SimWaveBodies bodies) {
@@ -55,7 +62,7 @@ SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, uns
   for (int i = 0; i < count; i++) {
     const SimWaveContact c = contact[i];
     if (c.turn != group) continue;
-    const unsigned a = sim_waves_free(bodies, c.a), b = sim_waves_free(bodies, c.b), later = a > b ? a : b;
+    const unsigned later = sim_waves_later(bodies, c.a, c.b);
     const unsigned ends = (unsigned)(c.a >> 7) << (c.a & 15) | (unsigned)(c.b >> 7) << (c.b & 15);
     found.shares = found.shares || (seen & ends) != 0;
     found.wave = found.wave > later ? found.wave : later;
@@ -78,8 +85,7 @@ SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
     for (int i = 0; i < count; i++) {
       SimWaveContact *c = &contact[i];
       if (c->turn != group) continue;
-      const unsigned a = sim_waves_free(bodies, c->a), b = sim_waves_free(bodies, c->b);
-      const unsigned wave = all.shares ? all.wave : a > b ? a : b;
+      const unsigned wave = all.shares ? all.wave : sim_waves_later(bodies, c->a, c->b);
       sim_waves_take(&bodies, c->a, wave);
       sim_waves_take(&bodies, c->b, wave);
       c->turn = (uint8_t)(SIM_WAVE_SETTLED + wave);

@@ -16,7 +16,7 @@ static const int LANES[WIDTHS] = {1, 4, 8, 16};
 
 /* What a world needs in a physics step. */
 typedef struct Need {
-  int moving, pairs, hits[SIM_PAIR_KINDS], contacts, groups, waves, sharing, joints, goals;
+  int moving, pairs, hits[SIM_PAIR_KINDS], contacts, groups, waves, sharing, joints, joint_waves, goals;
 } Need;
 
 /* Instructions of a warp, as nvdisasm counts them in sim_step_team_8 for sm_90 (docs/cuda.md). Of a part: once for all
@@ -42,7 +42,7 @@ static Need most_of(const Need *need, int count) {
     const Need *n = &need[i];
     reach(&most.moving, n->moving), reach(&most.pairs, n->pairs), reach(&most.contacts, n->contacts);
     reach(&most.groups, n->groups), reach(&most.waves, n->waves), reach(&most.sharing, n->sharing);
-    reach(&most.joints, n->joints), reach(&most.goals, n->goals);
+    reach(&most.joints, n->joints), reach(&most.joint_waves, n->joint_waves), reach(&most.goals, n->goals);
     for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) reach(&most.hits[kind], n->hits[kind]);
   }
   return most;
@@ -52,19 +52,20 @@ static int rounds(int n, int lanes) { return (n + lanes - 1) / lanes; }
 
 /* Instructions that a warp of such worlds issues in a physics step. One lane a world applies contact after contact. */
 static double step_cost(Need n, int lanes) {
+  const int joints = lanes == 1 ? n.joints : n.joint_waves;
   const int applied = lanes == 1 ? n.contacts : n.waves + (rounds(n.contacts, lanes) > 1 ? rounds(n.contacts, lanes) - 1 : 0);
   double cost = COST_STEP + (double)COST_MOVING * rounds(n.moving, lanes) + (double)COST_PAIR * rounds(n.pairs, lanes);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) cost += (double)COST_HIT[kind] * rounds(n.hits[kind], lanes);
-  cost += (double)COST_CONTACT * n.contacts + (double)COST_GOAL * n.goals + (double)COST_JOINT * n.joints;
+  cost += (double)COST_CONTACT * n.contacts + (double)COST_GOAL * n.goals + (double)COST_JOINT * joints;
   const double shares = n.sharing > 0 ? n.sharing * (COST_SHARE + (double)COST_SHARE_CONTACT * n.contacts) : 0;
-  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * n.joints + (double)COST_APPLY_CONTACT * applied +
+  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * joints + (double)COST_APPLY_CONTACT * applied +
                                          (double)COST_WAVE * n.waves + shares);
 }
 
 /* Takes a world's needs from what its last physics step left in the scratch. */
 static Need need_of(const SimModel *model, SimScratch *s) {
   Need n = {.moving = model->moving_count, .pairs = model->pair_end[SIM_CC], .contacts = s->contact_count,
-            .groups = s->group_count, .joints = model->joint_count, .goals = model->goal_count};
+            .groups = s->group_count, .joints = model->joint_count, .joint_waves = model->joint_waves, .goals = model->goal_count};
   SimWaveContact turn[SIM_MAX_CONTACTS];
   int touching = 0;
   for (int kind = 0, i = 0; kind < SIM_PAIR_KINDS; kind++) {
@@ -112,9 +113,9 @@ static void add_warps(Sums *sums, const Need *need) {
     for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->warps[width]++) {
       const Need most = most_of(need + first, worlds);
       sums->warp_waves[width] += most.waves;
-      sums->warp_joints[width] += most.joints;
+      sums->warp_joints[width] += most.joint_waves;
       sums->cost[width] += step_cost(most, LANES[width]);
-      sums->lanes[width] += WARP * (double)(most.waves + most.joints);
+      sums->lanes[width] += WARP * (double)(most.waves + most.joint_waves);
       for (int i = 0; i < worlds; i++) sums->applied[width] += need[first + i].contacts + need[first + i].joints;
     }
   }
@@ -169,8 +170,8 @@ static void report(const char *name, const SimLevelSet *levels) {
     char metric[64];
     snprintf(metric, sizeof metric, "waves_of_warp_%d", LANES[i]);
     if (LANES[i] > 1) bench_row("lanes", name, metric, s.warp_waves[i] / s.warps[i], "most", 0);
-    snprintf(metric, sizeof metric, "joints_of_warp_%d", LANES[i]);
-    bench_row("lanes", name, metric, s.warp_joints[i] / s.warps[i], "most", 0);
+    snprintf(metric, sizeof metric, "joint_waves_of_warp_%d", LANES[i]);
+    if (LANES[i] > 1) bench_row("lanes", name, metric, s.warp_joints[i] / s.warps[i], "most", 0);
     snprintf(metric, sizeof metric, "solver_lanes_busy_%d", LANES[i]);
     if (LANES[i] > 1) bench_row("lanes", name, metric, 100 * s.applied[i] / s.lanes[i], "%", 0);
     const double cost = (2 * s.cost[i] / s.warps[i] + COST_ENVIRONMENT) * LANES[i] / WARP;
