@@ -41,7 +41,7 @@ typedef struct SimJointModel {
   real inverse_sum_mass, inverse_sum_inertia; /* 1 / z1(1/m_a + 1/m_b), same for inertia */
   real min_rotation, max_rotation, rotation, motor_speed, motor_power;
   uint8_t a, b, slot, binding;  /* slot: which joint of the level */
-  uint8_t wave;                 /* joints of a wave share no moving body, and none waits for a later one (waves.h) */
+  uint8_t wave;                 /* joints of a wave share no moving body (waves.h) */
 } SimJointModel;
 enum { SIM_JOINT_REALS = 21 };  /* that it begins with, masks included */
 

@@ -26,7 +26,8 @@ typedef struct SimWaveContact {
 
 typedef struct SimWaves {
   int count;
-  unsigned sharing; /* bit w: wave w has a group whose contacts share a moving body */
+  unsigned sharing;           /* bit w: wave w has a group whose contacts share a moving body */
+  uint8_t end[SIM_WAVES_MAX]; /* where each wave ends in the order that sim_waves_sort gives */
 } SimWaves;
 
 /* The number of a group in the order in which the reference applies them: kind by kind, polygons' second contacts after
@@ -73,7 +74,7 @@ SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, uns
 
 /* Gives `count` contacts, whose groups are known, their waves and places. */
 SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
-  SimWaves waves = {0, 0};
+  SimWaves waves = {0, 0, {0}};
   SimWaveBodies bodies = {0};
   unsigned present = 0;
   for (int i = 0; i < count; i++) present |= 1u << contact[i].turn;
@@ -95,6 +96,16 @@ SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
     if (all.shares) waves.sharing |= 1u << all.wave;
   }
   return waves;
+}
+
+/* Contacts by wave, in the order of listing within each. order: [count]. */
+SIM_FN void sim_waves_sort(const SimWaveContact *contact, int count, SimWaves *waves, uint8_t *order) {
+  int sorted = 0;
+  for (int w = 0; w < waves->count; w++) {
+    for (int i = 0; i < count; i++)
+      if (contact[i].turn == SIM_WAVE_SETTLED + w) order[sorted++] = (uint8_t)i;
+    waves->end[w] = (uint8_t)sorted;
+  }
 }
 
 #endif

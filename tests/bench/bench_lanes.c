@@ -17,6 +17,7 @@ static const int LANES[WIDTHS] = {1, 4, 8, 16};
 /* What a world needs in a physics step. */
 typedef struct Need {
   int moving, pairs, hits[SIM_PAIR_KINDS], contacts, groups, waves, sharing, joints, joint_waves, goals;
+  int passes[WIDTHS]; /* for all waves, with so many lanes: a wave of more contacts than lanes takes several */
 } Need;
 
 /* Instructions of a warp, as nvdisasm counts them in sim_step_team_8 for sm_90 (docs/cuda.md). Of a part: once for all
@@ -29,11 +30,13 @@ enum {
   COST_CONTACT = 150,          /* deal, settle, warm start, keep: one after the other */
   COST_GOAL = 30,
   COST_JOINT = 150,            /* motor, warm start: one after the other */
-  COST_APPLY_JOINT = 215, COST_APPLY_CONTACT = 225, COST_WAVE = 25, COST_SHARE = 60, COST_SHARE_CONTACT = 24,
+  COST_APPLY_JOINT = 210, COST_APPLY_CONTACT = 250, COST_WAVE = 30, COST_SHARE = 60, COST_SHARE_CONTACT = 24,
 };
 static const int COST_HIT[SIM_PAIR_KINDS] = {900, 560, 280}; /* test and contacts */
 
 static void reach(int *most, int x) { *most = *most > x ? *most : x; }
+
+static int rounds(int n, int lanes) { return (n + lanes - 1) / lanes; }
 
 /* The most that any of a warp's worlds needs. */
 static Need most_of(const Need *need, int count) {
@@ -44,22 +47,20 @@ static Need most_of(const Need *need, int count) {
     reach(&most.groups, n->groups), reach(&most.waves, n->waves), reach(&most.sharing, n->sharing);
     reach(&most.joints, n->joints), reach(&most.joint_waves, n->joint_waves), reach(&most.goals, n->goals);
     for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) reach(&most.hits[kind], n->hits[kind]);
+    for (int width = 0; width < WIDTHS; width++) reach(&most.passes[width], n->passes[width]);
   }
   return most;
 }
 
-static int rounds(int n, int lanes) { return (n + lanes - 1) / lanes; }
-
 /* Instructions that a warp of such worlds issues in a physics step. One lane a world applies contact after contact. */
-static double step_cost(Need n, int lanes) {
-  const int joints = lanes == 1 ? n.joints : n.joint_waves;
-  const int applied = lanes == 1 ? n.contacts : n.waves + (rounds(n.contacts, lanes) > 1 ? rounds(n.contacts, lanes) - 1 : 0);
+static double step_cost(Need n, int width) {
+  const int lanes = LANES[width], joints = lanes == 1 ? n.joints : n.joint_waves, applied = n.passes[width];
   double cost = COST_STEP + (double)COST_MOVING * rounds(n.moving, lanes) + (double)COST_PAIR * rounds(n.pairs, lanes);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) cost += (double)COST_HIT[kind] * rounds(n.hits[kind], lanes);
   cost += (double)COST_CONTACT * n.contacts + (double)COST_GOAL * n.goals + (double)COST_JOINT * joints;
   const double shares = n.sharing > 0 ? n.sharing * (COST_SHARE + (double)COST_SHARE_CONTACT * n.contacts) : 0;
-  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * joints + (double)COST_APPLY_CONTACT * applied +
-                                         (double)COST_WAVE * n.waves + shares);
+  const double waves = (double)COST_APPLY_CONTACT * applied + (double)COST_WAVE * n.waves + shares;
+  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * joints + waves);
 }
 
 /* Takes a world's needs from what its last physics step left in the scratch. */
@@ -86,8 +87,13 @@ static Need need_of(const SimModel *model, SimScratch *s) {
       }
     }
   }
-  const SimWaves waves = sim_waves_settle(turn, s->contact_count);
+  SimWaves waves = sim_waves_settle(turn, s->contact_count);
+  sim_waves_sort(turn, s->contact_count, &waves, s->order);
   n.waves = waves.count;
+  for (int width = 0; width < WIDTHS; width++) {
+    for (int w = 0; w < waves.count; w++)
+      n.passes[width] += rounds(waves.end[w] - (w > 0 ? waves.end[w - 1] : 0), LANES[width]);
+  }
   for (unsigned left = waves.sharing; left; left &= left - 1) n.sharing++;
   return n;
 }
@@ -114,7 +120,7 @@ static void add_warps(Sums *sums, const Need *need) {
       const Need most = most_of(need + first, worlds);
       sums->warp_waves[width] += most.waves;
       sums->warp_joints[width] += most.joint_waves;
-      sums->cost[width] += step_cost(most, LANES[width]);
+      sums->cost[width] += step_cost(most, width);
       sums->lanes[width] += WARP * (double)(most.waves + most.joint_waves);
       for (int i = 0; i < worlds; i++) sums->applied[width] += need[first + i].contacts + need[first + i].joints;
     }

@@ -4,7 +4,7 @@
  *
  * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000 steps,
  * final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one and all but one division
- * (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large one in every way (tests/long/test_bits.sh). */
+ * (tests/tools/test_compilers.sh), TEST_BITS=gpu all but the GPU; TEST_BITS=all comes to the large one in every way (tests/long/test_bits.sh). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -290,7 +290,12 @@ static void on_a_gpu(void **state) {
     skip();
   }
   check_way(&SMALL, "GPU", (Way){1, 1});
-  check_way(&LARGE, "GPU", (Way){1, 1});
+  for (size_t i = 0; i < 3; i++) {
+    setenv("SIM_TEAM_LANES", (const char *[]){"1", "8", "16"}[i], 1);
+    check_way(&SMALL, "GPU, chosen lanes", (Way){3, 1});
+    unsetenv("SIM_TEAM_LANES");
+  }
+  if (!asked_for("gpu")) check_way(&LARGE, "GPU", (Way){1, 1});
   core_device_close(&device);
 }
 
@@ -447,6 +452,8 @@ int main(void) {
     cmocka_unit_test(on_a_gpu),
     cmocka_unit_test(many_worlds_for_long),
   };
+  const struct CMUnitTest gpu[] = {cmocka_unit_test(on_a_gpu)};
   omp_set_num_threads(1);
+  if (asked_for("gpu")) return cmocka_run_group_tests(gpu, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
