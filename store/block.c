@@ -37,7 +37,7 @@ enum Statement {
 #define COMMA_NAME(name, unit, comment) ", " #name
 #define COMMA_MARK(name, unit, comment) ", ?"
 static const char *const statement_sql[STATEMENT_COUNT] = {
-  [FORGET_ITERATIONS] = "DELETE FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295",
+  [FORGET_ITERATIONS] = "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215",
   [FORGET_BINS] = "DELETE FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND ?1 << 26 | 67108863",
   [FORGET_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
   [FORGET_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
@@ -46,7 +46,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     " VALUES(?, ?, ?" STORE_EVALUATION_COLUMNS(COMMA_MARK) ")",
   [PUT_PROGRESS] =
     "INSERT INTO run_log(run_id, attempt, kind, file, offset, mark, damage, first_damage)"
-    " VALUES(?1, ?2, ?3, 'runs/' || ?1 || '/' || ?3 || '.' || ?2 || '.tsv', ?4, ?5, ?6, ?7)"
+    " VALUES(?1, ?2, ?3, ?8, ?4, ?5, ?6, ?7)"
     " ON CONFLICT(run_id, attempt, kind) DO UPDATE SET offset = excluded.offset, mark = excluded.mark,"
     " damage = damage + excluded.damage, first_damage = coalesce(first_damage, excluded.first_damage)",
   [PUT_LOG_ATTEMPT] = "INSERT OR IGNORE INTO attempt(run_id, attempt) VALUES(?1, ?2)",
@@ -181,6 +181,7 @@ static int commit_progress(StoreBlock *block) {
     sqlite3_bind_int64(put, 5, item->mark);
     sqlite3_bind_int64(put, 6, item->damage.lines);
     bind_known(put, 7, item->damage.first_line);
+    sqlite3_bind_text(put, 8, item->file, -1, SQLITE_STATIC);
     TRY(store_database_run(block->database, put));
     sqlite3_bind_text(put_attempt, 1, item->id, -1, SQLITE_STATIC);
     sqlite3_bind_int(put_attempt, 2, item->attempt);
@@ -248,7 +249,6 @@ int store_block_commit(StoreBlock *block) {
   if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->progress.count + block->seen.count +
         block->restarts.count))
     return CORE_OK;
-  TRY(store_bulk_stage(block->bulk));
   TRY(store_database_begin(block->database));
   int code = commit_all(block);
   if (code != CORE_OK) {
