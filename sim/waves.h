@@ -1,7 +1,7 @@
 /* The solver's order for those who apply several contacts at once (step_team.h). The reference applies groups of
- * contacts one after the other, those of a group at once (step.h). Contacts that share no moving body do not notice each
- * other, so that all the contacts which nothing earlier in the order holds up can be one *wave*, whatever their groups:
- * the bits are the same, and a world with three contacts on three bodies needs one wave instead of three groups.
+ * contacts one after the other, those of a group at once (step.h). Contacts that share no moving body do not notice
+ * each other, so that all which nothing earlier in the order holds up can be one *wave*, whatever their groups: the
+ * bits are the same, and a world with three contacts on three bodies needs one wave instead of three groups.
  *
  * Where contacts of a group share a moving body, all of the group must see the velocities from before any of them: such
  * a group stays together, and at most one is in a wave. Its contacts have places, in the order in which bodies add up

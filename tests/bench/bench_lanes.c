@@ -1,5 +1,5 @@
-/* How full the lanes of the GPU's physics are (sim/step_team.h), counted and not timed: what each world of a warp needs in
- * a step under random actions, the most that any of them needs, since a warp goes on until the last of its worlds is
+/* How full the lanes of the GPU's physics are (sim/step_team.h), counted and not timed: what each world of a warp needs
+ * in a step under random actions, the most that any of them needs, since a warp goes on until the last of its worlds is
  * done, and what that comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md rests on it.
  * Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels, those. */
 #include <stdlib.h>
@@ -66,7 +66,8 @@ static double step_cost(Need n, int width) {
 /* Takes a world's needs from what its last physics step left in the scratch. */
 static Need need_of(const SimModel *model, SimScratch *s) {
   Need n = {.moving = model->moving_count, .pairs = model->pair_end[SIM_CC], .contacts = s->contact_count,
-            .groups = s->group_count, .joints = model->joint_count, .joint_waves = model->joint_waves, .goals = model->goal_count};
+            .groups = s->group_count, .joints = model->joint_count, .joint_waves = model->joint_waves,
+            .goals = model->goal_count};
   SimWaveContact turn[SIM_MAX_CONTACTS];
   int touching = 0;
   for (int kind = 0, i = 0; kind < SIM_PAIR_KINDS; kind++) {
