@@ -5,6 +5,7 @@
 #include "sim/contact.h"
 #include "sim/model.h"
 #include "sim/move.h"
+#include "sim/waves.h"
 
 SIM_FN SimMass sim_model_mass(const SimShape *shape) {
   const SimMass mass = {shape->inverse_mass, shape->inverse_inertia};
@@ -170,6 +171,20 @@ SIM_CALLED_FN void sim_model_add_joints(const SimLevel *level, SimModel *model) 
   }
 }
 
+/* Which joints may be applied at once by those who can: all that no earlier one holds up. */
+SIM_FN void sim_model_order_joints(SimModel *model) {
+  SimWaveBodies bodies = {0};
+  for (int i = 0; i < model->joint_count; i++) {
+    SimJointModel *j = &model->joint[i];
+    const unsigned a = sim_waves_end(model, j->a), b = sim_waves_end(model, j->b);
+    const unsigned wave = sim_waves_later(bodies, a, b);
+    sim_waves_take(&bodies, a, wave);
+    sim_waves_take(&bodies, b, wave);
+    j->wave = (uint8_t)wave;
+    if ((int)wave >= model->joint_waves) model->joint_waves = (int)wave + 1;
+  }
+}
+
 SIM_FN void sim_model_add_thrusters(const SimLevel *level, SimModel *model) {
   for (int i = 0; i < level->size.thrusters; i++) {
     const SimThruster *t = &level->thruster[i];
@@ -193,6 +208,7 @@ SIM_CALLED_FN void sim_model_make(const SimLevel *level, SimPairRules rules, Sim
   sim_model_add_shapes(level, model);
   sim_model_list_pairs(level, rules, model);
   sim_model_add_joints(level, model);
+  sim_model_order_joints(model);
   sim_model_add_thrusters(level, model);
 }
 
