@@ -145,6 +145,13 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   return true;
 }
 
+bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {
+  if (minibatch->taken_of_shard < minibatch->shard_rows[minibatch->shard]) return false;
+  for (int s = minibatch->shard + 1; s < rollout->shards.shards; s++)
+    if (minibatch->shard_rows[s] > 0) return false;
+  return true;
+}
+
 void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                       const float *targets, int m) {
   CORE_CHECK(rollout->shards.all_shards == 1);

@@ -44,6 +44,8 @@ void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m);
  * rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets);
+/* Is the piece that was gathered last the selected part's last one at this rank? */
+bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
 /* `index` in the memory of the ops' device; until the next piece. */
 const uint32_t *minibatch_index(const Minibatch *minibatch, Ops *ops);
 /* All of part m at once, where one rank has all worlds in one shard. */

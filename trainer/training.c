@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include "core/terminal.h"
+#include "trainer/communicator.h"
 #include "trainer/estimators.h"
 #include "trainer/machine.h"
 #include "trainer/minibatch.h"
@@ -128,6 +129,7 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
+  communicator_destroy(&owned->communicator); /* first: freeing memory waits for what other ranks may never join */
   learner_destroy(&owned->learner);
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
@@ -185,6 +187,8 @@ int training_allocate(Training *training) {
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
   return CORE_OK;
 }
+
+int training_connect(Training *training) { return training_device_connect(training); }
 
 void training_start(Training *training) {
   training->position = (TrainingPosition){.count.proximal_weight = 1, .solve_rate = NAN};

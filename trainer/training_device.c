@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "trainer/communicator.h"
+#include "trainer/device_choice.h"
 #include "trainer/ranks.h"
 
 /* ---- what can be trained there ------------------------------------------------------------------------------------ */
@@ -17,8 +19,6 @@ static int check_configuration(const CoreConfig *config) {
   const char *learner = config->algo.name;
   if (strcmp(learner, "ppo") != 0 && strcmp(learner, "ppo_ewma") != 0)
     return refuse("algo.name", learner, "algo.name = ppo or ppo_ewma");
-  if (ranks_size() > 1) return refuse("the number of ranks", "several", "one process");
-  if (config->comm.deterministic) return refuse("comm.deterministic", "yes", "comm.deterministic = no");
   if (core_config_has_curriculum(config)) return refuse("env.curriculum", config->env.curriculum, "env.curriculum = none");
   if (strcmp(config->env.observations, "flat") != 0)
     return refuse("env.observations", config->env.observations, "env.observations = flat");
@@ -37,11 +37,35 @@ static int check_configuration(const CoreConfig *config) {
   return CORE_OK;
 }
 
+/* All ranks on GPUs, or none: where auto leaves one of them on the CPU, all go there. */
+static int agree_on_device(Training *training) {
+  double without = training->device == NULL;
+  ranks_max(&without, 1);
+  if (without == 0 || training->device == NULL) return CORE_OK;
+  snprintf(training->device_note, sizeof training->device_note, "another rank has no GPU");
+  core_device_close(&training->device);
+  return CORE_OK;
+}
+
+static int open_device(Training *training) {
+  const CoreConfig *config = &training->config;
+  const bool must = strcmp(config->train.device, "cuda") == 0;
+  int number = 0, code = strcmp(config->train.device, "cpu") == 0
+                           ? CORE_OK : device_choice_number(config, &number, &training->device_shared);
+  if (code == CORE_OK)
+    code = ranks_agree(core_device_open(config->train.device, number, &training->device, training->device_note));
+  if (code == CORE_OK || must) return code;
+  if (CORE_HAS_CUDA) snprintf(training->device_note, sizeof training->device_note, "%s", core_error_message());
+  core_error_clear();
+  return CORE_OK;
+}
+
 int training_device_open(Training *training) {
   const CoreConfig *config = &training->config;
   const bool must = strcmp(config->train.device, "cuda") == 0;
   if (core_config_has_no_worlds(config)) return must ? refuse("algo.name", config->algo.name, "another learner") : CORE_OK;
-  TRY(core_device_open(config->train.device, 0, &training->device, training->device_note));
+  TRY(open_device(training));
+  TRY(agree_on_device(training));
   if (training->device == NULL) return CORE_OK;
   const int code = check_configuration(config);
   if (code == CORE_OK || must) {
@@ -58,6 +82,13 @@ void training_device_close(Training *training) {
   for (int i = 0; i < training->mirrors; i++) free(training->mirror[i].host);
   training->mirrors = 0;
   core_device_close(&training->device);
+}
+
+int training_device_connect(Training *training) {
+  if (training->device == NULL || ranks_size() == 1) return CORE_OK;
+  TRY(communicator_create(training->device, &training->config, training->device_shared, &training->communicator));
+  training->agent.communicator = training->communicator;
+  return CORE_OK;
 }
 
 int training_device_create_ops(Training *training) {
@@ -85,6 +116,11 @@ static void *mirror_of(Training *training, void *device, size_t bytes) {
 
 void training_device_mirror(Training *training, Checkpoint *checkpoint) {
   Sections *sections = &training->sections;
+  for (int k = 0; k < sections->count && ranks_size() > 1; k++) { /* `all` of several ranks is the host's already */
+    SectionsWorlds *worlds = &sections->worlds[k];
+    if (core_arena_holds_on_device(training->arena, worlds->own))
+      worlds->own = mirror_of(training, worlds->own, worlds->bytes);
+  }
   for (int i = 0; i < checkpoint->sections; i++) {
     CheckpointSection *section = &checkpoint->section[i];
     if (!core_arena_holds_on_device(training->arena, section->data)) continue;

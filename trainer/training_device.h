@@ -7,6 +7,8 @@
 /* Chooses the device of train.device for this configuration, before buffers are registered. CORE_USAGE: cuda, where the
  * build, the machine or the configuration forbid it; auto then takes the CPU and leaves the reason in device_note. */
 int training_device_open(Training *training);
+/* All ranks, where they have devices: connects these (communicator.h), before the first gradient. */
+int training_device_connect(Training *training);
 /* Ops where the device is, or on the CPU. */
 int training_device_create_ops(Training *training);
 /* CORE_FAIL when the plan exceeds the device's memory. */

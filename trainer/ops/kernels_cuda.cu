@@ -1,6 +1,7 @@
 /* The kernels of the trainer for the GPU. */
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_policy.h"
+#include "trainer/ops/kernels_ranks.h"
 
 #define KERNELS "trainer/ops/kernels.def"
 #include "core/device_entries.inc"
