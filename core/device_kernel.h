@@ -61,6 +61,17 @@ CORE_KERNEL_FN void core_device_count(int64_t *counter, int64_t by) {
 #endif
 }
 
+/* Puts x in a place that other threads exchange too, and gives what stood there. */
+CORE_KERNEL_FN uint32_t core_device_exchange(uint32_t *place, uint32_t x) {
+#if defined(__CUDACC__)
+  return atomicExch(place, x);
+#else
+  const uint32_t before = *place;
+  *place = x;
+  return before;
+#endif
+}
+
 /* Lowers *least to x where that is smaller. */
 CORE_KERNEL_FN void core_device_least(uint64_t *least, uint64_t x) {
 #if defined(__CUDACC__)

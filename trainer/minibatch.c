@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/random.h"
+#include "trainer/minibatch_device.h"
 #include "trainer/reduce.h"
 
 /* That M divides is core_config_check's business; here only what 32-bit rows can hold. */
@@ -42,14 +43,15 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const size_t all = total / (size_t)config->ppo.num_minibatches;
   const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
   *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
-  CORE_ARENA(arena, minibatch->order, by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds,
-             "minibatch permutation");
-  CORE_ARENA(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
-  CORE_ARENA(arena, minibatch->index, rows, "minibatch rows [rows]");
-  if (core_arena_device(arena)) {
-    CORE_ARENA_DEVICE(arena, minibatch->rows_on_device, rows, "minibatch rows of this rank [rows]");
-    CORE_ARENA_DEVICE(arena, minibatch->index_on_device, rows, "minibatch rows [rows]");
-  }
+  const size_t permuted = by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds;
+  const bool alone = shards->all_shards == 1, on_device = core_arena_device(arena) != NULL;
+  minibatch->parts = (int)config->ppo.num_minibatches;
+  CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
+  if (on_device) CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
+  if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
+  else if (!alone || by == MINIBATCH_ENVIRONMENTS)
+    CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
+  if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_room, rows, "minibatch rows [rows]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
@@ -61,10 +63,13 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   return CORE_OK;
 }
 
-void minibatch_shuffle(Minibatch *minibatch, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch) {
+void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration,
+                       int epoch) {
   uint32_t worlds = (uint32_t)rollout->shards.all_worlds;
   uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS ? worlds * (uint32_t)rollout->steps : worlds;
-  core_random_permutation(seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n);
+  ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n,
+               minibatch->scratch);
+  if (minibatch->part_rows) minibatch_device_choose(minibatch, rollout);
 }
 
 /* Row `row` of part m, as a row of the run's rollout [steps][all worlds]. */
@@ -75,18 +80,31 @@ static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, 
   return row % steps * (uint32_t)rollout->shards.all_worlds + world[row / steps];
 }
 
+/* All rows of part m are this rank's, in the part's order, wherever the ops are. */
+static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
+  const int rows = minibatch->all_rows, worlds = rows / rollout->steps;
+  minibatch->shard_rows[0] = rows;
+  minibatch->rows_of_part = minibatch->own ? minibatch->own : minibatch->order + (size_t)m * (size_t)rows;
+  if (minibatch->own)
+    ops->world_rows(ops, minibatch->order + (size_t)m * (size_t)worlds, worlds, rollout->steps, rollout->worlds,
+                    minibatch->own);
+}
+
 /* Rows in the part's order, sorted by shard: counted first, then put in their places. */
-void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m) {
+void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
   const Shards *shards = &rollout->shards;
   const int columns = shards_worlds(shards);
   minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
-  memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
   if (shards->all_shards == 1) {
-    minibatch->shard_rows[0] = minibatch->all_rows;
-    for (uint32_t i = 0; i < (uint32_t)minibatch->all_rows; i++)
-      minibatch->own[i] = row_of_part(minibatch, rollout, m, i);
+    select_all(minibatch, ops, rollout, m);
     return;
   }
+  if (minibatch->part_rows) {
+    minibatch_device_select(minibatch, rollout, m);
+    return;
+  }
+  minibatch->rows_of_part = minibatch->own;
+  memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
   for (int pass = 0; pass < 2; pass++) {
     for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become places */
       int count = minibatch->shard_rows[s];
@@ -111,22 +129,19 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
     minibatch->shard++;
     minibatch->taken_of_shard = 0;
   }
-  const uint32_t *rows = minibatch->own + minibatch->taken;
+  const uint32_t *rows = minibatch->rows_of_part + minibatch->taken;
   minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->taken_of_shard, minibatch->room);
   minibatch->taken += minibatch->rows;
   minibatch->taken_of_shard += minibatch->rows;
   return rows;
 }
 
-/* Rows as the ops take them. */
-static const uint32_t *on_device(Ops *ops, const uint32_t *rows, int count, uint32_t *room) {
-  if (ops->device == NULL) return rows;
-  core_device_to_device(ops->device, room, rows, (size_t)count * sizeof *rows);
-  return room;
-}
-
-const uint32_t *minibatch_index(const Minibatch *minibatch, Ops *ops) {
-  return on_device(ops, minibatch->index, minibatch->rows, minibatch->index_on_device);
+/* This rank's rows as rows of the run. */
+static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
+  if (minibatch->index_room == NULL) return rows;
+  if (rollout->device) minibatch_device_rows_of_run(minibatch, rollout, rows);
+  else for (int i = 0; i < minibatch->rows; i++) minibatch->index_room[i] = shards_row_of_run(&rollout->shards, rows[i]);
+  return minibatch->index_room;
 }
 
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
@@ -134,8 +149,7 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   const uint32_t *index = next_piece(minibatch, rollout);
   const int rows = minibatch->rows;
   if (index == NULL) return false;
-  for (int i = 0; i < rows; i++) minibatch->index[i] = shards_row_of_run(&rollout->shards, index[i]);
-  index = on_device(ops, index, rows, minibatch->rows_on_device);
+  minibatch->index = rows_of_run(minibatch, rollout, index);
   rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
@@ -155,7 +169,7 @@ bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {
 void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                       const float *targets, int m) {
   CORE_CHECK(rollout->shards.all_shards == 1);
-  minibatch_select(minibatch, rollout, m);
+  minibatch_select(minibatch, ops, rollout, m);
   minibatch_next(minibatch, ops, rollout, advantages, targets);
 }
 
@@ -164,7 +178,6 @@ void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *
   Moments *records = core_memory_zero_allocate((size_t)rollout->shards.shards, sizeof *records);
   for (const uint32_t *index; (index = next_piece(minibatch, rollout)) != NULL;) {
     Moments piece;
-    index = on_device(ops, index, minibatch->rows, minibatch->rows_on_device);
     ops->gather_rows(ops, advantages, index, minibatch->advantages, minibatch->rows, 1);
     ops->moments(ops, minibatch->advantages, NULL, (size_t)minibatch->rows, &piece);
     moments_merge(&records[minibatch->shard], &piece);

@@ -20,12 +20,19 @@ typedef struct Minibatch {
   int shard;               /* of this rank's, the one that the piece belongs to */
   MinibatchBy by;
   uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments; the same at all ranks */
-  uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard */
+  uint32_t *scratch;       /* of the permutation on a device; NULL without one */
+  uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard; one shard by transitions: NULL,
+                            * they stand in `order` */
   int *shard_rows;         /* [shards] how many of each */
-  int taken, taken_of_shard; /* of own: in the pieces so far; and of those, in pieces of the present shard */
-  uint32_t *index;         /* [room] the rows of the run's rollout [steps][all worlds] that were gathered last; host */
-  uint32_t *rows_on_device, *index_on_device; /* [room] rows of `own`, and `index`, where there is a device */
-  /* On the ops' device: */
+  int taken, taken_of_shard; /* of the rows: in the pieces so far; and of those, in pieces of the present shard */
+  uint32_t *index_room;    /* [room], where rows have other numbers in the run than at this rank; NULL: they do not */
+  const uint32_t *rows_of_part; /* the selected part's: `own`, or a piece of `order` */
+  const uint32_t *index;   /* [rows] the rows of the run's rollout [steps][all worlds] that were gathered last */
+  /* Where ranks or shards divide what is on a device, `own` has the rows of all of the epoch's parts: */
+  int parts;               /* M */
+  uint32_t *chunk_rows, *part_begins; /* minibatch_device.c's, on the device */
+  uint32_t *part_rows;     /* [parts][shards] on the host */
+  /* All of these are on the ops' device, and so are `order`, `own`, `index_room`: */
   float *observations;     /* [room][features] */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
@@ -37,17 +44,15 @@ typedef struct Minibatch {
 int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena);
 
 /* A new permutation: a function of (seed, iteration, epoch). */
-void minibatch_shuffle(Minibatch *minibatch, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch);
+void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch);
 /* Makes part m of the permutation the one that minibatch_next goes through. */
-void minibatch_select(Minibatch *minibatch, const Rollout *rollout, int m);
+void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m);
 /* Gathers the next piece (rows, shard, and the buffers); false: there is none left. advantages and targets are of this
  * rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets);
 /* Is the piece that was gathered last the selected part's last one at this rank? */
 bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
-/* `index` in the memory of the ops' device; until the next piece. */
-const uint32_t *minibatch_index(const Minibatch *minibatch, Ops *ops);
 /* All of part m at once, where one rank has all worlds in one shard. */
 void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                       const float *targets, int m);

@@ -129,6 +129,30 @@ static void test_gather(void) {
   free(source), free(index);
 }
 
+/* The shuffle of the host's loop, place by place; and rows of whole worlds. */
+static void test_permutation(void) {
+  static const uint32_t sizes[] = {1, 2, 3, 4, 5, 63, 64, 65, 1000, N};
+  uint32_t *order = core_memory_allocate(N * sizeof *order);
+  uint32_t *zeros = core_memory_zero_allocate(2 * N, sizeof *zeros);
+  uint32_t *dorder = UP(zeros, N), *scratch = UP(zeros, 2 * N);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (uint32_t epoch = 0; epoch < 3; epoch++) {
+      core_random_permutation(11, CORE_RANDOM_SHUFFLE, 5, epoch, order, sizes[i]);
+      ops->permute(ops, 11, CORE_RANDOM_SHUFFLE, 5, epoch, dorder, sizes[i], scratch);
+      uint32_t *got = down(dorder, sizes[i] * sizeof *got);
+      assert_memory_equal(got, order, sizes[i] * sizeof *got);
+      free(got);
+    }
+  enum { COUNT = 90, STEPS = 7, WORLDS = 300 };
+  uint32_t rows[COUNT * STEPS];
+  core_random_permutation(11, CORE_RANDOM_SHUFFLE, 5, 0, order, WORLDS);
+  host_ops->world_rows(host_ops, order, COUNT, STEPS, WORLDS, rows);
+  ops->world_rows(ops, UP(order, WORLDS), COUNT, STEPS, WORLDS, dorder);
+  uint32_t *got = down(dorder, sizeof rows);
+  assert_memory_equal(got, rows, sizeof rows);
+  free(got), free(order), free(zeros);
+}
+
 static void test_gae(void) {
   enum { STEPS = 9, WORLDS = 150, ALL = STEPS * WORLDS };
   float *reward = normals(8, ALL, 1), *value = normals(9, ALL + WORLDS, 1), *bootstrap = normals(10, ALL, 1);
@@ -425,8 +449,8 @@ static void test_arguments_have_one_layout(void **state) {
 /* ---- on every device ------------------------------------------------------------------------------------------------ */
 
 static void run_all(void) {
-  static void (*const all[])(void) = {test_sums, test_elementwise, test_gather, test_gae, test_episodes, test_dense,
-                                      test_norm, test_heads, test_continuous_extras, test_values_and_q, test_embedding};
+  static void (*const all[])(void) = {test_sums, test_elementwise, test_gather, test_permutation, test_gae, test_episodes,
+                                      test_dense, test_norm, test_heads, test_continuous_extras, test_values_and_q, test_embedding};
   host_ops = make_ops(1);
   if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, &ops) != CORE_OK) fail_msg("%s", core_error_message());
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

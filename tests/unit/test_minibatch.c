@@ -75,7 +75,7 @@ static int check_row(const Fixture *f, int row) {
 /* All parts of one epoch; seen[i] counts how often transition i came. */
 static void gather_epoch(Fixture *f, int64_t iteration, int epoch, int seen[TOTAL]) {
   memset(seen, 0, TOTAL * sizeof *seen);
-  minibatch_shuffle(&f->minibatch, &f->rollout, 7, iteration, epoch);
+  minibatch_shuffle(&f->minibatch, f->ops, &f->rollout, 7, iteration, epoch);
   for (int m = 0; m < (int)f->config.ppo.num_minibatches; m++) {
     minibatch_gather(&f->minibatch, f->ops, &f->rollout, f->advantages, f->targets, m);
     for (int row = 0; row < f->minibatch.rows; row++) seen[check_row(f, row)]++;
@@ -113,14 +113,14 @@ static void test_whole_environments(void **state) {
 static void test_permutations_differ_and_repeat(void **state) {
   Fixture *f = make("transitions", 1);
   uint32_t first[TOTAL];
-  minibatch_shuffle(&f->minibatch, &f->rollout, 7, 3, 1);
+  minibatch_shuffle(&f->minibatch, f->ops, &f->rollout, 7, 3, 1);
   memcpy(first, f->minibatch.order, sizeof first);
   const struct { uint64_t seed; int64_t iteration; int epoch; } others[] = {{8, 3, 1}, {7, 4, 1}, {7, 3, 2}};
   for (int i = 0; i < 3; i++) {
-    minibatch_shuffle(&f->minibatch, &f->rollout, others[i].seed, others[i].iteration, others[i].epoch);
+    minibatch_shuffle(&f->minibatch, f->ops, &f->rollout, others[i].seed, others[i].iteration, others[i].epoch);
     assert_memory_not_equal(first, f->minibatch.order, sizeof first);
   }
-  minibatch_shuffle(&f->minibatch, &f->rollout, 7, 3, 1);
+  minibatch_shuffle(&f->minibatch, f->ops, &f->rollout, 7, 3, 1);
   assert_memory_equal(first, f->minibatch.order, sizeof first);
   destroy(f);
 }
@@ -132,7 +132,7 @@ static void test_transitions_spread_over_parts(void **state) {
   Fixture *f = make("transitions", 6);
   int in_first[TOTAL] = {0};
   for (int i = 0; i < ROUNDS; i++) {
-    minibatch_shuffle(&f->minibatch, &f->rollout, 1, i + 1, 0);
+    minibatch_shuffle(&f->minibatch, f->ops, &f->rollout, 1, i + 1, 0);
     for (int row = 0; row < f->minibatch.rows; row++) in_first[f->minibatch.order[row]]++;
   }
   double expected = (double)ROUNDS / 6, chi = 0;

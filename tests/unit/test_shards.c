@@ -106,10 +106,10 @@ static void destroy(Fixture *f) {
 /* The parts of one epoch: part_of[row] is which one a row of the run came in. */
 static void go_through(Fixture *f, int part_of[TOTAL], int *pieces) {
   const Shards *shards = &f->rollout.shards;
-  minibatch_shuffle(&f->minibatch, &f->rollout, 5, 1, 0);
+  minibatch_shuffle(&f->minibatch, f->ops, &f->rollout, 5, 1, 0);
   for (int m = 0; m < PARTS; m++) {
     int shard_before = 0;
-    minibatch_select(&f->minibatch, &f->rollout, m);
+    minibatch_select(&f->minibatch, f->ops, &f->rollout, m);
     while (minibatch_next(&f->minibatch, f->ops, &f->rollout, f->advantages, f->targets)) {
       ++*pieces;
       assert_in_range(f->minibatch.rows, 1, f->minibatch.room);
@@ -187,10 +187,10 @@ static void test_moments_of_shards(void **state) {
   reduce_rollout_moments(f->ops, &f->rollout.shards, ones, f->advantages, STEPS, scratch, &difference);
   assert_true(difference.mean == 1 && difference.m2 == 0);
 
-  minibatch_shuffle(&f->minibatch, &f->rollout, 5, 1, 0);
+  minibatch_shuffle(&f->minibatch, f->ops, &f->rollout, 5, 1, 0);
   double sum = 0;
   for (int m = 0; m < PARTS; m++) {
-    minibatch_select(&f->minibatch, &f->rollout, m);
+    minibatch_select(&f->minibatch, f->ops, &f->rollout, m);
     minibatch_advantage_moments(&f->minibatch, f->ops, &f->rollout, f->advantages, &folded);
     assert_true(folded.n == TOTAL / PARTS);
     sum += folded.mean / PARTS;

@@ -115,8 +115,7 @@ static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *log
   const uint64_t seed = (uint64_t)ppo->config->train.seed, update = (uint64_t)ppo->actor_optimizer.t;
   if (ppo->noise == NULL) return 0;
   step->ops->normal_rows(step->ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY,
-                         minibatch_index(batch, step->ops),
-                         (uint32_t)update, batch->rows, head->factors, ppo->noise);
+                         batch->index, (uint32_t)update, batch->rows, head->factors, ppo->noise);
   return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
                                            ppo->config->ppo.entropy_coef, ppo->doutput);
 }
@@ -213,7 +212,7 @@ static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
   Moments moments = {0};
-  minibatch_select(batch, step->rollout, m);
+  minibatch_select(batch, step->ops, step->rollout, m);
   if (norm != ADVANTAGE_RAW) minibatch_advantage_moments(batch, ops, step->rollout, ppo->advantages, &moments);
   gradient_begin(&ppo->gradient);
   while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
@@ -267,7 +266,7 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   estimate_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   for (int epoch = 0; epoch < epochs; epoch++) {
-    minibatch_shuffle(&ppo->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+    minibatch_shuffle(&ppo->minibatch, ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
     for (int m = 0; m < parts; m++) {
       int code = minibatch_step(ppo, step, m, update);
       if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);

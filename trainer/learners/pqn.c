@@ -43,7 +43,7 @@ static int add_gradients(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate
   const AgentNetwork *network = &agent->actor;
   Minibatch *batch = &pqn->minibatch;
   OpsValueSums sums;
-  minibatch_select(batch, step->rollout, m);
+  minibatch_select(batch, step->ops, step->rollout, m);
   gradient_begin(&pqn->gradient);
   while (minibatch_next(batch, ops, step->rollout, pqn->errors, pqn->targets)) {
     const float *q = agent_pass(agent, ops, network, batch->observations, batch->rows);
@@ -107,7 +107,8 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
                             .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
   TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
   for (int epoch = 0; epoch < epochs; epoch++) {
-    minibatch_shuffle(&pqn->minibatch, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+    minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration,
+                      epoch);
     for (int m = 0; m < parts; m++) {
       int code = minibatch_step(pqn, step, m, update);
       if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);

@@ -158,6 +158,9 @@ void cpu_q_values(Ops *ops, const float *q, int rows, int columns, float *values
 void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
                 OpsValueSums *sums);
 /* cpu_vector.c */
+void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
+                 uint32_t *scratch);
+void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_add(Ops *ops, float *x, const float *y, size_t n);
 double cpu_norm_squared(Ops *ops, const float *x, size_t n);

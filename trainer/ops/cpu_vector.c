@@ -2,6 +2,7 @@
  * depend on its length alone; sums of parts are folded in order. */
 #include <stdbool.h>
 
+#include "core/random.h"
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/row_vector_internal.h"
 
@@ -107,6 +108,18 @@ void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *mo
 }
 
 /* -------- elementwise ---------------------------------------------------------------------------------------- */
+
+void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
+                 uint32_t *scratch) {
+  (void)ops, (void)scratch;
+  core_random_permutation(seed, purpose, a, b, order, n);
+}
+
+void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows) {
+  (void)ops;
+  for (int w = 0; w < count; w++)
+    for (int t = 0; t < steps; t++) *rows++ = (uint32_t)t * (uint32_t)worlds + world[w];
+}
 
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)

@@ -76,17 +76,6 @@ static void moments_of(Ops *ops, const float *x, const float *y, size_t n, Momen
 
 /* ---- elementwise ------------------------------------------------------------------------------------------------- */
 
-static void gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
-  const OpsGather arguments = {source, index, target, (size_t)rows, (size_t)columns, 0};
-  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
-}
-
-static void gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes) {
-  const int words = bytes % sizeof(uint32_t) == 0;
-  const OpsGather arguments = {source, index, target, (size_t)rows, words ? bytes / sizeof(uint32_t) : bytes, !words};
-  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
-}
-
 static void add(Ops *ops, float *x, const float *y, size_t n) {
   DEVICE_LAUNCH(device_state(ops), ops_add, n, &(OpsAdd){x, y, n});
 }
@@ -154,8 +143,9 @@ static void destroy(Ops *ops) {
 
 static const Ops device_table = {
   .dense_forward = device_dense_forward, .dense_backward = device_dense_backward,
-  .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = gather_rows,
-  .gather_bytes = gather_bytes, .policy_sample = device_policy_sample, .policy_logp = device_policy_logp,
+  .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
+  .gather_bytes = device_gather_bytes, .permute = device_permute, .world_rows = device_world_rows,
+  .policy_sample = device_policy_sample, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
   .policy_sampled_entropy = device_policy_sampled_entropy, .normal_rows = device_normal_rows,
   .gaussian_join = device_gaussian_join, .gaussian_split = device_gaussian_split,

@@ -6,6 +6,7 @@
 #include "trainer/ops/kernels.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_policy.h"
+#include "trainer/ops/kernels_rows.h"
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20, DEVICE_FOLD = 64 };
 
@@ -67,6 +68,12 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                           const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                           OpsActivation activation);
+/* device_rows.c */
+void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
+                    uint32_t *scratch);
+void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
+void device_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
 /* device_policy.c */
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                           uint32_t first_world, uint32_t step, void *actions, float *logp);

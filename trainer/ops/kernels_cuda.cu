@@ -2,6 +2,7 @@
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_ranks.h"
+#include "trainer/ops/kernels_rows.h"
 
 #define KERNELS "trainer/ops/kernels.def"
 #include "core/device_entries.inc"
