@@ -50,9 +50,11 @@ static const char *read_field(const char *at, CoreText *field, bool *end) {
   return *at ? at + 1 : at;
 }
 
-static json_t *json_of_field(const char *text) {
+/* Identities are no numbers, though some look like one ("12e4567890123456"). */
+static json_t *json_of_field(const char *name, const char *text) {
   double number;
   if (!*text) return json_null();
+  if (strcmp(name, "run") == 0) return json_string(text);
   if (core_text_to_real(text, &number) && isfinite(number)) return json_real(number);
   return json_string(text);
 }
@@ -72,7 +74,7 @@ void analysis_csv_print_json(const char *csv) {
     bool end = false;
     for (size_t c = 0; !end; c++) {
       csv = read_field(csv, &field, &end);
-      if (c < count) json_object_set_new(row, names[c], json_of_field(core_text_string(&field)));
+      if (c < count) json_object_set_new(row, names[c], json_of_field(names[c], core_text_string(&field)));
     }
     json_array_append_new(rows, row);
   }

@@ -25,6 +25,7 @@ int analysis_figure_heatmap(int argc, char **argv);
 int analysis_figure_bars(int argc, char **argv);
 int analysis_figure_profiles(int argc, char **argv);
 int analysis_figure_kl_profile(int argc, char **argv);
+int analysis_figure_coverage(int argc, char **argv);
 int analysis_figure_table(int argc, char **argv);
 
 /* What every figure is asked with. Zero-initialise. */
@@ -41,7 +42,8 @@ typedef struct AnalysisRequest {
 #define ANALYSIS_REQUEST_OPTIONS(request) \
   {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME", "only the runs of this sweep (default: all runs)"}, \
   {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE", \
-   "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min"}, \
+   "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min (of the " \
+   "runs that meet the other conditions)"}, \
   {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
    "which evaluation levels; other: those that are not trained on (default: those that most of the runs have)"}, \
   {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \

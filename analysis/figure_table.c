@@ -1,9 +1,10 @@
-/* `analyze table`: the configurations in numbers, as text, Markdown or LaTeX: runs, solve rates with intervals, DDR, KL,
- * speed. No picture: <name>.txt, .md or .tex beside the .csv. */
+/* `analyze table`: the configurations in numbers, as text, Markdown, LaTeX or JSON: runs, solve rates with intervals, DDR,
+ * speed. No picture: <name>.txt, .md or .tex. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/csv.h"
 #include "analysis/figure.h"
 #include "analysis/scored.h"
 #include "analysis/statistics.h"
@@ -17,6 +18,13 @@ enum { COLUMNS = 8, BOOTSTRAP_SEED = 8 };
 typedef enum Format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_LATEX } Format;
 static const char *const format_names[] = {"text", "markdown", "latex"}, *const endings[] = {"txt", "md", "tex"};
 
+/* A configuration in numbers; NaN where there is none. */
+typedef struct Row {
+  size_t runs, unfinished;
+  AnalysisInterval final, best, iqm; /* iqm: without an interval of a single run */
+  double ddr, speed;
+} Row;
+
 typedef struct Table {
   AnalysisContext context;
   AnalysisRequest request;
@@ -24,7 +32,8 @@ typedef struct Table {
   const char *group_keys, *format_name;
   Format format;
   AnalysisGrouping groups;
-  char *(*cells)[COLUMNS];     /* [group] */
+  Row *rows;                   /* [group] */
+  char *(*cells)[COLUMNS];     /* [group] the same as text */
 } Table;
 
 static const char *const headers[COLUMNS] = {"configuration", "runs", "unfinished", "final [95 % t]", "max [95 % t]",
@@ -33,7 +42,7 @@ static const char interval_kind[] =
   "final, max: 95 % Student t over runs; IQM: 95 % stratified percentile bootstrap over tasks, 50 000 replicates; DDR: "
   "geometric mean";
 
-/* ---- cells ------------------------------------------------------------------------------------------------------ */
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
 static size_t collect(const Table *t, size_t group, AnalysisMeasure measure, double *values) {
   size_t count = 0;
@@ -44,15 +53,11 @@ static size_t collect(const Table *t, size_t group, AnalysisMeasure measure, dou
   return count;
 }
 
-static char *mean_cell(const Table *t, size_t group, AnalysisMeasure measure, double *values) {
-  char text[64];
-  AnalysisInterval interval = analysis_student_interval(values, collect(t, group, measure, values), 0.95);
-  analysis_format_interval(interval.center, interval.low, interval.high, text, sizeof text);
-  return core_text_duplicate(text);
+static AnalysisInterval mean_of(const Table *t, size_t group, AnalysisMeasure measure, double *values) {
+  return analysis_student_interval(values, collect(t, group, measure, values), 0.95);
 }
 
-static char *iqm_cell(const Table *t, size_t group, const size_t *task_of, size_t tasks, double *values) {
-  char text[64];
+static AnalysisInterval iqm_of(const Table *t, size_t group, const size_t *task_of, size_t tasks, double *values) {
   size_t *task = core_memory_allocate((t->context.selection.count + 1) * sizeof *task), count = 0;
   for (size_t r = 0; r < t->context.selection.count; r++) {
     if (t->groups.group_of[r] != group) continue;
@@ -63,9 +68,37 @@ static char *iqm_cell(const Table *t, size_t group, const size_t *task_of, size_
   AnalysisInterval iqm =
       analysis_stratified(&scores.scores, ANALYSIS_AGGREGATE_IQM, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
   bool several = scores.scores.tasks && scores.first[scores.scores.tasks] > 1;
-  analysis_format_interval(iqm.center, several ? iqm.low : NAN, several ? iqm.high : NAN, text, sizeof text);
+  if (!several) iqm.low = iqm.high = NAN;
   analysis_tasks_scores_free(&scores);
   free(task);
+  return iqm;
+}
+
+static void make_rows(Table *t) {
+  size_t n = t->context.selection.count;
+  double *values = core_memory_allocate((n + 1) * sizeof *values);
+  size_t *task_of = core_memory_allocate((n + 1) * sizeof *task_of);
+  size_t tasks = analysis_tasks_find(&t->context.selection, task_of);
+  t->rows = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->rows);
+  for (size_t g = 0; g < t->groups.count; g++) {
+    Row *row = &t->rows[g];
+    row->runs = t->groups.groups[g].run_count;
+    for (size_t r = 0; r < n; r++) row->unfinished += t->groups.group_of[r] == g && !t->scored.runs[r].ended;
+    row->final = mean_of(t, g, ANALYSIS_MEASURE_final, values);
+    row->best = mean_of(t, g, ANALYSIS_MEASURE_best, values);
+    row->iqm = iqm_of(t, g, task_of, tasks, values);
+    row->ddr = analysis_geometric_mean(values, collect(t, g, ANALYSIS_MEASURE_ddr, values));
+    row->speed = analysis_mean(values, collect(t, g, ANALYSIS_MEASURE_speed, values));
+  }
+  free(values);
+  free(task_of);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------ */
+
+static char *interval_cell(AnalysisInterval interval) {
+  char text[64];
+  analysis_format_interval(interval.center, interval.low, interval.high, text, sizeof text);
   return core_text_duplicate(text);
 }
 
@@ -75,28 +108,47 @@ static char *count_cell(double value) {
 }
 
 static void make_cells(Table *t) {
-  size_t n = t->context.selection.count;
-  double *values = core_memory_allocate((n + 1) * sizeof *values);
-  size_t *task_of = core_memory_allocate((n + 1) * sizeof *task_of), tasks = analysis_tasks_find(&t->context.selection, task_of);
   t->cells = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->cells);
   for (size_t g = 0; g < t->groups.count; g++) {
-    char number[32];
-    size_t unfinished = 0;
-    for (size_t r = 0; r < n; r++) unfinished += t->groups.group_of[r] == g && !t->scored.runs[r].ended;
-    char **cell = t->cells[g];
+    const Row *row = &t->rows[g];
+    char number[32], **cell = t->cells[g];
     cell[0] = core_text_duplicate(t->groups.groups[g].label);
-    snprintf(number, sizeof number, "%zu", t->groups.groups[g].run_count);
+    snprintf(number, sizeof number, "%zu", row->runs);
     cell[1] = core_text_duplicate(number);
-    snprintf(number, sizeof number, "%zu", unfinished);
-    cell[2] = core_text_duplicate(unfinished ? number : "");
-    cell[3] = mean_cell(t, g, ANALYSIS_MEASURE_final, values);
-    cell[4] = mean_cell(t, g, ANALYSIS_MEASURE_best, values);
-    cell[5] = iqm_cell(t, g, task_of, tasks, values);
-    cell[6] = count_cell(analysis_geometric_mean(values, collect(t, g, ANALYSIS_MEASURE_ddr, values)));
-    cell[7] = count_cell(analysis_mean(values, collect(t, g, ANALYSIS_MEASURE_speed, values)));
+    snprintf(number, sizeof number, "%zu", row->unfinished);
+    cell[2] = core_text_duplicate(row->unfinished ? number : "");
+    cell[3] = interval_cell(row->final);
+    cell[4] = interval_cell(row->best);
+    cell[5] = interval_cell(row->iqm);
+    cell[6] = count_cell(row->ddr);
+    cell[7] = count_cell(row->speed);
   }
-  free(values);
-  free(task_of);
+}
+
+static void append_interval(CoreText *csv, AnalysisInterval interval) {
+  analysis_csv_value(csv, interval.center);
+  analysis_csv_value(csv, interval.low);
+  analysis_csv_value(csv, interval.high);
+}
+
+/* A row a configuration, with the values of its settings, unrounded: what --json prints. */
+static void make_csv(const Table *t, CoreText *csv) {
+  core_text_append(csv, "configuration");
+  analysis_csv_keys(csv, &t->groups);
+  core_text_append(csv, ",runs,unfinished,final,final_low,final_high,max,max_low,max_high,iqm,iqm_low,iqm_high,ddr,"
+                        "steps_per_second\n");
+  for (size_t g = 0; g < t->groups.count; g++) {
+    const Row *row = &t->rows[g];
+    analysis_csv_field(csv, t->groups.groups[g].label);
+    analysis_csv_key_values(csv, &t->groups, t->groups.groups[g].config);
+    core_text_appendf(csv, ",%zu,%zu", row->runs, row->unfinished);
+    append_interval(csv, row->final);
+    append_interval(csv, row->best);
+    append_interval(csv, row->iqm);
+    analysis_csv_value(csv, row->ddr);
+    analysis_csv_value(csv, row->speed);
+    core_text_append(csv, "\n");
+  }
 }
 
 /* ---- formats ---------------------------------------------------------------------------------------------------- */
@@ -172,12 +224,18 @@ static int write_file(const Table *t) {
   int code = core_files_write_atomic(path, document.data, document.length);
   core_text_free(&source);
   core_text_free(&document);
-  if (code == CORE_OK && t->format == FORMAT_TEXT) printf("%s\n", path);
+  if (code == CORE_OK && t->format == FORMAT_TEXT && !t->request.json) printf("%s\n", path);
   return code;
 }
 
 static void print_table(const Table *t) {
   CoreText text = {0};
+  if (t->request.json) {
+    make_csv(t, &text);
+    analysis_csv_print_json(core_text_string(&text));
+    core_text_free(&text);
+    return;
+  }
   if (t->format != FORMAT_TEXT) { /* nothing else, so that it can be piped into a document */
     append_table(t, &text);
     printf("%s", core_text_string(&text));
@@ -215,6 +273,7 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   TRY(analysis_context_open(&t->context, &t->request, operands, operand_count));
   TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
   TRY(analysis_scored_read(&t->scored, &t->context));
+  make_rows(t);
   make_cells(t);
   print_table(t);
   fflush(stdout);
@@ -225,7 +284,7 @@ static const char usage[] = "analyze table results.db [--format text|markdown|la
 static const char help_text[] =
   "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % Student t "
   "intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown and LaTeX are printed bare, "
-  "ready for a document; the file in the figures' folder (table.txt, .md or .tex) carries its source as comments.";
+  "ready for a document, --json as unrounded numbers; the file in the figures' folder (table.txt, .md or .tex) carries its source as comments.";
 
 int analysis_figure_table(int argc, char **argv) {
   Table t = {.request = {.argc = argc, .argv = argv}};
@@ -240,6 +299,7 @@ int analysis_figure_table(int argc, char **argv) {
   for (size_t g = 0; t.cells && g < t.groups.count; g++)
     for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
   free(t.cells);
+  free(t.rows);
   analysis_scored_free(&t.scored);
   analysis_grouping_free(&t.groups);
   analysis_context_close(&t.context);

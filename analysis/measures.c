@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/measure_coverage.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "store/query.h"
@@ -145,7 +146,9 @@ static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, c
   return CORE_OK;
 }
 
-static int read_iterations(Queries *q, const AnalysisRun *of, double budget, AnalysisMeasured *run) {
+/* *last_row, *run_key: the last iteration that counts, and where its rows are. */
+static int read_iterations(Queries *q, const AnalysisRun *of, double budget, AnalysisMeasured *run, int64_t *last_row,
+                           int64_t *run_key) {
   static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
   bool row = false;
   store_query_reset(q->last);
@@ -155,6 +158,8 @@ static int read_iterations(Queries *q, const AnalysisRun *of, double budget, Ana
   if (!row) return CORE_OK;
   int64_t last = store_query_int(q->last, 0), key = store_query_int(q->last, 1);
   run->transitions = store_query_real(q->last, 2);
+  *last_row = last;
+  *run_key = key;
   TRY(take(q->kl, key, last, -1, kl_measures, 2, run));
   TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late, run));
   if (of->config.metrics.profile_every > 0) TRY(take(q->profile, key, last, -1, profile, 2, run));
@@ -165,12 +170,12 @@ static int read_iterations(Queries *q, const AnalysisRun *of, double budget, Ana
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
-                    AnalysisMeasured *run) {
+                    AnalysisMeasured *run, int64_t *last, int64_t *key) {
   double each = (double)core_config_transitions_per_iteration(&of->config), limit = INFINITY;
   if (budget > 0) limit = each > 0 ? ceil(budget / each) * each : budget; /* a budget ends with a whole iteration */
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
   TRY(read_scores(q->scores, of, level_set, limit, s, run));
-  TRY(read_iterations(q, of, limit, run));
+  TRY(read_iterations(q, of, limit, run, last, key));
   run->ended = of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
   return CORE_OK;
 }
@@ -179,6 +184,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
                            double budget, AnalysisMeasured **measured) {
   Queries q = {0};
   Scores s = {0};
+  int64_t *last = core_memory_zero_allocate(2 * selection->count + 1, sizeof *last), *key = last + selection->count;
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
   int code = store_query_open(database, evaluation_sql, &q.scores);
   if (code == CORE_OK) code = store_query_open(database, last_sql, &q.last);
@@ -188,7 +194,8 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   if (code == CORE_OK) code = store_query_open(database, profile_sql, &q.profile);
   if (code == CORE_OK) code = store_query_open(database, distance_sql, &q.distance);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
-    code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r]);
+    code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r], &last[r], &key[r]);
+  if (code == CORE_OK) code = analysis_measures_read_coverage(database, selection, key, last, *measured);
   store_query_close(&q.scores);
   store_query_close(&q.last);
   store_query_close(&q.kl);
@@ -198,5 +205,6 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   store_query_close(&q.distance);
   free(s.at);
   free(s.score);
+  free(last);
   return code;
 }

@@ -23,7 +23,8 @@
   X(weight_norm, "late weight norm") \
   X(kurtosis, "late gradient kurtosis") \
   X(policy_variance, "late policy variance") \
-  X(ess, "late effective sample size")
+  X(ess, "late effective sample size") \
+  X(coverage, "state coverage at equal numbers of states")
 
 typedef enum AnalysisMeasure {
 #define X(name, words) ANALYSIS_MEASURE_##name,

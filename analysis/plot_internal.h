@@ -56,6 +56,8 @@ typedef struct PlotLayout {
   size_t wrap;                          /* characters of a caption line */
 } PlotLayout;
 
+/* The size at which a panel's title ends before the next panel's begins. */
+double plot_layout_title_font(const PlotLayout *layout, const char *title);
 PlotLayout plot_layout_make(const AnalysisPlot *plot);
 /* Columns that the legend takes with so many rows: each block begins a column of its own. */
 size_t plot_layout_legend_columns(const AnalysisPlot *plot, size_t rows);

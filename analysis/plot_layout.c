@@ -17,6 +17,12 @@ static double text_width(const char *text, double font_px) {
   return width * font_px;
 }
 
+double plot_layout_title_font(const PlotLayout *layout, const char *title) {
+  static const double BOLD = 1.1, LEAST = 0.6; /* wider than plain letters; smaller can not be read */
+  const double width = BOLD * text_width(title, layout->font);
+  return layout->font * fmin(1, fmax(LEAST, (layout->panel_width + 0.8 * layout->gap) / width));
+}
+
 /* Columns that the legend takes with so many rows: each block begins a column of its own. */
 size_t plot_layout_legend_columns(const AnalysisPlot *plot, size_t rows) {
   size_t columns = 0, in_column = 0;

@@ -292,7 +292,8 @@ static void write_panel(Writer *w, size_t panel) {
                     "set bmargin at screen %.5f\n",
                     screen_x(w, left), screen_x(w, left + l->panel_width), screen_y(w, top), screen_y(w, bottom));
   int labels = w->labels, arrows = w->arrows;
-  write_label(w, p->title, left, top - 0.9 * l->font, ALIGN_LEFT, BOLD, l->font, plot->style->foreground);
+  write_label(w, p->title, left, top - 0.9 * l->font, ALIGN_LEFT, BOLD, plot_layout_title_font(l, p->title),
+              plot->style->foreground);
   write_label(w, plot->x.title, left + l->panel_width / 2, bottom + 2.5 * l->font, ALIGN_CENTER, PLAIN, l->font,
               plot->style->foreground);
   write_label(w, p->note, left + l->panel_width / 2, bottom + 3.9 * l->font, ALIGN_CENTER, PLAIN, 0.9 * l->font,

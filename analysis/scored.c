@@ -63,6 +63,9 @@ const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisCo
 void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
   char count[32];
   if (scored->budget > 0) core_text_appendf(text, " Inside %s transitions.", core_text_count(scored->budget, count));
+  if (scored->measure == ANALYSIS_MEASURE_coverage)
+    core_text_append(text, " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
+                           "observations, where all runs of a task had looked at as many states.");
   if (scored->unfinished) core_text_appendf(text, " Not at their end, taken as they stand (hollow): %zu.", scored->unfinished);
   if (scored->missing) core_text_appendf(text, " Not drawn, without a value: %zu.", scored->missing);
 }

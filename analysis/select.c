@@ -251,35 +251,41 @@ static double number_at(const CoreConfig *config, const CoreConfigRow *row) {
   return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
-/* "max" and "min" become the greatest and least value that the runs have, whatever other conditions say. */
-static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
-  CoreText text = {0};
-  for (size_t i = 0; i < count; i++) {
-    const AnalysisRun *best = NULL;
-    for (size_t r = 0; r < selection->count && conditions[i].extreme; r++) {
-      const AnalysisRun *run = &selection->runs[r];
-      if (!analysis_key_applies(&run->config, conditions[i].row)) continue;
-      double here = number_at(&run->config, conditions[i].row);
-      if (!best || conditions[i].extreme * (here - number_at(&best->config, conditions[i].row)) > 0) best = run;
-    }
-    if (!best) continue;
-    free(conditions[i].value);
-    conditions[i].value = core_text_duplicate(analysis_key_value(&best->config, conditions[i].row, &text));
-  }
-  core_text_free(&text);
-}
-
-/* Conditions on one key are alternatives; those on different keys must all hold. */
-static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfig *config, CoreText *text) {
+/* Conditions on one key are alternatives; those on different keys must all hold. `but`: a key that does not matter (NULL:
+ * all do), and "max" and "min" hold for all until they are known. */
+static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfigRow *but, const CoreConfig *config,
+                            CoreText *text) {
   for (size_t i = 0; i < count; i++) {
     const char *value = analysis_key_value(config, conditions[i].row, text);
-    bool met = false;
+    bool met = conditions[i].row == but;
     for (size_t k = 0; k < count; k++) {
-      met |= conditions[k].row == conditions[i].row && strcmp(conditions[k].value, value) == 0;
+      const bool holds = conditions[k].extreme || strcmp(conditions[k].value, value) == 0;
+      met |= conditions[k].row == conditions[i].row && holds;
     }
     if (!met) return false;
   }
   return true;
+}
+
+/* "max" and "min" become the greatest and least value of the runs that meet the conditions on other keys; of several, in
+ * the order given, each among those that meet the ones before. */
+static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
+  CoreText text = {0};
+  for (size_t i = 0; i < count; i++) {
+    const CoreConfigRow *key = conditions[i].row;
+    const AnalysisRun *best = NULL;
+    for (size_t r = 0; r < selection->count && conditions[i].extreme; r++) {
+      const AnalysisRun *run = &selection->runs[r];
+      if (!analysis_key_applies(&run->config, key) || !conditions_hold(conditions, count, key, &run->config, &text)) continue;
+      double here = number_at(&run->config, key);
+      if (!best || conditions[i].extreme * (here - number_at(&best->config, key)) > 0) best = run;
+    }
+    conditions[i].extreme = 0;
+    if (!best) continue; /* no run meets the others: the message that follows says which values there are */
+    free(conditions[i].value);
+    conditions[i].value = core_text_duplicate(analysis_key_value(&best->config, key, &text));
+  }
+  core_text_free(&text);
 }
 
 /* No run met the conditions: say which values the conditions' keys have, so that the next try succeeds. */
@@ -307,7 +313,7 @@ static int apply_conditions(AnalysisSelection *selection, const Condition *condi
   size_t kept = 0;
   CoreText text = {0};
   for (size_t r = 0; r < selection->count; r++) { /* count first: on failure the message looks at all runs */
-    kept += conditions_hold(conditions, count, &selection->runs[r].config, &text);
+    kept += conditions_hold(conditions, count, NULL, &selection->runs[r].config, &text);
   }
   if (kept == 0) {
     core_text_free(&text);
@@ -315,7 +321,7 @@ static int apply_conditions(AnalysisSelection *selection, const Condition *condi
   }
   kept = 0;
   for (size_t r = 0; r < selection->count; r++) {
-    if (!conditions_hold(conditions, count, &selection->runs[r].config, &text)) continue;
+    if (!conditions_hold(conditions, count, NULL, &selection->runs[r].config, &text)) continue;
     if (kept != r) selection->runs[kept] = selection->runs[r];
     kept++;
   }

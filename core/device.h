@@ -32,7 +32,11 @@ typedef struct CoreKernel {
   void (*body)(const CoreDeviceThread *at, const void *arguments);
   const void *(*entry)(void); /* the __global__ function; NULL in a build without CUDA */
   int team;
+  size_t argument_bytes;
 } CoreKernel;
+
+/* Operations that were recorded, to be done again as one. */
+typedef struct CoreGraph CoreGraph;
 
 typedef struct CoreDevice CoreDevice;
 struct CoreDevice {
@@ -49,16 +53,24 @@ struct CoreDevice {
   void (*fill)(CoreDevice *device, void *target, int byte, size_t bytes);
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                  const void *arguments);
-  void (*synchronise)(CoreDevice *device);
+  void (*synchronise)(CoreDevice *device); /* waits */
   /* To the second order: it sees in `memory` what was launched so far, and the first must neither read nor write there
    * until take_back, by which all that was handed over is the first order's again and later launches wait for the second. */
   void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);
   void (*take_back)(CoreDevice *device);
+  /* Between the two, launches, copies and fills are recorded and not done; anything that is the host's business, but for
+   * looking up addresses, may not be asked for. A graph does them in their order as often as it is launched, with the
+   * arguments of then: what is to change from one launch to the next must stand in device memory. The caller owns it. */
+  void (*begin_graph)(CoreDevice *device);
+  CoreGraph *(*end_graph)(CoreDevice *device);
+  void (*launch_graph)(CoreDevice *device, CoreGraph *graph);
+  void (*destroy_graph)(CoreDevice *device, CoreGraph *graph);
   void *stream, *side;        /* cudaStream_t of the first order and of the second; NULL: not a GPU */
   /* Called now and then while the host waits for the device, by who knows what could make it wait for ever; or NULL. */
   void (*while_waiting)(void *waiting);
   void *waiting;
-  uint64_t launches, transfers; /* so far; transfers: between host and device */
+  uint64_t launches, transfers; /* so far; launches: of kernels, by themselves; transfers: between host and device */
+  uint64_t waits, graphs;     /* so far; waits: of the host for the device; graphs: launched */
   void (*destroy)(CoreDevice *device);
 };
 

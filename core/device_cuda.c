@@ -52,6 +52,7 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
 /* With someone who watches (NCCL, whose kernels wait for other processes) the host asks rather than sleeps. */
 static void synchronise(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
+  device->waits++;
   for (unsigned polls = 1; device->while_waiting && code == cudaErrorNotReady; polls++) {
     code = cudaStreamQuery(stream_of(device));
     if (polls % POLLS_A_WATCH == 0) device->while_waiting(device->waiting);
@@ -101,6 +102,33 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
         "launch of", kernel->name);
 }
 
+/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+
+/* Relaxed: libraries may look after themselves meanwhile; no other thread uses the device. */
+static void begin_graph(CoreDevice *device) {
+  check(cudaStreamBeginCapture(stream_of(device), cudaStreamCaptureModeRelaxed), "beginning a graph", NULL);
+}
+
+static CoreGraph *end_graph(CoreDevice *device) {
+  cudaGraph_t recorded;
+  cudaGraphExec_t ready;
+  check(cudaStreamEndCapture(stream_of(device), &recorded), "ending a graph", NULL);
+  check(cudaGraphInstantiate(&ready, recorded, 0), "making a graph ready", NULL);
+  check(cudaGraphDestroy(recorded), "releasing a graph's record", NULL);
+  return (CoreGraph *)ready;
+}
+
+static void launch_graph(CoreDevice *device, CoreGraph *graph) {
+  device->graphs++;
+  check(cudaGraphLaunch((cudaGraphExec_t)graph, stream_of(device)), "launch of a graph", NULL);
+}
+
+static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
+  if (graph == NULL) return;
+  synchronise(device);
+  check(cudaGraphExecDestroy((cudaGraphExec_t)graph), "releasing a graph", NULL);
+}
+
 static void destroy(CoreDevice *device) {
   cudaEventDestroy(((Gpu *)device)->event);
   cudaStreamDestroy(device->side);
@@ -146,8 +174,9 @@ int core_device_cuda(int number, CoreDevice **device) {
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back, .stream = stream,
-    .side = side, .destroy = destroy};
+    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
+    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .stream = stream, .side = side, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
            properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
   *device = made;

@@ -32,7 +32,25 @@ typedef struct Emulator {
   Handed handed[HANDED_MAX];
   int handed_over;
   char *shared, *stacks;
+  CoreGraph *recording;       /* NULL: operations are done */
 } Emulator;
+
+/* A launch, else a copy or fill. */
+typedef struct Operation {
+  const CoreKernel *kernel;
+  unsigned blocks, threads;
+  size_t shared;
+  void *arguments;            /* a copy */
+  void *target;
+  const void *source;         /* NULL: a fill */
+  size_t bytes;
+  int byte;
+} Operation;
+
+struct CoreGraph {
+  Operation *operation;
+  size_t count, room;
+};
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
 
@@ -92,36 +110,57 @@ static void move(CoreDevice *device, void *target, const void *source, size_t by
   lock(emulator_of(device));
 }
 
+/* The host's business is not for graphs. */
+static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(device)->recording == NULL); }
+
+static void record(CoreGraph *graph, Operation operation) {
+  if (graph->count == graph->room) {
+    graph->room = graph->room ? 2 * graph->room : 64;
+    graph->operation = core_memory_resize(graph->operation, graph->room * sizeof *graph->operation);
+  }
+  graph->operation[graph->count++] = operation;
+}
+
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
+  check_not_recording(device);
   check_range(emulator_of(device), target, bytes);
   device->transfers++;
   move(device, target, host, bytes);
 }
 
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
+  check_not_recording(device);
   check_range(emulator_of(device), source, bytes);
   device->transfers++;
+  device->waits++;
   move(device, host, source, bytes);
 }
 
 static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
-  check_range(emulator_of(device), target, bytes);
-  check_range(emulator_of(device), source, bytes);
-  move(device, target, source, bytes);
+  Emulator *emulator = emulator_of(device);
+  check_range(emulator, target, bytes);
+  check_range(emulator, source, bytes);
+  if (emulator->recording) record(emulator->recording, (Operation){.target = target, .source = source, .bytes = bytes});
+  else move(device, target, source, bytes);
 }
 
 static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
-  check_range(emulator_of(device), target, bytes);
-  unlock(emulator_of(device));
+  Emulator *emulator = emulator_of(device);
+  check_range(emulator, target, bytes);
+  if (emulator->recording) {
+    record(emulator->recording, (Operation){.target = target, .byte = byte, .bytes = bytes});
+    return;
+  }
+  unlock(emulator);
   memset(target, byte, bytes);
-  lock(emulator_of(device));
+  lock(emulator);
 }
 
 /* ---- the second order ------------------------------------------------------------------------------------------- */
 
 static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
   Emulator *emulator = emulator_of(device);
-  CORE_CHECK(emulator->handed_over < HANDED_MAX);
+  CORE_CHECK(emulator->handed_over < HANDED_MAX && emulator->recording == NULL);
   check_range(emulator, memory, bytes);
   Handed *handed = &emulator->handed[emulator->handed_over++];
   *handed = (Handed){memory, core_memory_allocate(bytes), bytes};
@@ -217,14 +256,12 @@ static void run_team(Emulator *emulator, CoreDeviceThread first, unsigned count)
   }
 }
 
-static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
-                   const void *arguments) {
-  Emulator *emulator = emulator_of(device);
+static void run_kernel(Emulator *emulator, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                       const void *arguments) {
   const bool backward = emulator->order == CORE_DEVICE_BACKWARD;
   const unsigned team = kernel->team == CORE_TEAM_BLOCK ? threads : (unsigned)kernel->team;
   CORE_CHECK(blocks > 0 && threads > 0 && threads <= THREADS_MAX && shared <= SHARED_BYTES);
   CORE_CHECK(team == 0 || threads % team == 0);
-  device->launches++;
   the_team.kernel = kernel;
   the_team.arguments = arguments;
   unlock(emulator);
@@ -241,7 +278,58 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
   lock(emulator);
 }
 
-static void synchronise(CoreDevice *device) { (void)device; }
+static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                   const void *arguments) {
+  Emulator *emulator = emulator_of(device);
+  if (emulator->recording) {
+    void *kept = core_memory_allocate(kernel->argument_bytes);
+    memcpy(kept, arguments, kernel->argument_bytes);
+    record(emulator->recording, (Operation){.kernel = kernel, .blocks = blocks, .threads = threads, .shared = shared,
+                                            .arguments = kept});
+    return;
+  }
+  device->launches++;
+  run_kernel(emulator, kernel, blocks, threads, shared, arguments);
+}
+
+static void synchronise(CoreDevice *device) {
+  check_not_recording(device);
+  device->waits++;
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+
+static void begin_graph(CoreDevice *device) {
+  check_not_recording(device);
+  emulator_of(device)->recording = core_memory_zero_allocate(1, sizeof(CoreGraph));
+}
+
+static CoreGraph *end_graph(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  CoreGraph *graph = emulator->recording;
+  CORE_CHECK(graph != NULL);
+  emulator->recording = NULL;
+  return graph;
+}
+
+static void launch_graph(CoreDevice *device, CoreGraph *graph) {
+  check_not_recording(device);
+  device->graphs++;
+  for (size_t i = 0; i < graph->count; i++) {
+    const Operation *o = &graph->operation[i];
+    if (o->kernel) run_kernel(emulator_of(device), o->kernel, o->blocks, o->threads, o->shared, o->arguments);
+    else if (o->source) copy(device, o->target, o->source, o->bytes);
+    else fill(device, o->target, o->byte, o->bytes);
+  }
+}
+
+static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
+  (void)device;
+  if (graph == NULL) return;
+  for (size_t i = 0; i < graph->count; i++) free(graph->operation[i].arguments);
+  free(graph->operation);
+  free(graph);
+}
 
 static void destroy(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
@@ -264,6 +352,8 @@ CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) 
   emulator->table = (CoreDevice){
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes, .shared_bytes = SHARED_BYTES,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back, .destroy = destroy};
+    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
+    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .destroy = destroy};
   return &emulator->table;
 }

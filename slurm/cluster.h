@@ -33,6 +33,9 @@ typedef enum SlurmFault {
 
 /* ---- what is asked for --------------------------------------------------------------------------------------------- */
 
+/* A job, or one task of an array; task -1: all of it. */
+typedef struct SlurmId { int64_t job, task; } SlurmId;
+
 /* One job array. All strings are borrowed. `comment` identifies it later: [A-Za-z0-9=:._-] and blanks only. */
 typedef struct SlurmJob {
   const char *name, *comment;
@@ -41,8 +44,11 @@ typedef struct SlurmJob {
   const char *output;              /* file for the script's own words, with %A, %a and %% for %; NULL: nowhere */
   int64_t tasks;                   /* indices 0 .. tasks-1 */
   int64_t running_max;             /* %throttle; 0: none */
-  const int64_t *after;            /* jobs that must have ended, however (afterany) */
+  const SlurmId *after;            /* jobs and tasks that must have ended, however (afterany) */
   size_t after_count;
+  int64_t after_each;              /* a job: task t waits for its task t to succeed (aftercorr), and is cancelled by Slurm when
+                                    * that can not happen any more; 0: none */
+  const char *remark;              /* a comment for the script, one line; NULL: none */
   bool held;
   const SlurmSettings *settings;   /* resources, signal, requeue */
 } SlurmJob;
@@ -103,9 +109,6 @@ typedef struct SlurmTask {
 
 typedef struct SlurmTasks { SlurmTask *rows; size_t count, capacity; } SlurmTasks; /* zero-initialise; slurm_tasks_free */
 void slurm_tasks_free(SlurmTasks *tasks);
-
-/* A job, or one task of an array; task -1: all of it. */
-typedef struct SlurmId { int64_t job, task; } SlurmId;
 
 /* ---- the table ----------------------------------------------------------------------------------------------------- */
 

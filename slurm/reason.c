@@ -13,7 +13,7 @@ static const Reason reasons[] = {
   {"BeginTime", "requeued, and waits about two minutes until Slurm lets it start again", "", false},
   {"JobArrayTaskLimit", "waits for others of its sweep (slurm.max_running)", "", false},
   {"Dependency", "waits for the sweep that it is to follow (slurm.after)", "", false},
-  {"DependencyNeverSatisfied", "what it waits for can never come", "sweep cancel, and submit without slurm.after", true},
+  {"DependencyNeverSatisfied", "what it waits for can never come", "sweep cancel, and submit again", true},
   {"JobHeldUser", "held", "sweep release lets it start", true},
   {"JobHeldAdmin", "held by an administrator or by you as root", "sweep release, or ask the administrators", true},
   {"JobLaunchFailure", "could not be launched and is held", "sweep release tries again; else ask the administrators", true},

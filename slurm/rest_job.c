@@ -183,8 +183,10 @@ static void add_names(Writer *w, const SlurmJob *job) {
   if (job->running_max > 0) core_text_appendf(&text, "%%%lld", (long long)job->running_max);
   json_object_set_new(w->job, "array", json_string(core_text_string(&text)));
   core_text_clear(&text);
-  for (size_t i = 0; i < job->after_count; i++) core_text_appendf(&text, "%s:%lld", i ? "" : "afterany", (long long)job->after[i]);
+  slurm_options_dependency(job, &text);
   if (text.length) json_object_set_new(w->job, "dependency", json_string(core_text_string(&text)));
+  if (job->after_each && is_newer(w)) json_object_set_new(w->job, "flags", json_pack("[s]", "KILL_INVALID_DEPENDENCY"));
+  else if (job->after_each) json_object_set_new(w->job, "kill_on_invalid_dependency", json_true());
   json_object_set_new(w->job, "name", json_string(job->name));
   json_object_set_new(w->job, "comment", json_string(job->comment));
   json_object_set_new(w->job, "current_working_directory", json_string(job->folder));

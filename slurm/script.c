@@ -65,6 +65,12 @@ void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
   emit_extra(s, emit, context);
 }
 
+void slurm_options_dependency(const SlurmJob *job, CoreText *text) {
+  char id[48];
+  for (size_t i = 0; i < job->after_count; i++) core_text_appendf(text, "%s:%s", i ? "" : "afterany", slurm_id_format(job->after[i], id));
+  if (job->after_each) core_text_appendf(text, "%saftercorr:%lld", job->after_count ? "," : "", (long long)job->after_each);
+}
+
 /* ---- the script -------------------------------------------------------------------------------------------------- */
 
 static void add_line(void *context, const char *option, const char *value) {
@@ -80,12 +86,13 @@ static void add_quoted(CoreText *script, const char *option, const char *value) 
   core_text_append(script, "\"\n");
 }
 
-/* Jobs that must have ended, however they did: with afterok a failed one would keep this one waiting for ever. */
+/* Whole jobs: however they end, since with afterok a failed one would keep this one waiting for ever. Task by task there is
+ * only aftercorr, which wants success: what waits in vain is cancelled by Slurm. */
 static void add_dependency(CoreText *script, const SlurmJob *job) {
-  if (job->after_count == 0) return;
-  core_text_append(script, "#SBATCH --dependency=afterany");
-  for (size_t i = 0; i < job->after_count; i++) core_text_appendf(script, ":%lld", (long long)job->after[i]);
-  core_text_append(script, "\n");
+  if (job->after_count == 0 && job->after_each == 0) return;
+  core_text_append(script, "#SBATCH --dependency=");
+  slurm_options_dependency(job, script);
+  core_text_append(script, job->after_each ? "\n#SBATCH --kill-on-invalid-dep=yes\n" : "\n");
 }
 
 /* Apptainer is a program before ours; pyxis is told by sbatch. Both see the folder that the job works in. */
@@ -118,6 +125,7 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   if (job->running_max > 0) core_text_appendf(script, "%%%lld", (long long)job->running_max);
   core_text_append(script, "\n");
   add_dependency(script, job);
+  if (job->remark) core_text_appendf(script, "# %s\n", job->remark);
   slurm_options_each(job->settings, add_line, script);
   add_quoted(script, "--chdir", job->folder);
   add_quoted(script, "--output", job->output ? job->output : "/dev/null");

@@ -7,15 +7,25 @@
 
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/origin.h"
 #include "store/paths.h"
 
-enum { BATCH_VERSION = 1 };
+enum {
+  BATCH_VERSION = 1,
+  OUTPUTS_MAX = 100 /* of a batch: a folder with a thousand files would be slow on a shared disk */
+};
 static const size_t batch_max_bytes = (size_t)1 << 30;
 
 static int batch_path(const char *root, const char *name, int64_t number, char path[CORE_PATH_MAX]) {
   char folder[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "batches", folder));
   return core_files_path(path, "%s/%06lld.tsv", folder, (long long)number);
+}
+
+int sweep_batch_output(const char *root, const char *name, int64_t number, int64_t array, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "batches", folder));
+  return core_files_path(path, "%s/%06lld.%lld.log", folder, (long long)number, (long long)(array % OUTPUTS_MAX));
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
@@ -43,7 +53,7 @@ static void append_differences(const CoreConfig *base, const CoreConfig *config,
   core_text_free(&value);
 }
 
-static void append_head(const char *name, int64_t number, const SlurmSettings *settings, bool force, const CoreConfig *base, CoreText *text) {
+void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force, const CoreConfig *base, CoreText *text) {
   const CoreConfig defaults = core_config_default();
   CoreText lines = {0};
   core_text_appendf(text, "# batch %d %s %lld\n", BATCH_VERSION, name, (long long)number);
@@ -57,55 +67,26 @@ static void append_head(const char *name, int64_t number, const SlurmSettings *s
   core_text_append(text, "index\trun\tsettings\n");
 }
 
-static void hash_text(const char *text, size_t length, char hash[SWEEP_HASH]) {
-  unsigned char bytes[16];
-  crypto_generichash(bytes, sizeof bytes, (const unsigned char *)text, length, NULL, 0);
-  sodium_bin2hex(hash, SWEEP_HASH, bytes, (SWEEP_HASH - 1) / 2);
+void sweep_batch_add(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config, CoreText *text) {
+  core_text_appendf(text, "%lld\t%s", (long long)index, id);
+  append_differences(base, config, "\t", "", text);
+  core_text_append(text, "\n");
 }
 
-static int write_text(const char *root, const char *name, int64_t number, CoreText *text, char hash[SWEEP_HASH]) {
+static void hash_bytes(const char *bytes, size_t length, char hash[SWEEP_HASH]) {
+  unsigned char digest[16];
+  crypto_generichash(digest, sizeof digest, (const unsigned char *)bytes, length, NULL, 0);
+  sodium_bin2hex(hash, SWEEP_HASH, digest, (SWEEP_HASH - 1) / 2);
+}
+
+void sweep_batch_hash(const CoreText *text, char hash[SWEEP_HASH]) { hash_bytes(text->data, text->length, hash); }
+
+int sweep_batch_write(const char *root, const char *name, int64_t number, const CoreText *text) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "batches", path));
   TRY(core_files_make_directories(path));
   TRY(batch_path(root, name, number, path));
-  hash_text(text->data, text->length, hash);
   return core_files_write_atomic(path, text->data, text->length);
-}
-
-int sweep_batch_write(const char *root, const SweepGrid *grid, const size_t *runs, const int64_t *indices, size_t count,
-                      int64_t number, const SlurmSettings *settings, bool force, char hash[SWEEP_HASH]) {
-  CoreText text = {0};
-  CoreConfig base = grid->spec->base, config;
-  base.train.seed = core_config_default().train.seed;
-  append_head(grid->spec->name, number, settings, force, &base, &text);
-  for (size_t i = 0; i < count; i++) {
-    sweep_grid_config(grid, runs[i], &config);
-    core_text_appendf(&text, "%lld\t%s", (long long)indices[i], grid->ids[runs[i]]);
-    append_differences(&base, &config, "\t", "", &text);
-    core_text_append(&text, "\n");
-  }
-  const int code = write_text(root, grid->spec->name, number, &text, hash);
-  core_text_free(&text);
-  return code;
-}
-
-int sweep_batch_rewrite(const char *root, const char *name, const SweepBatch *const *sources, const size_t *lines, size_t count,
-                        int64_t number, const SlurmSettings *settings, bool force, char hash[SWEEP_HASH]) {
-  CoreText text = {0};
-  const CoreConfig defaults = core_config_default();
-  int code = CORE_OK;
-  append_head(name, number, settings, force, &defaults, &text);
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    const SweepBatchRun *run = &sources[i]->runs[lines[i]];
-    CoreConfig config;
-    code = sweep_batch_config(sources[i], lines[i], &config);
-    core_text_appendf(&text, "%lld\t%s", (long long)run->index, run->id);
-    append_differences(&defaults, &config, "\t", "", &text);
-    core_text_append(&text, "\n");
-  }
-  if (code == CORE_OK) code = write_text(root, name, number, &text, hash);
-  core_text_free(&text);
-  return code;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
@@ -175,7 +156,7 @@ int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBa
   *batch = (SweepBatch){.number = number, .settings = slurm_settings_default(), .base = core_config_default()};
   TRY(batch_path(root, name, number, path));
   TRY(core_files_read(path, batch_max_bytes, &batch->memory, &size));
-  hash_text(batch->memory, size, batch->hash);
+  hash_bytes(batch->memory, size, batch->hash);
   const int code = strlen(batch->memory) == size ? read_text(path, name, number, batch->memory, batch) : damaged(path, 1, "holds a NUL byte");
   if (code != CORE_OK) sweep_batch_free(batch);
   return code;
@@ -201,6 +182,21 @@ int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config)
     return core_error(CORE_FAIL, "batch %lld: the settings of run %s come to run %s; the file was changed, or another version "
                       "of this program wrote it", (long long)batch->number, run->id, id);
   return CORE_OK;
+}
+
+bool sweep_batch_parent(const SweepBatch *batch, size_t line, char id[CORE_RUN_ID]) {
+  static const char key[] = "init.from=";
+  const char *own = batch->runs[line].settings, *from = batch->base.init.from;
+  char value[CORE_CONFIG_TEXT];
+  CoreOrigin origin;
+  while (own && strncmp(own, key, sizeof key - 1) != 0) own = (own = strchr(own, '\t')) ? own + 1 : NULL;
+  if (own) {
+    snprintf(value, sizeof value, "%.*s", (int)strcspn(own + sizeof key - 1, "\t"), own + sizeof key - 1);
+    from = value;
+  }
+  if (core_origin_parse(from, &origin) != CORE_OK || !origin.is_run) return false;
+  memcpy(id, origin.run, CORE_RUN_ID);
+  return true;
 }
 
 int64_t sweep_batch_tasks(const SweepBatch *batch) {

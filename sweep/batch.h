@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 #include "core/config.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "slurm/settings.h"
-#include "sweep/grid.h"
 
 enum { SWEEP_HASH = 17 };
 
@@ -35,13 +36,13 @@ typedef struct SweepBatch {
   char *memory;                /* owns the texts */
 } SweepBatch;
 
-/* Writes batch `number` of these runs of the grid: `runs` are grid numbers, `indices` their manifest indices. */
-int sweep_batch_write(const char *root, const SweepGrid *grid, const size_t *runs, const int64_t *indices, size_t count,
-                      int64_t number, const SlurmSettings *settings, bool force, char hash[SWEEP_HASH]);
-
-/* The same with the runs of earlier batches, whose configurations are taken over as they stand (retries). */
-int sweep_batch_rewrite(const char *root, const char *name, const SweepBatch *const *sources, const size_t *lines, size_t count,
-                        int64_t number, const SlurmSettings *settings, bool force, char hash[SWEEP_HASH]);
+/* A batch file is put together as text, so that a preview can have its hash without the file: its head, then a line for each
+ * run, of what differs from `base`. */
+void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force, const CoreConfig *base, CoreText *text);
+void sweep_batch_add(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config, CoreText *text);
+void sweep_batch_hash(const CoreText *text, char hash[SWEEP_HASH]);
+/* Writes it, once and for all: nobody may know the number yet. */
+int sweep_batch_write(const char *root, const char *name, int64_t number, const CoreText *text);
 
 /* Reads one. CORE_FAIL: not there, or damaged (with the line). Caller frees. */
 int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBatch *batch);
@@ -49,6 +50,12 @@ void sweep_batch_free(SweepBatch *batch);
 
 /* The configuration of line `line`. CORE_FAIL when it does not come to the id that stands beside it. */
 int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config);
+
+/* The file that the batch scripts of one array write to; shared by arrays of a batch that has very many. */
+int sweep_batch_output(const char *root, const char *name, int64_t number, int64_t array, char path[CORE_PATH_MAX]);
+
+/* The run whose checkpoint line `line` begins from (init.from = run:<id>). false: none, or a file. */
+bool sweep_batch_parent(const SweepBatch *batch, size_t line, char id[CORE_RUN_ID]);
 
 int64_t sweep_batch_tasks(const SweepBatch *batch);
 

@@ -98,21 +98,29 @@ static const char about[] =
     "before it (shared runs count once), and what all of them cost.";
 
 /* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch --test-only. */
-static int print_script(const char *root, const SweepPlan *plan) {
+static int print_script(const char *root, const SweepPlan *plan, int64_t array) {
   SlurmSettings settings = slurm_settings_default();
-  const SlurmLimits *limits;
   SlurmCluster *cluster = NULL;
-  CoreText script = {0};
+  SlurmFault fault;
+  SweepPreview preview = {.array = array};
+  SweepLaunched done;
+  const char *name = plan->spec->name;
   TRY(sweep_spec_slurm(plan->spec, &settings));
-  int64_t array_tasks_max = 0; /* of a cluster that can not be asked, Slurm's default */
-  if (slurm_cluster_open(settings.api, &cluster, NULL) == CORE_OK && slurm_limits(cluster, &limits) == CORE_OK) array_tasks_max = limits->array_tasks_max;
+  int code = slurm_cluster_open(settings.api, &cluster, &fault);
+  if (code != CORE_OK && fault != SLURM_ABSENT) return code;
+  const SweepLaunch launch = {.root = root, .name = name, .cluster = cluster, .settings = &settings, .preview = &preview};
+  code = sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &done);
   slurm_cluster_close(&cluster);
-  if (plan->to_run == 0) return core_error(CORE_FAIL, "%s: there is nothing left to submit", plan->spec->name);
-  const SweepLaunch launch = {.root = root, .name = plan->spec->name, .settings = &settings};
-  TRY(sweep_launch_script(&launch, 1, plan->to_run, array_tasks_max, &script));
-  fputs(core_text_string(&script), stdout);
-  core_text_free(&script);
-  return CORE_OK;
+  if (code == CORE_OK && preview.arrays == 0)
+    code = core_error(CORE_FAIL, "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)", name,
+                      done.finished, done.queued, done.running, done.diverged);
+  else if (code == CORE_OK && !preview.script.length)
+    code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name, (long long)preview.arrays - 1);
+  if (code == CORE_OK) fputs(core_text_string(&preview.script), stdout);
+  if (code == CORE_OK && preview.arrays > 1)
+    fprintf(stderr, "note: array %lld of %lld; --array N shows another\n", (long long)array, (long long)preview.arrays);
+  core_text_free(&preview.script);
+  return code;
 }
 
 /* What [slurm] would have the runs cost at most; nothing when the file has no such section. */
@@ -131,12 +139,14 @@ int sweep_plan(int argc, char **argv) {
   SweepCommon common = {0};
   bool help, json = false, with_runs = false, script = false;
   double speed = 0;
+  int64_t array = 0;
   const CoreOption options[] = {
     SWEEP_OPTION_PROFILE(common), SWEEP_OPTION_SET(common), SWEEP_OPTION_ROOT(common),
     {"runs", 0, CORE_OPTION_FLAG, &with_runs, NULL, "list each run with its id, its status and what differs"},
     {"speed", 0, CORE_OPTION_REAL, &speed, "N", "of several files: price them at N transitions a second, not as measured"},
     {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON instead of tables"},
-    {"script", 0, CORE_OPTION_FLAG, &script, NULL, "print the batch script that sweep submit would hand to Slurm"},
+    {"script", 0, CORE_OPTION_FLAG, &script, NULL, "print the batch script that sweep submit would hand to Slurm now, to the byte"},
+    {"array", 0, CORE_OPTION_INT, &array, "N", "with --script: of array N, where submit would make several (default: 0)"},
     {0}};
   const char **operands = NULL;
   size_t count;
@@ -157,7 +167,7 @@ int sweep_plan(int argc, char **argv) {
   }
   TRY_GOTO(code, out, sweep_common_spec(&common, operands[0], &spec));
   TRY_GOTO(code, out, sweep_plan_make(common.root, &spec, &plan));
-  if (script) code = print_script(common.root, &plan);
+  if (script) code = print_script(common.root, &plan, array);
   else if (json) sweep_plan_print_json(&plan, with_runs);
   else sweep_plan_print(&plan, with_runs);
   if (!script && !json) code = print_cost(&plan);

@@ -11,6 +11,7 @@
 #include "core/terminal.h"
 #include "slurm/reason.h"
 #include "store/paths.h"
+#include "sweep/ids.h"
 #include "sweep/manifest.h"
 #include "sweep/placement.h"
 #include "sweep/record.h"
@@ -21,10 +22,11 @@ typedef struct Judge {
   SweepPlacement placement;
   bool asked;                 /* Slurm's queue is known */
   SlurmTasks history;         /* of the accounting database, when it was needed */
+  SweepIds ids;               /* of the runs, when it was needed */
 } Judge;
 
 static const char *const kind_names[SWEEP_KINDS] = {
-  "not submitted", "queued", "held", "starting", "running", "finished", "stopped", "lost", "cancelled", "failed", "diverged",
+  "not submitted", "queued", "held", "starting", "running", "finished", "stopped", "lost", "orphaned", "cancelled", "failed", "diverged",
   "out of memory", "time limit", "node failure"};
 
 const char *sweep_kind_name(SweepKind kind) {
@@ -43,10 +45,16 @@ bool sweep_standing_applies(const char *root, const char *name) {
 
 #define SAY(...) snprintf(stand->text, sizeof stand->text, __VA_ARGS__)
 
-static void judge_waiting(const SlurmTask *row, const StoreState *state, SweepStand *stand) {
-  char behind[64] = "";
+static void judge_waiting(const Judge *judge, size_t index, const SlurmTask *row, SweepStand *stand) {
+  const SweepPlace *place = &judge->placement.places[index];
+  const StoreState *state = &judge->progress->run[index].state;
+  char behind[64] = "", parent[CORE_RUN_ID];
   const char *advice = slurm_reason_advice(row->reason);
   stand->kind = slurm_reason_is_held(row->reason) ? SWEEP_HELD : SWEEP_QUEUED;
+  if (strcmp(row->reason, "Dependency") == 0 && sweep_batch_parent(&judge->placement.batches[place->batch], place->line, parent)) {
+    SAY("waits for the runs that they begin from (init.from); its own is %s", parent);
+    return;
+  }
   if (state->iteration > 0) snprintf(behind, sizeof behind, "; goes on after iteration %lld", (long long)state->iteration);
   SAY("%s%s%s%s%s", slurm_reason_text(row->reason), strstr(row->reason, ",JobHeld") ? "; some of these are held" : "", *advice ? ": " : "", advice, behind);
 }
@@ -63,11 +71,10 @@ static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *r
 
 /* What the script itself said before the run began: a module that is missing, a program that is not there. */
 static void script_words(const Judge *judge, const SweepPlace *place, char *words, size_t size) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], *text;
+  char path[CORE_PATH_MAX], *text;
   size_t length;
   words[0] = '\0';
-  if (store_path_sweep(judge->root, judge->progress->name, "batches", folder) != CORE_OK) return;
-  if (core_files_path(path, "%s/%06lld.%lld.log", folder, (long long)place->array->batch, (long long)place->array->array) != CORE_OK) return;
+  if (sweep_batch_output(judge->root, judge->progress->name, place->array->batch, place->array->array, path) != CORE_OK) return;
   if (!core_files_exists(path) || core_files_read(path, 0, &text, &length) != CORE_OK) return;
   while (length > 0 && text[length - 1] == '\n') text[--length] = '\0';
   const char *line = strrchr(text, '\n');
@@ -152,7 +159,38 @@ static void judge_failed(const StoreState *state, const SweepRecord *record, Swe
   SAY("%.440s", state->message[0] ? state->message : "no reason was recorded; see sweep logs");
 }
 
-static void judge_run(const Judge *judge, size_t index, SweepStand *stand) {
+static bool is_queued(const Judge *judge, size_t index) {
+  const SlurmTask *row = sweep_placement_row(&judge->placement, &judge->placement.places[index]);
+  return row && !slurm_state_is_over(row->state);
+}
+
+/* A run that begins from another one's checkpoint and did not come to it: Slurm has cancelled what waited for a task that failed,
+ * or the trainer found nothing. Then the parent's fate is the reason. */
+static bool judge_orphan(Judge *judge, size_t index, SweepStand *stand) {
+  const SweepPlace *place = &judge->placement.places[index];
+  const StoreState *state = &judge->progress->run[index].state;
+  const char *name = judge->progress->name;
+  size_t at;
+  StoreState parent;
+  char id[CORE_RUN_ID];
+  if (!place->array || state->iteration > 0 || !sweep_batch_parent(&judge->placement.batches[place->batch], place->line, id)) return false;
+  if (sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array->asked_unix_s)) return false;
+  if (store_run_state_read(judge->root, id, true, &parent) != CORE_OK) return false;
+  if (parent.status == STORE_FINISHED && state->attempt > 0) return false; /* a fault of its own */
+  if (judge->ids.count == 0)
+    for (size_t i = 0; i < judge->progress->runs; i++) sweep_ids_add(&judge->ids, judge->progress->run[i].id, NULL);
+  const bool again = parent.status == STORE_RUNNING || (sweep_ids_find(&judge->ids, id, &at) && is_queued(judge, at));
+  stand->kind = SWEEP_ORPHANED;
+  memcpy(stand->parent, id, sizeof stand->parent);
+  if (parent.status == STORE_FINISHED) SAY("run %s, which it begins from, has finished by now; sweep submit starts it", id);
+  else if (again) SAY("run %s, which it begins from, is being tried again; sweep submit lets it follow", id);
+  else SAY("begins from run %s, which %s%s%.200s; sweep retry %s %s submits both again", id,
+           parent.status == STORE_PENDING ? "has not run" : parent.status == STORE_STOPPED ? "was stopped" : parent.status == STORE_LOST ? "was lost" :
+           store_status_name(parent.status), *parent.message ? ": " : "", parent.message, name, id);
+  return true;
+}
+
+static void judge_run(Judge *judge, size_t index, SweepStand *stand) {
   const StoreState *state = &judge->progress->run[index].state;
   const SweepPlace *place = &judge->placement.places[index];
   const SlurmTask *row = sweep_placement_row(&judge->placement, place);
@@ -165,7 +203,7 @@ static void judge_run(const Judge *judge, size_t index, SweepStand *stand) {
     return;
   }
   if (in_queue && row->state == SLURM_PENDING) {
-    judge_waiting(row, state, stand);
+    if (strcmp(row->reason, "DependencyNeverSatisfied") != 0 || !judge_orphan(judge, index, stand)) judge_waiting(judge, index, row, stand);
     return;
   }
   if (state->status == STORE_RUNNING) {
@@ -182,6 +220,8 @@ static void judge_run(const Judge *judge, size_t index, SweepStand *stand) {
   if (state->status == STORE_DIVERGED) {
     stand->kind = SWEEP_DIVERGED;
     SAY("%.400s", state->message);
+  } else if (judge_orphan(judge, index, stand)) {
+    return;
   } else if (state->status == STORE_FAILED) {
     judge_failed(state, &record, stand);
   } else if (!place->array) {
@@ -243,6 +283,7 @@ int sweep_standing_make(const char *root, const SweepProgress *progress, const S
   }
   sweep_placement_free(&judge.placement);
   slurm_tasks_free(&judge.history);
+  sweep_ids_free(&judge.ids);
   return CORE_OK;
 }
 

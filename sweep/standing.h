@@ -7,7 +7,7 @@
 
 typedef enum SweepKind {
   SWEEP_NOT_SUBMITTED, SWEEP_QUEUED, SWEEP_HELD, SWEEP_STARTING, SWEEP_RUNNING, SWEEP_FINISHED,
-  SWEEP_STOPPED, SWEEP_LOST, SWEEP_CANCELLED, SWEEP_FAILED, SWEEP_DIVERGED, SWEEP_OUT_OF_MEMORY, SWEEP_TIME_LIMIT, SWEEP_NODE_FAILURE,
+  SWEEP_STOPPED, SWEEP_LOST, SWEEP_ORPHANED /* waits for a parent that failed */, SWEEP_CANCELLED, SWEEP_FAILED, SWEEP_DIVERGED, SWEEP_OUT_OF_MEMORY, SWEEP_TIME_LIMIT, SWEEP_NODE_FAILURE,
   SWEEP_KINDS
 } SweepKind;
 const char *sweep_kind_name(SweepKind kind);      /* "out of memory" */
@@ -17,6 +17,7 @@ typedef struct SweepStand {
   SweepKind kind;
   SlurmId id;            /* job 0: never submitted */
   int64_t restarts;      /* starts of the program after the first; -1: not known */
+  char parent[CORE_RUN_ID]; /* of an orphaned run: the one that it begins from */
   char text[448];        /* reason and advice, one line; "" when there is nothing to say */
 } SweepStand;
 

@@ -81,7 +81,7 @@ int sweep_standing_ask(const char *const *names, size_t count, double max_age_s,
 
 void sweep_standing_counts(const SweepStanding *standing, CoreText *text) {
   static const SweepKind order[] = {SWEEP_FINISHED, SWEEP_RUNNING, SWEEP_STARTING, SWEEP_QUEUED, SWEEP_HELD, SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,
-                                    SWEEP_CANCELLED, SWEEP_LOST, SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT, SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,
+                                    SWEEP_CANCELLED, SWEEP_LOST, SWEEP_ORPHANED, SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT, SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,
                                     SWEEP_DIVERGED};
   const char *separator = "";
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {

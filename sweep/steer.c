@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "slurm/cluster.h"
 #include "sweep/commands.h"
+#include "sweep/ids.h"
 #include "sweep/launch.h"
 #include "sweep/placement.h"
 #include "sweep/standing.h"
@@ -218,9 +219,25 @@ static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepKin
   if (kind == SWEEP_FINISHED || kind == SWEEP_DIVERGED) return options->force && !chosen->all;
   if (!chosen->all) return true;
   const bool is_lost = kind == SWEEP_LOST || kind == SWEEP_NODE_FAILURE || kind == SWEEP_STOPPED;
-  const bool is_failed = kind == SWEEP_FAILED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
+  const bool is_failed = kind == SWEEP_FAILED || kind == SWEEP_ORPHANED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
   if (!options->failed && !options->lost) return is_lost || is_failed;
   return (options->lost && is_lost) || (options->failed && is_failed);
+}
+
+/* With a run come the runs that wait for it in vain: those that begin from its checkpoint, and so on. */
+static void add_orphans(const SweepStanding *standing, const Chosen *chosen, bool *meant) {
+  SweepIds places = {0};
+  size_t parent;
+  sweep_ids_add_all(&places, (const char(*)[CORE_RUN_ID])chosen->manifest.ids, chosen->manifest.count);
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t i = 0; i < chosen->manifest.count; i++) {
+      const SweepStand *stand = &standing->run[i];
+      if (meant[i] || stand->kind != SWEEP_ORPHANED || !sweep_ids_find(&places, stand->parent, &parent) || !meant[parent]) continue;
+      meant[i] = again = true;
+    }
+  }
+  sweep_ids_free(&places);
 }
 
 static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t *indices, size_t *count) {
@@ -233,8 +250,13 @@ static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t
   int code = sweep_progress_read(chosen->common.root, name, NULL, &progress);
   if (code == CORE_OK) {
     code = sweep_standing_make(chosen->common.root, &progress, &tasks, "", &standing);
+    bool *meant = core_memory_zero_allocate(progress.runs + 1, sizeof *meant);
     for (size_t i = 0; code == CORE_OK && i < progress.runs; i++)
-      if (chosen->flags[i] && standing.run[i].id.job > 0 && is_meant(options, chosen, standing.run[i].kind)) indices[(*count)++] = (int64_t)i;
+      meant[i] = chosen->flags[i] && standing.run[i].id.job > 0 && is_meant(options, chosen, standing.run[i].kind);
+    if (code == CORE_OK) add_orphans(&standing, chosen, meant);
+    for (size_t i = 0; code == CORE_OK && i < progress.runs; i++)
+      if (meant[i]) indices[(*count)++] = (int64_t)i;
+    free(meant);
     if (code == CORE_OK) sweep_standing_free(&standing);
     sweep_progress_free(&progress);
   }
@@ -283,6 +305,7 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
   code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
   if (done.submitted) printf("%s: %zu runs submitted again\n", chosen->name, done.submitted);
   if (done.queued) printf("  %zu are in the queue already\n", done.queued);
+  if (done.orphans) printf("  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans, done.orphan);
 out:
   slurm_cluster_close(&cluster);
   free(indices);

@@ -147,6 +147,8 @@ static void print_kept(const SweepLaunched *done, const char *name) {
     {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
+  if (done->orphans)
+    printf("  %zu begin from runs that are neither done nor in a queue (%s): submit those first\n", done->orphans, done->orphan);
   if (done->submitted) printf("  sweep status %s  shows progress,  sweep cancel %s  ends it\n", name, name);
 }
 

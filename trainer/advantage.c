@@ -1,6 +1,8 @@
 /* Advantages of a rollout (advantage.h): which statistics standardise what. The loops are the ops'. */
 #include "trainer/advantage.h"
 
+#include "trainer/ops/update.h"
+
 void advantage_estimate(Ops *ops, AdvantageRule rule, const float *reward, const float *value, const uint8_t *done,
                         const uint8_t *truncated, const float *bootstrap, int steps, int worlds, float *advantage,
                         float *target) {
@@ -29,6 +31,11 @@ void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_
   ops->moments(ops, advantage, NULL, n, &before);
   advantage_standardise_by(ops, norm, &before, advantage, n);
   if (moments) *moments = before;
+}
+
+void advantage_standardise_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n) {
+  CORE_CHECK(norm != ADVANTAGE_STOIX_BATCH);
+  if (norm != ADVANTAGE_RAW) ops->update->standardise(ops, advantage, n, norm == ADVANTAGE_CLEANRL_MINIBATCH);
 }
 
 void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,

@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "trainer/minibatch_device.h"
+#include "trainer/ops/update.h"
 #include "trainer/reduce.h"
 
 /* That M divides is core_config_check's business; here only what 32-bit rows can hold. */
@@ -49,7 +50,7 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
   if (on_device) CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
   if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
-  else if (!alone || by == MINIBATCH_ENVIRONMENTS)
+  else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device)
     CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
   if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_room, rows, "minibatch rows [rows]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
@@ -84,10 +85,20 @@ static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, 
 static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
   const int rows = minibatch->all_rows, worlds = rows / rollout->steps;
   minibatch->shard_rows[0] = rows;
-  minibatch->rows_of_part = minibatch->own ? minibatch->own : minibatch->order + (size_t)m * (size_t)rows;
-  if (minibatch->own)
-    ops->world_rows(ops, minibatch->order + (size_t)m * (size_t)worlds, worlds, rollout->steps, rollout->worlds,
-                    minibatch->own);
+  minibatch->rows_of_part = minibatch->order + (size_t)m * (size_t)rows;
+  if (minibatch->by == MINIBATCH_TRANSITIONS) return;
+  minibatch->rows_of_part = minibatch->own;
+  ops->world_rows(ops, minibatch->order + (size_t)m * (size_t)worlds, worlds, rollout->steps, rollout->worlds,
+                  minibatch->own);
+}
+
+void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts) {
+  const int steps = minibatch->by == MINIBATCH_ENVIRONMENTS ? rollout->steps : 1;
+  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  minibatch->shard_rows[0] = minibatch->all_rows;
+  minibatch->rows_of_part = minibatch->own;
+  ops->update->take_rows(ops, minibatch->order, parts, minibatch->all_rows / steps, steps, rollout->worlds,
+                         minibatch->own);
 }
 
 /* Rows in the part's order, sorted by shard: counted first, then put in their places. */

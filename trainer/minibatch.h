@@ -21,8 +21,8 @@ typedef struct Minibatch {
   MinibatchBy by;
   uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments; the same at all ranks */
   uint32_t *scratch;       /* of the permutation on a device; NULL without one */
-  uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard; one shard by transitions: NULL,
-                            * they stand in `order` */
+  uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard. NULL where they stand in
+                            * `order`: one shard, by transitions, no device */
   int *shard_rows;         /* [shards] how many of each */
   int taken, taken_of_shard; /* of the rows: in the pieces so far; and of those, in pieces of the present shard */
   uint32_t *index_room;    /* [room], where rows have other numbers in the run than at this rank; NULL: they do not */
@@ -47,6 +47,8 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
 void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch);
 /* Makes part m of the permutation the one that minibatch_next goes through. */
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m);
+/* The same, on a device, of the part whose turn it is in ops->update; the host need not know which. */
+void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts);
 /* Gathers the next piece (rows, shard, and the buffers); false: there is none left. advantages and targets are of this
  * rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,

@@ -5,6 +5,8 @@
 #define TRAINER_MOMENTS_H
 #include <math.h>
 
+#include "core/device_kernel.h"
+
 /* n values with mean `mean`; m2, m3, m4 are the sums of (x - mean)^2, ^3, ^4. All zero = no values yet. */
 typedef struct Moments { double n, mean, m2, m3, m4; } Moments;
 
@@ -18,11 +20,11 @@ static inline void moments_add(Moments *a, double x) {
 }
 
 /* The record of a's and b's values together, into a. */
-static inline void moments_merge(Moments *a, const Moments *b) {
+CORE_DEVICE_FN void moments_merge(Moments *a, const Moments *b) {
   if (b->n == 0) return;
   if (a->n == 0) { *a = *b; return; }
   double na = a->n, nb = b->n, n = na + nb, d = b->mean - a->mean, d2 = d * d;
-  Moments both = {.n = n, .mean = a->mean + d * nb / n, .m2 = a->m2 + b->m2 + d2 * na * nb / n};
+  Moments both = {n, a->mean + d * nb / n, a->m2 + b->m2 + d2 * na * nb / n, 0, 0};
   both.m3 = a->m3 + b->m3 + d2 * d * na * nb * (na - nb) / (n * n) + 3 * d * (na * b->m2 - nb * a->m2) / n;
   both.m4 = a->m4 + b->m4 + d2 * d2 * na * nb * (na * na - na * nb + nb * nb) / (n * n * n) +
             6 * d2 * (na * na * b->m2 + nb * nb * a->m2) / (n * n) + 4 * d * (na * b->m3 - nb * a->m3) / n;
@@ -35,8 +37,8 @@ static inline void moments_scale(Moments *a, double weight) {
 }
 
 /* Population variance m2/n and unbiased m2/(n-1); NaN without enough values. */
-static inline double moments_variance(const Moments *a) { return a->n > 0 ? a->m2 / a->n : NAN; }
-static inline double moments_variance_unbiased(const Moments *a) { return a->n > 1 ? a->m2 / (a->n - 1) : NAN; }
+CORE_DEVICE_FN double moments_variance(const Moments *a) { return a->n > 0 ? a->m2 / a->n : NAN; }
+CORE_DEVICE_FN double moments_variance_unbiased(const Moments *a) { return a->n > 1 ? a->m2 / (a->n - 1) : NAN; }
 /* n m4 / m2^2: 3 for a Gaussian (not the excess); NaN when all values are equal. */
 static inline double moments_kurtosis(const Moments *a) { return a->m2 > 0 ? a->n * a->m4 / (a->m2 * a->m2) : NAN; }
 

@@ -4,9 +4,12 @@
 #include <math.h>
 
 double optimizer_clip(const Optimizer *optimizer, double norm, int *clipped) {
-  *clipped = norm > optimizer->max_norm;
-  if (optimizer->norm_epsilon > 0) return fmin(1, optimizer->max_norm / (norm + optimizer->norm_epsilon));
-  return norm < optimizer->max_norm || isinf(optimizer->max_norm) ? 1 : optimizer->max_norm / norm;
+  return ops_clip_factor(norm, optimizer->max_norm, optimizer->norm_epsilon, clipped);
+}
+
+OpsAdamScalars optimizer_scalars(const Optimizer *optimizer, double rate, int64_t t) {
+  return (optimizer->rule == OPTIMIZER_RADAM ? ops_radam_scalars : ops_adam_scalars)(
+    1, rate, optimizer->beta1, optimizer->beta2, optimizer->epsilon, t);
 }
 
 void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
@@ -23,12 +26,15 @@ void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *g
   optimizer_apply(ops, optimizer, theta, gradient, n, rate, optimizer_clip(optimizer, *norm, clipped));
 }
 
+double proximal_keep(Proximal *proximal) {
+  const double beta = proximal->com / (1 + proximal->com);
+  if (proximal->rule != PROXIMAL_BIAS_CORRECTED) return beta;
+  const double weight = beta * proximal->weight + 1, keep = beta * proximal->weight / weight;
+  proximal->weight = weight;
+  return keep;
+}
+
 void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n) {
-  double beta = proximal->com / (1 + proximal->com), keep = beta;
-  if (proximal->rule == PROXIMAL_BIAS_CORRECTED) {
-    double weight = beta * proximal->weight + 1;
-    keep = beta * proximal->weight / weight;
-    proximal->weight = weight;
-  }
+  const double keep = proximal_keep(proximal);
   ops->ewma(ops, proximal->theta, theta, n, keep);
 }

@@ -46,7 +46,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, rollout->book.attempts, (size_t)env->levels, "attempts [levels]");
   CORE_ARENA_DEVICE(arena, rollout->book.solutions, (size_t)env->levels, "solutions [levels]");
-  CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "what coverage looks at [worlds][features]");
+  CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "states for coverage [worlds][features]");
 }
 
 static size_t observation_block(const Rollout *rollout) { return (size_t)rollout->worlds * (size_t)rollout->features; }
@@ -71,11 +71,13 @@ static void see(Rollout *rollout, Ops *ops, int t) {
   if (rollout->halves && ops) ops->store_halves(ops, observations, block, rollout->halves + (size_t)t * block);
 }
 
-/* Shows what followed step t to those who measure how much of the state space was seen. */
-static void look(Rollout *rollout, int t, const float *shown) {
-  const size_t bytes = (size_t)rollout->worlds * (size_t)rollout->coverage->features * sizeof *shown;
+/* Shows what followed step t, `features` of each world, to those who look at how much of the state space was seen. */
+static void look(Rollout *rollout, int t, const float *shown, int features) {
+  const size_t bytes = (size_t)rollout->worlds * (size_t)features * sizeof *shown;
+  if (rollout->coverage == NULL && rollout->visited == NULL) return;
   if (rollout->device) core_device_to_host(rollout->device, rollout->shown, shown, bytes);
-  coverage_see(rollout->coverage, t, rollout->device ? rollout->shown : shown);
+  if (rollout->coverage) coverage_see(rollout->coverage, t, rollout->device ? rollout->shown : shown);
+  if (rollout->visited) visited_see(rollout->visited, t, rollout->device ? rollout->shown : shown);
 }
 
 /* One step of the environment from row block t to t + 1. ops NULL: on the host. */
@@ -87,7 +89,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
                        .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                        .episode_steps = rollout->episode_steps};
   env->step(env, actions, &out);
-  if (rollout->coverage) look(rollout, t, out.observations);
+  look(rollout, t, out.observations, env->observation_length);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   see(rollout, ops, t + 1);

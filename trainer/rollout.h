@@ -8,6 +8,7 @@
 #include "trainer/observer.h"
 #include "trainer/sections.h"
 #include "trainer/shards.h"
+#include "trainer/visited.h"
 
 /* Episodes that ended during a rollout, in the worlds of all ranks. */
 typedef struct RolloutEpisodes {
@@ -38,6 +39,7 @@ typedef struct Rollout {
   uint8_t *dones;        /* [steps][worlds] */
   uint8_t *actions;      /* [steps][worlds][action_bytes]: head.factors classes or floats */
   Coverage *coverage;    /* shown every state that is arrived in; NULL where this iteration is not measured */
+  Visited *visited;      /* the same, where a sample of this iteration's states is kept */
 
   /* Carried from rollout to rollout, so part of a checkpoint (rollout_add_sections). */
   double *returns;       /* [worlds] reward so far of the episode that runs */
@@ -49,7 +51,7 @@ typedef struct Rollout {
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
   int64_t *attempts, *solutions;      /* [levels], on the host */
   OpsEpisodes book;                   /* with the same on the device, where there is one */
-  float *shown;                       /* [worlds][features] on the host, for coverage; NULL without a device */
+  float *shown;                       /* [worlds][features] on the host, for coverage and visited; NULL without a device */
 } Rollout;
 
 /* For the worlds of this rank. */

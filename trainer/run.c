@@ -174,11 +174,25 @@ static void warn_of_nonfinite_worlds(Run *run) {
                 PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
 }
 
-/* A curve of some hundred points is too long for the run log's line: a file of its own, the same whenever it is written
- * again. Training goes on without it when it can not be written. */
+/* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
+ * without it when it can not be written. */
+static void write_beside(Run *run, const char *kind, const char *ending, const CoreText *text) {
+  char path[CORE_PATH_MAX], name[64];
+  snprintf(name, sizeof name, "%s.%" PRId64 ".%s", kind, run->row.iteration, ending);
+  int code = store_path_run(run->root, run->id, name, path);
+  if (code == CORE_OK) code = core_files_write_atomic(path, text->data, text->length);
+  if (code != CORE_OK) progress_note(&run->progress, "warning: no %s: %s", name, core_error_message());
+}
+
+static void write_visited(Run *run) {
+  CoreText file = {0};
+  visited_format(&run->training->visited, &file);
+  write_beside(run, "states", "npy", &file);
+  core_text_free(&file);
+}
+
 static void write_profile(Run *run) {
   const Profile *profile = &run->training->profile;
-  char path[CORE_PATH_MAX], name[64];
   CoreText text = {0};
   core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
   for (int i = 0; i < profile->taken; i++) {
@@ -186,10 +200,7 @@ static void write_profile(Run *run) {
     if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
     core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
   }
-  snprintf(name, sizeof name, "profile.%" PRId64 ".tsv", run->row.iteration);
-  int code = store_path_run(run->root, run->id, name, path);
-  if (code == CORE_OK) code = core_files_write_atomic(path, text.data, text.length);
-  if (code != CORE_OK) progress_note(&run->progress, "warning: no profile: %s", core_error_message());
+  write_beside(run, "profile", "tsv", &text);
   core_text_free(&text);
 }
 
@@ -198,6 +209,7 @@ static void report(Run *run) {
   run->row.wall_seconds = train_seconds(run);
   store_runlog_iteration(run->stats, &run->row);
   if (run->training->profiled) write_profile(run);
+  if (run->training->rollout.visited) write_visited(run);
   if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
 }
 

@@ -33,6 +33,9 @@ static int register_buffers(Training *training, int max_rows) {
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
   coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
                     core_config_transitions_per_iteration(config), arena);
+  if (config->metrics.visited_states > 0)
+    visited_register(&training->visited, levels, &training->shards, config->metrics.visited_states,
+                     core_config_iterations(config), core_config_transitions_per_iteration(config), arena);
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
   return evaluation_sets_register(&training->others, config, levels, arena);
 }
@@ -325,6 +328,8 @@ static void choose_metrics(Training *training, uint64_t seed, int64_t iteration)
   metrics_choose(&training->metrics, &training->config, iteration);
   training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
   if (training->rollout.coverage) coverage_begin(&training->coverage, seed, iteration);
+  const bool visited = training->config.metrics.visited_states > 0 && visited_begin(&training->visited, seed, iteration);
+  training->rollout.visited = visited ? &training->visited : NULL;
 }
 
 static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
@@ -345,6 +350,10 @@ static void finish_coverage(Training *training, StoreIteration *row) {
   row->coverage_entropy_50 = summary.entropy_coarse;
   row->coverage_entropy_100 = summary.entropy_fine;
   row->coverage_states = summary.states;
+}
+
+static void finish_visited(Training *training) {
+  if (training->rollout.visited) visited_finish(&training->visited);
 }
 
 static void finish_profile(Training *training, StoreIteration *row) {
@@ -383,6 +392,7 @@ int training_iterate(Training *training, StoreIteration *row) {
                         &change);
   finish_profile(training, row);
   finish_coverage(training, row);
+  finish_visited(training);
   observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
   double measured = core_clock_s();
 

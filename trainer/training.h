@@ -52,6 +52,7 @@ typedef struct Training {
   Learner learner;
   Metrics metrics;
   Coverage coverage;
+  Visited visited;
   Profile profile;
   bool profiled;               /* `profile` is of the last iteration */
   Curriculum *curriculum;      /* NULL: env.curriculum = none */

@@ -30,8 +30,6 @@ static int check_configuration(const CoreConfig *config) {
     return refuse("train.precision", config->train.precision, "train.precision = float32");
   if (strcmp(config->train.observation_storage, "float32") != 0)
     return refuse("train.observation_storage", config->train.observation_storage, "train.observation_storage = float32");
-  if (config->ppo.ratio_cap > 0) return refuse("ppo.ratio_cap", "a cap", "ppo.ratio_cap = 0");
-  if (config->ppo.kl_penalty > 0) return refuse("ppo.kl_penalty", "a penalty", "ppo.kl_penalty = 0");
   if (config->metrics.profile_every > 0) return refuse("metrics.profile_every", "a number", "metrics.profile_every = 0");
   if (config->init.from[0] != '\0') return refuse("init.from", "a checkpoint", "init.from to nothing");
   return CORE_OK;

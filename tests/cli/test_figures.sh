@@ -74,8 +74,14 @@ tap_run "table" 0 "IQM of final" draw table "$db" --group com --where algo.name=
 tap_run "table in Markdown" 0 "| com 8 | 3 |" draw table "$db" --group com --where algo.name=ppo_ewma --format markdown
 tap_run "table in LaTeX" 0 'com 8 & 3 & ' draw table "$db" --group com --where algo.name=ppo_ewma --format latex
 grep -q '^% query: ' "$f/table.tex" && grep -q '^\\end{tabular}' "$f/table.tex"; tap_result "LaTeX carries its source" $?
+draw table "$db" --group com --where algo.name=ppo_ewma --json >"$tap_dir/table.json"
+same "table --json" "$(awk -F'[:,]' '/"final"|"final_low"|"final_high"/ { v[++n] = $2 } n == 3 { print v[1] + 0, v[2] + 0, v[3] + 0; n = 0 }' "$tap_dir/table.json")" \
+  "$(awk -F, '{ n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; h = 4.30265272991 * sqrt((q[$1] - 3 * m * m) / 2 / 3)
+     print m, m - h, m + h } }' "$tap_dir/final")"
 
 # ---- conditions
+tap_run "max among the runs that the other conditions leave" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma \
+  --where epsilon=max --where com=8
 tap_run "--where KEY=max" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma --where com=max
 tap_run "--where KEY=min" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo --where epsilon=min
 tap_run "--common repeats a reference in each panel" 0 "36 runs of 12 configurations" draw curves "$db" --panel seed --group algo.name,epsilon,com --common seed=1
@@ -101,6 +107,8 @@ refused "--log z" "x, y or xy" curves "$db" --log z
 refused "a table of another kind" "markdown" table "$db" --format html
 refused "a paper's figure without its runs: what makes them" "sweep submit experiments/fig9_scaling.ini" fig9 "$db"
 refused "a KL profile of too many configurations" "--where" kl-profile "$db"
+refused "coverage of too many configurations" "--where" coverage "$db" --group seed,com,epsilon
+tap_run "visited states that nobody kept" 1 "metrics.visited_states" draw coverage "$db" --group algo.name
 tap_run "KL profiles that nobody wrote" 1 "metrics.profile_every" draw kl-profile "$db" --group algo.name
 "$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/young" 1 1 >/dev/null 2>&1; rm -rf "$tap_dir/young/runs"
 for figure in "settings --x com" "heatmap --x com --y seed" bars profiles table; do
@@ -134,6 +142,26 @@ tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/resul
 ids=$(analyze sql "$real/results.db" --csv "SELECT id FROM run JOIN sweep_run ON run_id = id WHERE sweep = 'fixed_point_fig2' AND json_extract(config, '\$.ppo.num_minibatches') = 8" | tail -n +2)
 mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
 same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
+# visited states: one plane for the runs of a task; coverage_50 where all had looked at as many states
+submit experiments/onpolicy/fig1b_more_data.ini --profile demo --set sweep.seeds=1 --set train.total_steps=8192 --set eval.count=1 \
+  --set eval.episodes=8 --set metrics.visited_states=300 --set metrics.representation_every=1 --set metrics.states=512
+tap_run "onpolicy-fig2" 0 "wheelfeet: envs 32, steps 128" draw onpolicy-fig2 "$real/results.db"
+rows onpolicy-fig2 | awk -F, '{ n++; if ($(NF-3) != 300 || !($(NF-2) > 0.004 && $(NF-2) < 0.12 && $(NF-1) <= $(NF-2))) bad = 1 } END { exit bad || n != 6 }'
+tap_result "each run covers some of its plane, by equally many states" $? "$(rows onpolicy-fig2)"
+id=$(rows onpolicy-fig2 | awk -F, 'NR == 1 { print $(NF-6) }'); last=$(ls "$real/runs/$id" | sed -n 's/^states\.\(.*\)\.npy$/\1/p' | sort -n | tail -1)
+mv "$real/runs/$id/states.$last.npy" "$tap_dir/aside"
+tap_run "a run with fewer states sets how many are compared, as all have ended" 0 '"states": 150.0' draw coverage "$real/results.db" \
+  --sweep onpolicy_fig1b_more_data --json
+head -c 200 "$tap_dir/aside" >"$real/runs/$id/states.$last.npy"
+tap_run "a file of states that was cut short" 1 "states.$last.npy: not a whole float32 matrix" draw coverage "$real/results.db" --sweep onpolicy_fig1b_more_data
+mv "$tap_dir/aside" "$real/runs/$id/states.$last.npy"
+tap_run "onpolicy-fig9" 0 "random projection" draw onpolicy-fig9 "$real/results.db"
+mine=$(analyze sql "$real/results.db" --csv "WITH r AS (SELECT id, json_extract(config, '\$.env.morphologies') AS task,
+  json_extract(config, '\$.env.num') AS num, json_extract(config, '\$.ppo.num_steps') AS steps, (SELECT max(coverage_states) FROM
+  iteration WHERE run_id = id) AS s FROM run JOIN sweep_run ON run_id = id WHERE sweep = 'onpolicy_fig1b_more_data' AND steps = 128),
+  m AS (SELECT task AS t, min(s) AS fewest FROM r GROUP BY task) SELECT (SELECT max(coverage_50) FROM iteration WHERE run_id = id AND
+  coverage_states <= fewest) AS c FROM r JOIN m ON t = task ORDER BY task, num" | tail -n +2)
+same "coverage at equal numbers of states" "$(rows onpolicy-fig9 | awk -F, '{ print $(NF-2) }')" "$mine"
 # what a user wrote is a label and nothing else; a run that failed is counted
 cat >"$tap_dir/hostile.ini" <<'INI'
 [sweep]

@@ -124,9 +124,12 @@ static void case_tanh_affine(Check *check) {
   check_singles(check, "", "logp", CHECK_SINGLE, logp, rows);
   gaussian_compare(check, gaussian_logp_gradient(check, &head, z, action, logp, rows), rows, factors, "dlogp_dloc",
                    "dlogp_draw");
-  for (size_t r = 0; r < rows; r++) /* minus the gradient of a mean over one row */
-    entropy[r] = (float)ops->policy_sampled_entropy(ops, &head, z + 2 * r * factors, noise + r * factors, 1, -1,
-                                                    gradient + 2 * r * factors);
+  for (size_t r = 0; r < rows; r++) { /* minus the gradient of a mean over one row */
+    double of_row;
+    ops->policy_sampled_entropy(ops, &head, z + 2 * r * factors, noise + r * factors, 1, -1, gradient + 2 * r * factors,
+                                &of_row);
+    entropy[r] = (float)of_row;
+  }
   check_singles(check, "", "entropy", CHECK_SINGLE, entropy, rows);
   gaussian_compare(check, gradient, rows, factors, "dentropy_dloc", "dentropy_draw");
 }

@@ -251,9 +251,10 @@ static int run_actor(Check *check, Update *u, const Batch *batch, Losses *losses
   ops->policy_loss(ops, &agent->head, head, batch->action, capped_behaviour(check, u, batch),
                    u->ewma ? u->logp_proximal : NULL, batch->advantage, u->rows, u->epsilon, u->entropy_coef, u->dhead,
                    &policy);
+  double sampled = 0;
   if (batch->noise)
-    policy.entropy += ops->policy_sampled_entropy(ops, &agent->head, head, batch->noise, u->rows, u->entropy_coef,
-                                                  u->dhead);
+    ops->policy_sampled_entropy(ops, &agent->head, head, batch->noise, u->rows, u->entropy_coef, u->dhead, &sampled);
+  policy.entropy += sampled;
   *losses = (Losses){.policy = policy.loss / rows, .entropy = policy.entropy / rows};
   for (int r = 0; r < u->rows; r++) {
     double l = (double)u->logp[r] - (double)batch->logp_behaviour[r];

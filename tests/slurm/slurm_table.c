@@ -197,14 +197,14 @@ static void test_forecast(void **state) {
 
 static void test_dependency(void **state) {
   const int64_t first = submit("first", "c", 2, 0, sleeps);
-  SlurmJob job = {.name = "second", .comment = "c", .folder = "/tmp", .tasks = 1, .settings = &settings, .after = &first, .after_count = 1};
+  const SlurmId all = {first, -1};
+  SlurmJob job = {.name = "second", .comment = "c", .folder = "/tmp", .tasks = 1, .settings = &settings, .after = &all, .after_count = 1};
   int64_t id;
   core_text_clear(&script);
   slurm_script_print(&job, ends, &script);
   job.script = core_text_string(&script);
   assert_int_equal(slurm_submit(cluster, &job, &id), CORE_OK);
   assert_int_equal(count(id, "second", SLURM_PENDING), 1);
-  const SlurmId all = {first, -1};
   assert_int_equal(slurm_cancel(cluster, &all, 1), CORE_OK);
   assert_true(becomes(id, "second", SLURM_COMPLETED, 1)); /* afterany: also after a cancelled one */
 }

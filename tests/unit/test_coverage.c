@@ -144,11 +144,81 @@ static void test_other_settings(void **state) {
   }
 }
 
+/* ---- a sample that is kept -------------------------------------------------------------------------------------- */
+
+/* Of any number of iterations: the sum that was asked for, the last one included, and never more than one has. */
+static void test_shares_of_iterations(void **state) {
+  (void)state;
+  const struct { int64_t states, iterations, total, sum; int parts; } cases[] = {
+    {1000, 4, 256, 1000, 4}, {1000, 3, 256, 3 * 256, 3}, {4096, 64, 1024, 4096, 64}, {4096, 65, 1024, 4096, 64},
+    {4096, 1000003, 1024, 4096, 64}, {10, 1000, 1024, 10, 10}, {1, 1, 1, 1, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const Visited visited = {.states = cases[i].states, .iterations = cases[i].iterations, .total = cases[i].total};
+    int64_t sum = 0, share = 0;
+    int parts = 0;
+    for (int64_t k = 1; k <= cases[i].iterations; k++) {
+      share = visited_share(&visited, k);
+      assert_true(share >= 0 && share <= cases[i].total);
+      sum += share;
+      parts += share > 0;
+    }
+    assert_int_equal(sum, cases[i].sum);
+    assert_int_equal(parts, cases[i].parts);
+    assert_true(share > 0);
+    assert_int_equal(visited_share(&visited, cases[i].iterations + 1), 0);
+  }
+}
+
+/* Each row of the sample is a state that the rollout arrived in, in its order; and the run learns what it learns without. */
+static void test_sample_holds_states(void **state) {
+  (void)state;
+  CoreConfig config = CONFIGURED_SMALL("metrics.visited_states=120"), plain = CONFIGURED_SMALL();
+  Training *training = make(&config), *without = make(&plain);
+  const Rollout *rollout = &training->rollout;
+  const size_t features = (size_t)rollout->features, bytes = features * sizeof(float);
+  for (int i = 1; i <= 4; i++) {
+    iterate(training, 1);
+    iterate(without, 1);
+    const Visited *visited = &training->visited;
+    assert_ptr_equal(rollout->visited, visited);
+    assert_int_equal(visited->count, 30);
+    assert_int_equal(visited->features, features);
+    size_t at = 16; /* row blocks 1 .. 16: where steps arrived */
+    for (int64_t s = 0; s < visited->count; s++, at++) {
+      const float *row = visited->rows + (size_t)s * features;
+      while (at < 17 * 16 && memcmp(rollout->observations + at * features, row, bytes) != 0) at++;
+      assert_true(at < 17 * 16);
+    }
+  }
+  assert_true(same_weights(training, without));
+  assert_null(without->rollout.visited);
+  training_destroy(&training);
+  training_destroy(&without);
+}
+
+static void test_file_of_the_sample(void **state) {
+  (void)state;
+  float rows[] = {1, -2.5F, 3, 4, 5, INFINITY};
+  const Visited visited = {.features = 3, .count = 2, .rows = rows};
+  CoreText file = {0};
+  visited_format(&visited, &file);
+  const size_t header = (unsigned char)file.data[8] + 256U * (unsigned char)file.data[9];
+  assert_memory_equal(file.data, "\x93NUMPY\x01\0", 8);
+  assert_int_equal((10 + header) % 64, 0);
+  assert_int_equal(file.length, 10 + header + sizeof rows);
+  assert_int_equal(file.data[10 + header - 1], '\n');
+  file.data[10 + header - 1] = '\0';
+  assert_ptr_equal(strstr(file.data + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"), file.data + 10);
+  assert_memory_equal(file.data + 10 + header, rows, sizeof rows);
+  core_text_free(&file);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cells), cmocka_unit_test(test_shares_and_entropies),
     cmocka_unit_test(test_one_plane_for_all_runs), cmocka_unit_test(test_book_holds_the_states),
-    cmocka_unit_test(test_other_settings),
+    cmocka_unit_test(test_other_settings), cmocka_unit_test(test_shares_of_iterations),
+    cmocka_unit_test(test_sample_holds_states), cmocka_unit_test(test_file_of_the_sample),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <cmocka.h>
 
+#include "trainer/learners/ppo.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(const char *algorithm, const char *device) {
@@ -96,6 +97,72 @@ static void test_minibatch_norm(void **state) { (void)state, compare("algo.name=
 static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", "net.sharing=shared"); }
 static void test_gaussian(void **state) { (void)state, compare("algo.name=ppo", "env.actions=continuous"); }
 
+/* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step, as it
+ * does where it measures: the same bits, and what the host waits for does not grow with the minibatches. */
+static void compare_queued(const char *algorithm, const char *more) {
+  CoreConfig queued = small_config(algorithm, "train.device=cuda");
+  if (more) set(&queued, more);
+  set(&queued, "ppo.num_minibatches=8");
+  set(&queued, "metrics.representation_every=1000");
+  CoreConfig decided = queued;
+  set(&decided, "metrics.representation_every=1");
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *a = make(&queued), *b = make(&decided);
+  unsetenv("CORE_DEVICE");
+  uint64_t before = 0;
+  for (int i = 0; i < 3; i++) {
+    before = a->device->waits;
+    const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
+    assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
+    assert_near_to("entropy", x.entropy, y.entropy, 1e-12);
+    assert_true(x.value_loss == y.value_loss && x.clip_fraction == y.clip_fraction && x.kl == y.kl);
+    assert_true(x.grad_norm_actor == y.grad_norm_actor && x.grad_norm_critic == y.grad_norm_critic);
+    assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
+    assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 0);
+  }
+  assert_int_equal(a->device->graphs, 2 * 16 - 1); /* the first iteration is measured, and one minibatch not recorded */
+  assert_int_equal(b->device->graphs, 0);
+  if (a->device->waits - before > 40) fail_msg("%llu waits", (unsigned long long)(a->device->waits - before));
+  training_destroy(&a);
+  training_destroy(&b);
+}
+
+static void test_queued(void **state) {
+  (void)state;
+  compare_queued("algo.name=ppo", NULL);
+  compare_queued("algo.name=ppo", "ppo.normalize_advantage=minibatch_unbiased");
+  compare_queued("algo.name=ppo", "net.sharing=shared");
+  compare_queued("algo.name=ppo", "ppo.kl_penalty=0.5");
+  compare_queued("algo.name=ppo", "ppo.minibatch_by=environments");
+  compare_queued("algo.name=ppo", "ppo.max_grad_norm=0.01");
+  compare_queued("algo.name=ppo_ewma", NULL);
+  compare_queued("algo.name=ppo_ewma", "ppo.ratio_cap=1.01");
+  compare_queued("algo.name=ppo_ewma", "ppo.com=0");
+}
+
+/* What is not finite is found in the minibatch that first has it, queued or not, and named in the same words. */
+static void test_divergence(void **state) {
+  const char *const settings[] = {"train.device=cuda", "train.device=cpu"};
+  char message[2][512];
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    CoreConfig config = small_config("algo.name=ppo_ewma", settings[i]);
+    set(&config, "ppo.num_minibatches=8");
+    set(&config, "metrics.representation_every=1000");
+    setenv("CORE_DEVICE", "emulated", 1);
+    Training *training = make(&config);
+    unsetenv("CORE_DEVICE");
+    const float nan = NAN;
+    StoreIteration row = iterate(training, 1);
+    core_device_to_device(training->device, &ppo_of(&training->learner)->critic_optimizer.m[3], &nan, sizeof nan);
+    assert_int_equal(training_iterate(training, &row), CORE_FAIL);
+    snprintf(message[i], sizeof message[i], "%s", core_error_message());
+    training_destroy(&training);
+  }
+  assert_string_equal(message[0], message[1]);
+  assert_non_null(strstr(message[0], "epoch 1, minibatch 2"));
+}
+
 /* The bytes that a checkpoint would hold after `iterations`, section after section. */
 static void copy_sections(const Checkpoint *from, Checkpoint *to) {
   assert_int_equal(from->sections, to->sections);
@@ -155,7 +222,7 @@ static void test_gpu(void **state) {
 
 /* What is not made for devices says so, and auto goes on without. */
 static void test_refusals(void **state) {
-  static const char *const settings[] = {"algo.name=pqn", "env.observations=entity", "ppo.kl_penalty=1",
+  static const char *const settings[] = {"algo.name=pqn", "env.observations=entity",
                                          "env.normalize_observations=cleanrl", "metrics.profile_every=1"};
   (void)state;
   setenv("CORE_DEVICE", "emulated", 1);
@@ -178,7 +245,8 @@ static void test_refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
-    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_gpu),
+    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint),
+    cmocka_unit_test(test_queued), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
     cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,31 @@ static void test_where(void **state) {
   store_database_close(&database);
 }
 
+/* max and min are of the runs that the other conditions leave, in the order given. */
+static void test_where_extremes(void **state) {
+  static const struct { const char *where[3]; size_t count, runs; const char *filter; } cases[] = {
+    {{"epsilon=max"}, 1, SEEDS, "all runs; ppo.epsilon=0.8"},
+    {{"algo.name=ppo_ewma", "epsilon=max"}, 2, 6 * SEEDS, "all runs; algo.name=ppo_ewma; ppo.epsilon=0.2"},
+    {{"epsilon=min", "algo.name=ppo"}, 2, SEEDS, "all runs; ppo.epsilon=0.025; algo.name=ppo"},
+    {{"epsilon=0.4", "epsilon=0.1", "seed=max"}, 3, 2, "all runs; ppo.epsilon=0.4 or 0.1; train.seed=1"},
+    {{"epsilon=max", "epsilon=min"}, 2, 2 * SEEDS, "all runs; ppo.epsilon=0.8 or 0.025"},
+    {{"com=max", "epsilon=max"}, 2, SEEDS, "all runs; ppo.com=2048; ppo.epsilon=0.2"},
+  };
+  StoreDatabase *database = open_database(state);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    AnalysisSelection selection;
+    ASSERT_OK(select_where(database, NULL, cases[i].where, cases[i].count, &selection));
+    assert_int_equal(selection.count, cases[i].runs);
+    assert_string_equal(selection.filter, cases[i].filter);
+    analysis_selection_free(&selection);
+  }
+  AnalysisSelection selection;
+  const char *none[] = {"epsilon=0.3", "com=max"}; /* nothing to be the largest of */
+  assert_int_equal(select_where(database, NULL, none, 2, &selection), CORE_FAIL);
+  assert_says("0.025");
+  store_database_close(&database);
+}
+
 static void test_where_refusals(void **state) {
   StoreDatabase *database = open_database(state);
   AnalysisSelection selection;
@@ -269,7 +294,7 @@ static void test_curve_geometric(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
-    cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
+    cmocka_unit_test(test_where_extremes), cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
     cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_are_unique),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),

@@ -159,13 +159,13 @@ static void test_script(void **state) {
   taken(&s, "runs_per_task", "2");
   taken(&s, "mem", "4G");
   taken(&s, "extra", "--exclude=n3 --exclusive");
-  const int64_t after = 12;
+  const SlurmId after[] = {{12, -1}, {13, 4}};
   SlurmJob job = {.name = "fig8", .comment = "sweep=fig8 manifest=ab:0", .folder = "/w \"x\"", .tasks = 10, .running_max = 4,
-                  .settings = &s, .after = &after, .after_count = 1};
+                  .settings = &s, .after = after, .after_count = 2, .after_each = 15};
   slurm_script_print(&job, command, &text);
   assert_string_equal(core_text_string(&text),
     "#!/bin/bash\n#SBATCH --job-name=\"fig8\"\n#SBATCH --comment=\"sweep=fig8 manifest=ab:0\"\n#SBATCH --array=0-9%4\n"
-    "#SBATCH --dependency=afterany:12\n#SBATCH --time=02:00:00\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n"
+    "#SBATCH --dependency=afterany:12:13_4,aftercorr:15\n#SBATCH --kill-on-invalid-dep=yes\n#SBATCH --time=02:00:00\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n"
     "#SBATCH --cpus-per-task=2\n#SBATCH --mem=8192M\n#SBATCH --gres=gpu:a100:2\n#SBATCH --signal=B:USR2@120\n"
     "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --exclude=n3\n#SBATCH --exclusive\n"
     "#SBATCH --chdir=\"/w \\\"x\\\"\"\n#SBATCH --output=\"/dev/null\"\n"

@@ -40,11 +40,14 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
                "columns of a shard [2][steps][worlds]");
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
-  if (config->ppo.ratio_cap > 0) CORE_ARENA(arena, ppo->capped, rows, "behaviour log-probabilities, capped [rows]");
+  if (config->ppo.ratio_cap > 0)
+    CORE_ARENA_DEVICE(arena, ppo->capped, rows, "behaviour log-probabilities, capped [rows]");
   if (config->ppo.kl_penalty > 0) {
-    CORE_ARENA(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
-    CORE_ARENA(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
+    CORE_ARENA_DEVICE(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
+    CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
+  queue_register(&ppo->queue, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE, ppo->minibatch.all_rows,
+                 (int)(config->ppo.epochs * config->ppo.num_minibatches), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -108,93 +111,113 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
 }
 
 /* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
- * loss's. */
-static double sample_entropy(Ppo *ppo, const LearnerStep *step, const float *logits) {
+ * loss's. sum NULL: queued. */
+static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
   const uint64_t seed = (uint64_t)ppo->config->train.seed, update = (uint64_t)ppo->actor_optimizer.t;
-  if (ppo->noise == NULL) return 0;
-  step->ops->normal_rows(step->ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY,
-                         batch->index, (uint32_t)update, batch->rows, head->factors, ppo->noise);
-  return step->ops->policy_sampled_entropy(step->ops, head, logits, ppo->noise, batch->rows,
-                                           ppo->config->ppo.entropy_coef, ppo->doutput);
+  if (sum) *sum = 0;
+  if (ppo->noise == NULL) return;
+  if (sum == NULL)
+    ops->update->normal_rows(ops, seed, CORE_RANDOM_ENTROPY, batch->index, batch->rows, head->factors, ppo->noise);
+  else
+    ops->normal_rows(ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY, batch->index, (uint32_t)update,
+                     batch->rows, head->factors, ppo->noise);
+  ops->policy_sampled_entropy(ops, head, logits, ppo->noise, batch->rows, ppo->config->ppo.entropy_coef, ppo->doutput,
+                              sum);
 }
 
 /* openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): the behaviour's log-probability is raised, as a
  * constant, to that of a ratio of ppo.ratio_cap. ppo->logp is the present policy's. */
-static const float *cap_behaviour(Ppo *ppo) {
+static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;
-  const float log_cap = (float)log(ppo->config->ppo.ratio_cap);
   if (ppo->capped == NULL) return batch->logp;
-  for (int i = 0; i < batch->rows; i++) ppo->capped[i] = fmaxf(batch->logp[i], ppo->logp[i] - log_cap);
+  ops->cap(ops, batch->logp, ppo->logp, log(ppo->config->ppo.ratio_cap), (size_t)batch->rows, ppo->capped);
   return ppo->capped;
 }
 
-/* Adds ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
- * -ppo.kl_penalty (logp - logp_p), to ppo->doutput. Returns the sum over the rows. */
-static double add_penalty(Ppo *ppo, Ops *ops, const float *logits) {
+/* ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
+ * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: queued, and then
+ * before the policy's own loss, as a book keeps the last one's sums. */
+static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
-  const float *around = logp_around(ppo);
-  const double weight = ppo->config->ppo.kl_penalty;
-  double sum = 0;
   OpsPolicySums unused;
-  if (ppo->pull == NULL) return 0;
-  for (int i = 0; i < batch->rows; i++) {
-    const double apart = (double)ppo->logp[i] - (double)around[i];
-    ppo->pull[i] = (float)(-weight * apart);
-    sum += 0.5 * apart * apart;
-  }
+  if (sum) *sum = 0;
+  if (ppo->pull == NULL) return;
+  ops->pull(ops, ppo->logp, logp_around(ppo), ppo->config->ppo.kl_penalty, batch->rows, ppo->pull, sum);
   ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0, ppo->dpenalty,
-                   &unused);
-  ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
-  return weight * sum;
+                   sum ? &unused : NULL);
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
- * r_p = pi/pi_p and w = pi_p/pi_b. */
-static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
-  Ops *ops = step->ops;
+ * r_p = pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput; sums NULL: all is queued. */
+typedef struct ActorSums { OpsPolicySums policy; double sampled_entropy, pull; } ActorSums;
+static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
-  AgentNetwork *actor = &ppo->agent->actor;
   const OpsHead *head = &ppo->agent->head;
   const float *proximal_logp = NULL;
-  OpsPolicySums sums;
   if (ppo->ewma) { /* before the actor's own pass, whose activations the backward pass needs */
     agent_policy(ppo->agent, ops, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
     ops->policy_logp(ops, head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
     proximal_logp = ppo->proximal_logp;
   }
-  const float *logits = agent_pass(ppo->agent, ops, actor, batch->observations, batch->rows);
+  const float *logits = agent_pass(ppo->agent, ops, &ppo->agent->actor, batch->observations, batch->rows);
   if (ppo->capped || ppo->pull) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
-  ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo), proximal_logp, batch->advantages, batch->rows,
-                   config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, &sums);
-  sums.loss += add_penalty(ppo, ops, logits);
-  sums.entropy += sample_entropy(ppo, step, logits);
-  if (!isfinite(sums.loss) || !isfinite(sums.entropy))
-    return descent_explain_loss(ops, actor, (size_t)batch->rows, "policy", sums.loss);
-  update->policy_loss += sums.loss / batch->all_rows;
-  update->entropy += sums.entropy / batch->all_rows;
-  update->clip_fraction += sums.clipped / batch->all_rows;
-  if (step->measure) update->silent_fraction += count_silent(ppo, ops, logits) / batch->all_rows;
-  agent_backward(ppo->agent, ops, actor, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
+  penalty_gradient(ppo, ops, logits, sums ? &sums->pull : NULL);
+  ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
+                   batch->rows, config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, sums ? &sums->policy : NULL);
+  if (ppo->pull) ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
+  sample_entropy(ppo, ops, logits, sums ? &sums->sampled_entropy : NULL);
+  return logits;
+}
+
+static void actor_backward(Ppo *ppo, Ops *ops) {
+  const Minibatch *batch = &ppo->minibatch;
+  agent_backward(ppo->agent, ops, &ppo->agent->actor, batch->observations, batch->rows, ppo->doutput,
+                 &ppo->gradient.mean);
+}
+
+static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+  const Minibatch *batch = &ppo->minibatch;
+  ActorSums sums;
+  const float *logits = actor_loss(ppo, step->ops, &sums);
+  const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.pull;
+  const double entropy = sums.policy.entropy + sums.sampled_entropy;
+  if (!isfinite(loss) || !isfinite(entropy))
+    return descent_explain_loss(step->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
+  update->policy_loss += loss / batch->all_rows;
+  update->entropy += entropy / batch->all_rows;
+  update->clip_fraction += sums.policy.clipped / batch->all_rows;
+  if (step->measure) update->silent_fraction += count_silent(ppo, step->ops, logits) / batch->all_rows;
+  actor_backward(ppo, step->ops);
   return CORE_OK;
 }
 
 /* L = c_v 0.5 E[max((V - T)^2, (V_b + clip(V - V_b, -eps, eps) - T)^2)] */
-static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
-  Ops *ops = step->ops;
+static void critic_loss(Ppo *ppo, Ops *ops, OpsValueSums *sums) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
-  AgentNetwork *critic = &ppo->agent->critic;
-  OpsValueSums sums;
-  const float *values = agent_pass(ppo->agent, ops, critic, batch->observations, batch->rows);
+  const float *values = agent_pass(ppo->agent, ops, &ppo->agent->critic, batch->observations, batch->rows);
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
-                  config->ppo.value_coef, ppo->doutput, &sums);
-  if (!isfinite(sums.loss)) return descent_explain_loss(ops, critic, (size_t)batch->rows, "value", sums.loss);
+                  config->ppo.value_coef, ppo->doutput, sums);
+}
+
+static void critic_backward(Ppo *ppo, Ops *ops) {
+  const Minibatch *batch = &ppo->minibatch;
+  agent_backward(ppo->agent, ops, &ppo->agent->critic, batch->observations, batch->rows, ppo->doutput,
+                 &ppo->gradient.mean);
+}
+
+static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+  const Minibatch *batch = &ppo->minibatch;
+  OpsValueSums sums;
+  critic_loss(ppo, step->ops, &sums);
+  if (!isfinite(sums.loss))
+    return descent_explain_loss(step->ops, &ppo->agent->critic, (size_t)batch->rows, "value", sums.loss);
   update->value_loss += sums.loss / batch->all_rows;
-  agent_backward(ppo->agent, ops, critic, batch->observations, batch->rows, ppo->doutput, &ppo->gradient.mean);
+  critic_backward(ppo, step->ops);
   return CORE_OK;
 }
 
@@ -258,23 +281,84 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   update->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
+/* All epochs, minibatch after minibatch. */
+static int go_down(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+  const CoreConfig *config = ppo->config;
+  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
+    minibatch_shuffle(&ppo->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
+      int code = minibatch_step(ppo, step, m, update);
+      if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
+      if (step->profile) profile_take(step->profile, step->ops, ppo->agent);
+    }
+  }
+  return CORE_OK;
+}
+
+/* ---- the same, queued ------------------------------------------------------------------------------------------- */
+
+typedef struct Queued { Ppo *ppo; const LearnerStep *step; } Queued;
+
+/* As minibatch_step, but that nothing comes to the host. */
+static void queue_one(void *context) {
+  const Queued *queued = context;
+  Ppo *ppo = queued->ppo;
+  Ops *ops = queued->step->ops;
+  Minibatch *batch = &ppo->minibatch;
+  minibatch_take(batch, ops, queued->step->rollout, (int)ppo->config->ppo.num_minibatches);
+  minibatch_next(batch, ops, queued->step->rollout, ppo->advantages, ppo->targets);
+  advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
+  actor_loss(ppo, ops, NULL);
+  actor_backward(ppo, ops);
+  critic_loss(ppo, ops, NULL);
+  critic_backward(ppo, ops);
+  ops->update->step(ops, &ppo->queue.plan);
+}
+
+/* Takes the step that could not be done once more, for the host to see why. */
+static int explain(Ppo *ppo, const LearnerStep *step, int failed) {
+  const CoreConfig *config = ppo->config;
+  const int parts = (int)config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
+  LearnerUpdate unused = {0};
+  minibatch_shuffle(&ppo->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+  int code = minibatch_step(ppo, step, m, &unused);
+  if (code == CORE_OK) code = core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
+  return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
+}
+
+static int go_down_queued(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+  const CoreConfig *config = ppo->config;
+  Queued queued = {ppo, step};
+  Proximal *proximal = ppo->ewma ? &ppo->proximal : NULL;
+  OpsUpdateBook book;
+  queue_begin(&ppo->queue, step->ops, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
+              proximal, update->learning_rate);
+  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
+    minibatch_shuffle(&ppo->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
+      queue_minibatch(&ppo->queue, queue_one, &queued);
+      if (step->profile) profile_take(step->profile, step->ops, ppo->agent);
+    }
+  }
+  const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal, &book,
+                                  update);
+  if (failed >= 0) return explain(ppo, step, failed);
+  update->policy_loss = book.mean[OPS_BOOK_POLICY] + config->ppo.kl_penalty * book.mean[OPS_BOOK_PULL];
+  update->entropy = book.mean[OPS_BOOK_POLICY + 1] + book.mean[OPS_BOOK_SAMPLED_ENTROPY];
+  update->clip_fraction = book.mean[OPS_BOOK_POLICY + 4];
+  update->value_loss = book.mean[OPS_BOOK_VALUE];
+  return CORE_OK;
+}
+
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
-  const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration), .controller_kl = NAN};
   estimate_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
-  for (int epoch = 0; epoch < epochs; epoch++) {
-    minibatch_shuffle(&ppo->minibatch, ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
-    for (int m = 0; m < parts; m++) {
-      int code = minibatch_step(ppo, step, m, update);
-      if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
-      if (step->profile) profile_take(step->profile, ops, ppo->agent);
-    }
-  }
+  TRY((queue_takes(&ppo->queue, step) ? go_down_queued : go_down)(ppo, step, update));
   descent_reduce(update);
-  descent_average(update, (double)epochs * parts, step->measure);
+  descent_average(update, (double)(config->ppo.epochs * config->ppo.num_minibatches), step->measure);
   TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }
@@ -286,7 +370,10 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   return ppo_register(*state, config, agent, rollout, arena);
 }
 
-static void destroy(void *state) { free(state); }
+static void destroy(void *state) {
+  if (state) queue_destroy(&((Ppo *)state)->queue);
+  free(state);
+}
 static void start(void *state) { ppo_start(state); }
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
   return ppo_update(state, step, update);

@@ -5,7 +5,7 @@
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "trainer/advantage.h"
-#include "trainer/learners/learner.h"
+#include "trainer/learners/queue.h"
 #include "trainer/gradient.h"
 #include "trainer/minibatch.h"
 #include "trainer/optimizer.h"
@@ -27,6 +27,7 @@ typedef struct Ppo {
   Moments *moments;                /* of advantages, over iterations; NULL: standardised otherwise */
   float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
+  Queue queue;                     /* of updates on a device */
 } Ppo;
 
 /* Registers buffers and settings. CORE_USAGE as minibatch_register. */

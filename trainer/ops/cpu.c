@@ -37,7 +37,8 @@ static const Ops cpu_table = {
     .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .radam = cpu_radam,
     .ewma = cpu_ewma,
     .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
-    .permute = cpu_permute, .world_rows = cpu_world_rows, .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
+    .permute = cpu_permute, .world_rows = cpu_world_rows, .cap = cpu_cap, .pull = cpu_pull,
+    .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
     .entity = &CPU_ENTITY, .destroy = cpu_destroy,
 };
 

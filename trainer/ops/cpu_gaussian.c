@@ -29,8 +29,8 @@ void cpu_gaussian_kl(const OpsHead *head, const float *p, const float *q, double
 
 /* ---- entries of the table --------------------------------------------------------------------------------------- */
 
-double cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
-                                  double entropy_coef, float *dlogits) {
+void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                double entropy_coef, float *dlogits, double *entropy) {
   CpuState *state = cpu_state(ops);
   const size_t width = (size_t)head->logits, factors = (size_t)head->factors;
   CORE_CHECK(head->kind == OPS_TANH_AFFINE && rows <= state->max_rows);
@@ -44,9 +44,8 @@ double cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *lo
     }
     state->sum_parts[block * CPU_SUMS] = sum;
   }
-  double entropy = 0;
-  for (int block = 0; block < cpu_blocks(rows); block++) entropy += state->sum_parts[block * CPU_SUMS];
-  return entropy;
+  *entropy = 0;
+  for (int block = 0; block < cpu_blocks(rows); block++) *entropy += state->sum_parts[block * CPU_SUMS];
 }
 
 void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,

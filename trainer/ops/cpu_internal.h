@@ -130,8 +130,10 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
 void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
 /* cpu_gaussian.c: entries of the table, and for cpu_policy.c the continuous heads' part of its work, on a few rows. */
-double cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
-                                  double entropy_coef, float *dlogits);
+void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                double entropy_coef, float *dlogits, double *entropy);
+void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
 void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                      int columns, float *noise);
 void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,

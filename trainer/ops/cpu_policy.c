@@ -325,3 +325,21 @@ void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const 
   sums->loss = 0;
   for (int block = 0; block < cpu_blocks(rows); block++) sums->loss += state->sum_parts[block * CPU_SUMS];
 }
+
+/* -------- the cap on the ratio, and the pull towards a policy -------------------------------------------------- */
+
+void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped) {
+  const float cap = (float)log_cap;
+  (void)ops;
+  for (size_t i = 0; i < n; i++) capped[i] = fmaxf(behaviour[i], logp[i] - cap);
+}
+
+void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum) {
+  (void)ops;
+  *sum = 0;
+  for (int i = 0; i < rows; i++) {
+    const double apart = (double)logp[i] - (double)around[i];
+    pull[i] = (float)(-weight * apart);
+    *sum += 0.5 * apart * apart;
+  }
+}

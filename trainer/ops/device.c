@@ -23,26 +23,25 @@ void device_fold_columns(DeviceState *state, const float *floats, const double *
 }
 
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments,
-                     double sums[KERNEL_SUMS]) {
+                     double sums[KERNEL_SUMS], int place) {
   const size_t parts = device_row_parts(rows), groups = device_groups(parts);
-  CORE_CHECK(rows >= 1 && rows <= state->max_rows);
+  double *result = sums ? state->sums : state->book->now + place;
+  CORE_CHECK(rows >= 1 && rows <= state->max_rows && (sums || state->book));
   state->device->launch(state->device, kernel, (unsigned)parts, KERNEL_ROWS, KERNEL_ROWS * KERNEL_SUMS * sizeof(double),
                         arguments);
   fold(state, (OpsFold){NULL, state->row_parts, (int)parts, KERNEL_SUMS, DEVICE_FOLD, state->row_sums, NULL});
-  fold(state, (OpsFold){NULL, state->row_sums, (int)groups, KERNEL_SUMS, (int)groups, state->sums, NULL});
-  core_device_to_host(state->device, sums, state->sums, KERNEL_SUMS * sizeof *sums);
+  fold(state, (OpsFold){NULL, state->row_sums, (int)groups, KERNEL_SUMS, (int)groups, result, NULL});
+  if (sums) core_device_to_host(state->device, sums, result, KERNEL_SUMS * sizeof *sums);
 }
 
-/* A vector's parts, as the CPU cuts it. */
-typedef struct Parts { size_t size; unsigned count; } Parts;
-static Parts parts_of(size_t n) {
+DeviceParts device_parts(size_t n) {
   size_t size = (n + CPU_SUM_PARTS - 1) / CPU_SUM_PARTS;
   if (size < CPU_SUM_LEAST) size = CPU_SUM_LEAST;
-  return (Parts){size, (unsigned)((n + size - 1) / size)};
+  return (DeviceParts){size, (unsigned)((n + size - 1) / size)};
 }
 
 static double sum_squares(DeviceState *state, OpsVector v) {
-  const Parts parts = parts_of(v.n);
+  const DeviceParts parts = device_parts(v.n);
   const OpsSumParts arguments = {v, parts.size, state->sums};
   double sums[CPU_SUM_PARTS], sum = 0;
   if (v.n == 0) return 0;
@@ -63,7 +62,7 @@ static double distance_squared(Ops *ops, const float *x, const float *y, size_t 
 
 static void moments_of(Ops *ops, const float *x, const float *y, size_t n, Moments *moments) {
   DeviceState *state = device_state(ops);
-  const Parts parts = parts_of(n);
+  const DeviceParts parts = device_parts(n);
   const OpsMomentParts arguments = {{x, y, n}, parts.size, state->records};
   Moments records[CPU_SUM_PARTS];
   *moments = (Moments){0};
@@ -153,7 +152,8 @@ static const Ops device_table = {
   .embed_backward = device_embed_backward, .q_policy = device_q_policy, .q_values = device_q_values,
   .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
   .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
-  .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes, .destroy = destroy,
+  .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes, .cap = device_cap, .pull = device_pull,
+  .update = &device_update, .destroy = destroy,
 };
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -169,6 +169,7 @@ static void register_scratch(DeviceState *state) {
   CORE_ARENA_DEVICE(state->arena, state->row_sums, device_groups(blocks) * each, "sums of rows [groups][sums]");
   CORE_ARENA_DEVICE(state->arena, state->sums, CPU_SUM_PARTS, "sums");
   CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
+  CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
 }
 

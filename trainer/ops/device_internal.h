@@ -7,6 +7,7 @@
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_rows.h"
+#include "trainer/ops/kernels_update.h"
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20, DEVICE_FOLD = 64 };
 
@@ -37,7 +38,9 @@ typedef struct DeviceState {
   double *row_sums;           /* of groups of DEVICE_FOLD of them */
   double *sums;               /* what comes to the host */
   Moments *records;
+  OpsSpread *spread;
   uint64_t *first;
+  OpsUpdateBook *book;        /* that is open, on the device; NULL: none */
 } DeviceState;
 
 static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->state; }
@@ -51,9 +54,12 @@ static inline size_t device_groups(size_t parts) { return (parts + DEVICE_FOLD -
 static inline size_t device_row_parts(int rows) { return ((size_t)rows + KERNEL_ROWS - 1) / KERNEL_ROWS; }
 
 /* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in
- * state->row_parts, and brings the sums over all of them to the host. */
+ * state->row_parts, and brings the sums over all of them to the host; sums NULL: to this place of the open book. */
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments,
-                     double sums[KERNEL_SUMS]);
+                     double sums[KERNEL_SUMS], int place);
+/* A vector's parts, as the CPU cuts it for sums. */
+typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
+DeviceParts device_parts(size_t n);
 /* Column sums of parts [count][columns], of floats or doubles, rounded to result[columns]. */
 void device_fold_columns(DeviceState *state, const float *floats, const double *doubles, size_t count, size_t columns,
                          float *result);
@@ -83,8 +89,10 @@ void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float
 void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                         const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
-double device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
-                                     double entropy_coef, float *dlogits);
+void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                   double entropy_coef, float *dlogits, double *sum);
+void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
 void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                         int columns, float *noise);
 void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
@@ -104,5 +112,8 @@ void device_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon);
 void device_q_values(Ops *ops, const float *q, int rows, int columns, float *values);
 void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns,
                    float *dq, OpsValueSums *sums);
+
+/* device_update.c */
+extern const OpsUpdate device_update;
 
 #endif

@@ -21,7 +21,7 @@ void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float
   DeviceState *state = device_state(ops);
   const OpsKl arguments = {rows_of(head, p, NULL, rows), q, state->row_parts};
   double sums[KERNEL_SUMS];
-  device_sum_rows(state, &ops_kl_launch, rows, &arguments, sums);
+  device_sum_rows(state, &ops_kl_launch, rows, &arguments, sums, 0);
   *kl = sums[0];
   *kl_reverse = sums[1];
 }
@@ -34,19 +34,31 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                                    row_clip(epsilon, logp_proximal != NULL), (float)(entropy_coef / rows), dlogits,
                                    state->row_parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_policy_loss_launch, rows, &arguments, all);
-  *sums = (OpsPolicySums){.loss = all[0], .entropy = all[1], .k1 = all[2], .k3 = all[3], .clipped = all[4]};
+  device_sum_rows(state, &ops_policy_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_POLICY);
+  if (sums) *sums = (OpsPolicySums){.loss = all[0], .entropy = all[1], .k1 = all[2], .k3 = all[3], .clipped = all[4]};
 }
 
-double device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
-                                     double entropy_coef, float *dlogits) {
+void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                   double entropy_coef, float *dlogits, double *sum) {
   DeviceState *state = device_state(ops);
   const OpsSampledEntropy arguments = {rows_of(head, logits, NULL, rows), noise, entropy_coef / rows, dlogits,
                                        state->row_parts};
-  double sums[KERNEL_SUMS];
+  double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_TANH_AFFINE);
-  device_sum_rows(state, &ops_sampled_entropy_launch, rows, &arguments, sums);
-  return sums[0];
+  device_sum_rows(state, &ops_sampled_entropy_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_SAMPLED_ENTROPY);
+  if (sum) *sum = all[0];
+}
+
+void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped) {
+  DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsCap){behaviour, logp, (float)log_cap, n, capped});
+}
+
+void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum) {
+  DeviceState *state = device_state(ops);
+  const OpsPull arguments = {logp, around, weight, (size_t)rows, pull, state->row_parts};
+  double all[KERNEL_SUMS];
+  device_sum_rows(state, &ops_pull_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_PULL);
+  if (sum) *sum = all[0];
 }
 
 void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
@@ -87,8 +99,8 @@ void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logi
                                    state->row_parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
-  device_sum_rows(state, &ops_regularise_launch, rows, &arguments, all);
-  *sums = (OpsGaussianSums){.entropy = all[0], .bounds = all[1]};
+  device_sum_rows(state, &ops_regularise_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_REGULARISE);
+  if (sums) *sums = (OpsGaussianSums){.entropy = all[0], .bounds = all[1]};
 }
 
 void device_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
@@ -109,8 +121,8 @@ void device_value_loss(Ops *ops, const float *value, const float *old_value, con
   const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, clip ? (float)epsilon : INFINITY,
                                   (float)(value_coef / rows), dvalue, state->row_parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_value_loss_launch, rows, &arguments, all);
-  sums->loss = all[0];
+  device_sum_rows(state, &ops_value_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
+  if (sums) sums->loss = all[0];
 }
 
 void device_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon) {
@@ -130,6 +142,6 @@ void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float
   const OpsQ arguments = {.q = (float *)(uintptr_t)q, .actions = actions, .target = target, .rows = (size_t)rows,
                           .columns = (size_t)columns, .scale = 2.0f / (float)rows, .dq = dq, .sums = state->row_parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_q_loss_launch, rows, &arguments, all);
-  sums->loss = all[0];
+  device_sum_rows(state, &ops_q_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
+  if (sums) sums->loss = all[0];
 }

@@ -3,6 +3,7 @@
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_ranks.h"
 #include "trainer/ops/kernels_rows.h"
+#include "trainer/ops/kernels_update.h"
 
 #define KERNELS "trainer/ops/kernels.def"
 #include "core/device_entries.inc"

@@ -155,6 +155,24 @@ CORE_KERNEL_FN void ops_regularise(const CoreDeviceThread *at, const OpsRegulari
   ops_sum_rows(at, own, a->sums);
 }
 
+typedef struct OpsCap { const float *behaviour, *logp; float log_cap; size_t n; float *capped; } OpsCap;
+CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsCap *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->capped[i] = fmaxf(a->behaviour[i], a->logp[i] - a->log_cap);
+}
+
+typedef struct OpsPull { const float *logp, *around; double weight; size_t rows; float *pull; double *sums; } OpsPull;
+CORE_KERNEL_FN void ops_pull(const CoreDeviceThread *at, const OpsPull *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->rows) {
+    const double apart = (double)a->logp[r] - (double)a->around[r];
+    a->pull[r] = (float)(-a->weight * apart);
+    own[0] = 0.5 * apart * apart;
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
 typedef struct OpsValueLoss {
   const float *value, *old_value, *target;
   size_t rows;

@@ -3,10 +3,11 @@
  * ops' device; all sums that become a statistic are float64. Nothing is allocated after the ops are made.
  *
  * Every array that a function takes is in the memory of ops->device (NULL: the host's); structs and results by value are
- * the host's. */
+ * the host's. Between ops->update's begin and finish sums may be NULL: they then stay in its book. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -144,9 +145,9 @@ struct Ops {
                       const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                       double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
   /* TANH_AFFINE: the entropy estimated at location + scale noise, noise[rows][factors] ~ N(0,1). Adds the gradient of
-   * -entropy_coef*mean(entropy), which goes through the sample too, to dlogits; returns the sum of the entropy. */
-  double (*policy_sampled_entropy)(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
-                                   double entropy_coef, float *dlogits);
+   * -entropy_coef*mean(entropy), which goes through the sample too, to dlogits; *sum: of the entropy. */
+  void (*policy_sampled_entropy)(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                 double entropy_coef, float *dlogits, double *sum);
   /* noise[rows][columns]: N(0,1), row r keyed by (seed; purpose, index[r], step). */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                       int columns, float *noise);
@@ -207,6 +208,12 @@ struct Ops {
   void (*bound)(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
   void (*count_episodes)(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
 
+  /* What the cap on the importance ratio and ppo.kl_penalty need (spec ppo.md 2.3): capped[n] = max(behaviour, logp -
+   * log_cap); and with d = logp - around, pull[rows] = -weight d, returning the sum of d^2/2. */
+  void (*cap)(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+  void (*pull)(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
+
+  const struct OpsUpdate *update; /* update.h: updates without the host; NULL: on the CPU */
   const struct OpsEntity *entity; /* entity.h: what entity encoders need; NULL: not made for this device */
 
   void *state;                    /* the implementation's own: scratch, threads */

@@ -6,9 +6,9 @@
 
 #include "core/device_kernel.h"
 #include "trainer/ops/fast_math_internal.h"
+#include "trainer/ops/update.h"
 
-/* Scalars of one Adam update, rounded to float32 once. */
-typedef struct RowAdam { float scale, beta1, beta2, rest1, rest2, rate, root, epsilon; } RowAdam;
+typedef OpsAdamScalars RowAdam;
 
 static inline RowAdam row_adam_factors(double scale, double rate, double beta1, double beta2, double epsilon,
                                        int64_t t) {

@@ -1,0 +1,90 @@
+/* Waves of runs. A parent's place in the first wave is decided by its number of children, most first: so the parents
+ * that have a k-th child are the first ones, and the wave of k-th children lies beside them line by line. */
+#include "sweep/order.h"
+
+#include <stdlib.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+
+/* Level 0 waits for nothing, level n + 1 for a run of level n. Ids are hashes of what they begin from, so there are no
+ * circles. */
+static size_t find_levels(const size_t *parent, size_t count, size_t *level) {
+  size_t levels = 1, found = 1;
+  for (size_t i = 0; i < count; i++) level[i] = parent[i] == SWEEP_PARENT_ELSEWHERE ? 1 : 0;
+  for (size_t depth = 1; found && depth <= count; depth++) {
+    found = 0;
+    for (size_t i = 0; i < count; i++) {
+      if (parent[i] == SWEEP_PARENT_ELSEWHERE) found += depth == 1;
+      else if (parent[i] != SWEEP_NO_PARENT && level[parent[i]] == depth - 1 && level[i] < depth)
+        level[i] = depth, found++;
+      if (level[i] == depth && depth + 1 > levels) levels = depth + 1;
+    }
+  }
+  return levels;
+}
+
+/* The first wave; sorted: those with most children first. position[run]: its line. Returns its length. */
+static size_t place_parents(const size_t *level, const size_t *children, size_t most, bool sorted, size_t count,
+                            size_t *run, size_t *position) {
+  size_t placed = 0;
+  for (size_t many = sorted ? most + 1 : 1; many-- > 0;)
+    for (size_t i = 0; i < count; i++) {
+      if (level[i] != 0 || (sorted && children[i] != many)) continue;
+      position[i] = placed;
+      run[placed++] = i;
+    }
+  return placed;
+}
+
+/* Level 1 as waves of first, second ... children, beside their parents. */
+static size_t place_children(const size_t *parent, const size_t *level, const size_t *children, size_t most,
+                             size_t count, size_t parents, const size_t *position, SweepOrder *order) {
+  size_t *nth = core_memory_zero_allocate(count + 1, sizeof *nth), placed = parents;
+  for (size_t k = 0; k < most; k++) {
+    SweepWave wave = {.first = placed, .parent = 0};
+    for (size_t i = 0; i < parents; i++) wave.count += children[order->run[i]] > k;
+    placed += wave.count;
+    order->waves[order->wave_count++] = wave;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (level[i] != 1 || parent[i] == SWEEP_PARENT_ELSEWHERE) continue;
+    order->run[order->waves[1 + nth[parent[i]]++].first + position[parent[i]]] = i;
+  }
+  free(nth);
+  return placed;
+}
+
+void sweep_order_make(const size_t *parent, size_t count, bool align, SweepOrder *order) {
+  size_t *level = core_memory_allocate((count + 1) * sizeof *level),
+         *position = core_memory_zero_allocate(count + 1, sizeof *position);
+  size_t *children = core_memory_zero_allocate(count + 1, sizeof *children), most = 0;
+  const size_t levels = find_levels(parent, count, level);
+  *order = (SweepOrder){.run = core_memory_allocate((count + 1) * sizeof *order->run), .count = count};
+  order->waves = core_memory_allocate((levels + SWEEP_WAVES_ALIGNED_MAX + 1) * sizeof *order->waves);
+  for (size_t i = 0; i < count; i++) {
+    if (level[i] != 1 || parent[i] == SWEEP_PARENT_ELSEWHERE) continue;
+    if (++children[parent[i]] > most) most = children[parent[i]];
+  }
+  align = align && most <= SWEEP_WAVES_ALIGNED_MAX;
+  size_t placed = place_parents(level, children, most, align, count, order->run, position);
+  if (placed) order->waves[order->wave_count++] = (SweepWave){.count = placed, .parent = SWEEP_NO_PARENT};
+  if (align && most) placed = place_children(parent, level, children, most, count, placed, position, order);
+  for (size_t depth = 1; depth < levels; depth++) {
+    SweepWave wave = {.first = placed, .parent = SWEEP_NO_PARENT, .waits = true};
+    for (size_t i = 0; i < count; i++)
+      if (level[i] == depth && (depth > 1 || !align || parent[i] == SWEEP_PARENT_ELSEWHERE)) order->run[placed++] = i;
+    wave.count = placed - wave.first;
+    if (wave.count) order->waves[order->wave_count++] = wave;
+  }
+  CORE_CHECK(placed == count);
+  free(level);
+  free(position);
+  free(children);
+}
+
+void sweep_order_free(SweepOrder *order) {
+  free(order->run);
+  free(order->waves);
+  *order = (SweepOrder){0};
+}

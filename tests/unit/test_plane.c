@@ -1,0 +1,224 @@
+/* analysis/coverage: the plane of known states, cells and shares, and the files of states as the trainer writes them, whole
+ * and damaged. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/coverage.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "trainer/visited.h"
+
+#define ASSERT_OK(expression) \
+  do { \
+    if ((expression) != CORE_OK) fail_msg("%s", core_error_message()); \
+  } while (0)
+#define assert_near(value, expected, tolerance) \
+  do { \
+    double value_ = (value), expected_ = (expected); \
+    if (!(fabs(value_ - expected_) <= (tolerance))) fail_msg("%s is %.17g, not %.17g", #value, value_, expected_); \
+  } while (0)
+
+enum { STATES = 4000, FEATURES = 7 };
+
+/* Features 0, 2 and 3 follow one hidden number a, 1 and 4 another b (4 with the sign turned), 5 is noise, 6 constant: of six
+ * standardised features a explains 3/6 of the variance and b 2/6. */
+static float *make_states(void) {
+  float *states = malloc((STATES + 1) * FEATURES * sizeof *states);
+  for (uint32_t i = 0; i < STATES; i++) {
+    const CoreRandom4 words = core_random_4(5, CORE_RANDOM_TEST, i, 0, 0);
+    double a, b, noise, unused;
+    core_random_normal_pair(words.v[0], words.v[1], &a, &b);
+    core_random_normal_pair(words.v[2], words.v[3], &noise, &unused);
+    const float row[FEATURES] = {(float)(3 * a), (float)(100 + b), (float)(1e-3 * a), (float)(7 + 50 * a), (float)(-20 * b),
+                                 (float)noise, 1e6F};
+    memcpy(states + i * FEATURES, row, sizeof row);
+  }
+  for (int f = 0; f < FEATURES; f++) states[STATES * FEATURES + f] = f == 3 ? NAN : 0; /* a world that blew up */
+  return states;
+}
+
+static void test_plane_of_known_states(void **state) {
+  (void)state;
+  float *states = make_states();
+  AnalysisPlane plane;
+  ASSERT_OK(analysis_plane_fit(states, STATES + 1, FEATURES, &plane));
+  assert_near(plane.share[0], 3.0 / 6, 0.03);
+  assert_near(plane.share[1], 2.0 / 6, 0.03);
+  const double third = 1 / sqrt(3), half = 1 / sqrt(2);
+  const double first[FEATURES] = {third, 0, third, third, 0, 0, 0};
+  for (int f = 0; f < FEATURES; f++) assert_near(plane.axis[0][f], first[f], 0.06);
+  assert_near(fabs(plane.axis[1][1]), half, 0.06);
+  assert_near(plane.axis[1][1] + plane.axis[1][4], 0, 1e-3);
+  for (int k = 0; k < 2; k++) { /* of length 1 and at right angles, the largest component positive */
+    double length = 0, across = 0, largest = 0;
+    for (int f = 0; f < FEATURES; f++) {
+      length += plane.axis[k][f] * plane.axis[k][f];
+      across += plane.axis[0][f] * plane.axis[1][f];
+      if (fabs(plane.axis[k][f]) > fabs(largest)) largest = plane.axis[k][f];
+    }
+    assert_near(length, 1, 1e-12);
+    if (k == 1) assert_near(across, 0, 1e-12);
+    assert_true(largest > 0);
+  }
+  assert_true(plane.scale[6] == 0);
+  double place[2], inside = 0;
+  for (int i = 0; i < STATES; i++) {
+    assert_true(analysis_plane_place(&plane, states + i * FEATURES, place));
+    inside += place[0] >= 0 && place[0] <= 1;
+  }
+  assert_near(inside / STATES, 0.99, 0.001); /* the box holds all but half a percent on either side */
+  assert_false(analysis_plane_place(&plane, states + STATES * FEATURES, place));
+  free(states);
+  analysis_plane_free(&plane);
+}
+
+static void test_degenerate_states(void **state) {
+  (void)state;
+  AnalysisPlane plane;
+  const float equal[] = {1, 2, 1, 2, 1, 2}, line[] = {0, 1, 1, 3, 2, 5, 3, 7}, lost[] = {NAN, 1, INFINITY, 2};
+  assert_int_equal(analysis_plane_fit(equal, 3, 2, &plane), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "3 usable states, all alike"));
+  assert_int_equal(analysis_plane_fit(lost, 2, 2, &plane), CORE_FAIL);
+  assert_int_equal(analysis_plane_fit(NULL, 0, 2, &plane), CORE_FAIL);
+  double place[2]; /* on a line: all variance in one component, the other in the middle of its box */
+  ASSERT_OK(analysis_plane_fit(line, 4, 2, &plane));
+  assert_near(plane.share[0], 1, 1e-12);
+  assert_near(plane.share[1], 0, 1e-12);
+  assert_true(analysis_plane_place(&plane, line + 2, place));
+  assert_near(place[1], 0.5, 0);
+  analysis_plane_free(&plane);
+  const float column[] = {1, 2, 3};
+  ASSERT_OK(analysis_plane_fit(column, 3, 1, &plane));
+  assert_near(plane.axis[0][0], 1, 1e-12);
+  analysis_plane_free(&plane);
+}
+
+static void test_cells(void **state) {
+  (void)state;
+  const struct { double x, y; size_t column, row; } cases[] = {
+    {0, 0, 0, 0}, {0.0099, 0.0101, 0, 1}, {0.5, 0.995, 50, 99}, {1, 1, 99, 99}, {-3, 7, 0, 99}, {0.999, -1e300, 99, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(analysis_coverage_cell((const double[]){cases[i].x, cases[i].y}), cases[i].row * 100 + cases[i].column);
+  size_t *cells = calloc(100 * 100, sizeof *cells);
+  assert_true(isnan(analysis_coverage_of(cells).coarse));
+  cells[0] = cells[1] = cells[100] = 2; /* one cell of the coarse grid */
+  cells[57 * 100 + 31] = 6;
+  const AnalysisCoverage coverage = analysis_coverage_of(cells);
+  assert_near(coverage.coarse, 2.0 / 2500, 1e-15);
+  assert_near(coverage.fine, 4.0 / 10000, 1e-15);
+  assert_near(coverage.entropy, log(2) / log(2500), 1e-12);
+  free(cells);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+static int make_folder(void **state) {
+  char *folder = calloc(1, CORE_PATH_MAX);
+  const char *temporary = getenv("TMPDIR");
+  core_files_path(folder, "%s/test-plane-XXXXXX", temporary ? temporary : "/tmp");
+  *state = folder;
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  core_files_remove_tree(*state);
+  free(*state);
+  return 0;
+}
+
+static void write_file(const char *folder, const char *name, const void *data, size_t size) {
+  char path[CORE_PATH_MAX];
+  ASSERT_OK(core_files_path(path, "%s/%s", folder, name));
+  ASSERT_OK(core_files_write_atomic(path, data, size));
+}
+
+static void write_states(const char *folder, const char *name, int count, int features, float first) {
+  float rows[64];
+  for (int i = 0; i < count * features; i++) rows[i] = first + (float)i;
+  const Visited visited = {.features = features, .count = count, .rows = rows};
+  CoreText file = {0};
+  visited_format(&visited, &file);
+  write_file(folder, name, file.data, file.length);
+  core_text_free(&file);
+}
+
+static void test_files(void **state) {
+  AnalysisStates states;
+  size_t count = 1;
+  ASSERT_OK(analysis_states_read("/nonexistent/run", &states));
+  assert_int_equal(states.count, 0);
+  ASSERT_OK(analysis_states_count("/nonexistent/run", &count));
+  assert_int_equal(count, 0);
+  write_states(*state, "states.100.npy", 2, 3, 100); /* 100 comes after 20 */
+  write_states(*state, "states.20.npy", 4, 3, 20);
+  for (const char *const *other = (const char *const[]){"states.npy", "states..npy", "states.x.npy", "states.-3.npy",
+                                                        "states.7.npy.tmp", "profile.3.tsv", NULL}; *other; other++)
+    write_file(*state, *other, "nothing", 7);
+  ASSERT_OK(analysis_states_count(*state, &count));
+  assert_int_equal(count, 6);
+  ASSERT_OK(analysis_states_read(*state, &states));
+  assert_int_equal(states.count, 6);
+  assert_int_equal(states.features, 3);
+  assert_near(states.rows[0], 20, 0);
+  assert_near(states.rows[4 * 3 + 5], 105, 0);
+  assert_near(states.iteration[3], 20, 0);
+  assert_near(states.iteration[4], 100, 0);
+  for (size_t i = 0; i < 3; i++) assert_int_equal(analysis_states_spread(&states, i, 3), 2 * i);
+  analysis_states_free(&states);
+}
+
+static void assert_refused(const char *folder, const char *name) {
+  AnalysisStates states;
+  assert_int_equal(analysis_states_read(folder, &states), CORE_FAIL);
+  if (!strstr(core_error_message(), name)) fail_msg("'%s' does not name %s", core_error_message(), name);
+  assert_null(states.rows);
+}
+
+/* Whatever a file holds: an error that names it, never a read beyond its end. */
+static void test_damaged_files(void **state) {
+  char path[CORE_PATH_MAX], *whole;
+  size_t size, count;
+  write_states(*state, "states.100.npy", 2, 3, 100);
+  ASSERT_OK(core_files_path(path, "%s/states.100.npy", (const char *)*state));
+  ASSERT_OK(core_files_read(path, 0, &whole, &size));
+  for (size_t cut = 0; cut < size; cut += cut < 140 ? 1 : 3) {
+    write_file(*state, "states.100.npy", whole, cut);
+    assert_refused(*state, "states.100.npy");
+  }
+  for (size_t i = 0; i < 128; i++) { /* any byte of the header */
+    AnalysisStates states;
+    const char kept = whole[i];
+    whole[i] = '9';
+    write_file(*state, "states.100.npy", whole, size);
+    if (analysis_states_read(*state, &states) == CORE_OK) analysis_states_free(&states);
+    whole[i] = kept;
+  }
+  write_file(*state, "states.100.npy", "\x93NUMPY\x01\0\xff\xff", 10);
+  assert_refused(*state, "states.100.npy");
+  assert_int_equal(analysis_states_count(*state, &count), CORE_FAIL);
+  static const char huge[] = "\x93NUMPY\x01\0\x76\0{'descr': '<f4', 'fortran_order': False, 'shape': (2147483647, 2147483647), }"
+                             "                                         \n";
+  write_file(*state, "states.100.npy", huge, sizeof huge - 1);
+  assert_refused(*state, "states.100.npy");
+  write_file(*state, "states.100.npy", whole, size);
+  write_states(*state, "states.200.npy", 2, 4, 0); /* of another length */
+  assert_refused(*state, "states.200.npy");
+  free(whole);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_plane_of_known_states), cmocka_unit_test(test_degenerate_states), cmocka_unit_test(test_cells),
+    cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
+    cmocka_unit_test_setup_teardown(test_damaged_files, make_folder, remove_folder),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

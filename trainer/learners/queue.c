@@ -1,0 +1,80 @@
+/* Plans, scalars and graphs of queued updates (queue.h). */
+#include "trainer/learners/queue.h"
+
+void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, int steps, CoreArena *arena) {
+  *queue = (Queue){.device = core_arena_device(arena),
+                   .plan = {.max_norm = optimizer->max_norm, .norm_epsilon = optimizer->norm_epsilon, .joint = joint,
+                            .rows = rows, .steps = steps}};
+  if (queue->device == NULL) return;
+  CORE_ARENA(arena, queue->scalars, (size_t)steps, "scalars of steps [steps]");
+  CORE_ARENA_DEVICE(arena, queue->plan.scalars, (size_t)steps, "scalars of steps [steps]");
+  CORE_ARENA_DEVICE(arena, queue->plan.book, 1, "book of an update");
+  CORE_ARENA_DEVICE(arena, queue->plan.parts, ops_update_parts(), "gradient norms of parts");
+}
+
+void queue_forget(Queue *queue) {
+  if (queue->device) queue->device->destroy_graph(queue->device, queue->graph);
+  queue->graph = NULL;
+  queue->is_warm = false;
+}
+
+void queue_destroy(Queue *queue) { queue_forget(queue); }
+
+static OpsUpdateNetwork network_of(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer) {
+  return (OpsUpdateNetwork){network->theta, gradient, optimizer->m, optimizer->v, network->n};
+}
+
+void queue_begin(Queue *queue, Ops *ops, const Agent *agent, const AgentGradient *gradient, const Optimizer *actor,
+                 const Optimizer *critic, const Proximal *proximal, double rate) {
+  OpsUpdatePlan *plan = &queue->plan;
+  Proximal moving = proximal ? *proximal : (Proximal){0};
+  plan->networks = critic ? 2 : 1;
+  plan->network[0] = network_of(&agent->actor, gradient->actor, actor);
+  if (critic) plan->network[1] = network_of(&agent->critic, gradient->critic, critic);
+  plan->proximal = moving.theta;
+  for (int i = 0; i < plan->steps; i++) {
+    OpsUpdateScalars *scalars = &queue->scalars[i];
+    *scalars = (OpsUpdateScalars){.adam[0] = optimizer_scalars(actor, rate, actor->t + i + 1)};
+    if (critic) scalars->adam[1] = optimizer_scalars(critic, rate, critic->t + i + 1);
+    if (proximal == NULL) continue;
+    const double keep = proximal_keep(&moving);
+    scalars->share = (float)(1 - keep);
+    scalars->copies = keep == 0;
+  }
+  ops->update->begin(ops, plan, queue->scalars, plan->steps, (uint64_t)actor->t);
+}
+
+void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *context) {
+  CoreDevice *device = queue->device;
+  if (!queue->is_warm) {
+    minibatch(context);
+    queue->is_warm = true;
+    return;
+  }
+  if (queue->graph == NULL) {
+    device->begin_graph(device);
+    minibatch(context);
+    queue->graph = device->end_graph(device);
+  }
+  device->launch_graph(device, queue->graph);
+}
+
+static void read_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
+  gradients->norm_mean = book->norm[network];
+  gradients->norm_max = book->norm_max[network];
+  gradients->clipped_fraction = book->clipped[network];
+}
+
+int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
+                 LearnerUpdate *update) {
+  ops->update->finish(ops, &queue->plan, book);
+  actor->t += (int64_t)book->step;
+  if (critic) critic->t += (int64_t)book->step;
+  for (uint64_t i = 0; proximal && i < book->step; i++) proximal_keep(proximal);
+  read_gradients(book, 0, &update->actor);
+  if (critic) {
+    read_gradients(book, 1, &update->critic);
+    update->joint_norm = book->joint;
+  }
+  return (int)book->failed - 1;
+}

@@ -1,0 +1,75 @@
+/* Updates without the host on a device (update.h). */
+#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/device_internal.h"
+
+enum { DECIDE_THREADS = 256 };
+
+OpsAdamScalars ops_adam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t) {
+  return row_adam_factors(scale, rate, beta1, beta2, epsilon, t);
+}
+
+OpsAdamScalars ops_radam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t) {
+  return row_radam_factors(scale, rate, beta1, beta2, epsilon, t);
+}
+
+size_t ops_update_parts(void) { return OPS_UPDATE_NETWORKS * CPU_SUM_PARTS; }
+
+static void begin(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *scalars, int steps, uint64_t earlier) {
+  DeviceState *state = device_state(ops);
+  const OpsUpdateBook book = {.earlier = earlier};
+  CORE_CHECK(steps <= plan->steps && plan->networks <= OPS_UPDATE_NETWORKS);
+  core_device_to_device(state->device, plan->scalars, scalars, (size_t)steps * sizeof *scalars);
+  core_device_to_device(state->device, plan->book, &book, sizeof book);
+  state->book = plan->book;
+}
+
+static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows) {
+  DeviceState *state = device_state(ops);
+  const OpsTakeRows arguments = {state->book, order, (size_t)parts, (size_t)count, (uint32_t)steps, (uint32_t)worlds, rows};
+  DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps, &arguments);
+}
+
+static void standardise(Ops *ops, float *x, size_t n, bool unbiased) {
+  DeviceState *state = device_state(ops);
+  const DeviceParts parts = device_parts(n);
+  const OpsSpreadOfParts fold = {state->records, parts.count, unbiased, state->spread};
+  const OpsMomentParts arguments = {{x, NULL, n}, parts.size, state->records};
+  state->device->launch(state->device, &ops_moment_parts_launch, parts.count, KERNEL_LANES,
+                        KERNEL_LANES * sizeof(double), &arguments);
+  state->device->launch(state->device, &ops_spread_launch, 1, 1, 0, &fold);
+  DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
+}
+
+static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
+                        float *noise) {
+  DeviceState *state = device_state(ops);
+  const OpsNormalsOfStep arguments = {state->book, seed, purpose, index, (size_t)rows, (size_t)columns, noise};
+  CORE_CHECK(columns <= OPS_FACTORS_MAX);
+  DEVICE_LAUNCH(state, ops_normals_of_step, arguments.rows, &arguments);
+}
+
+static void step(Ops *ops, const OpsUpdatePlan *plan) {
+  DeviceState *state = device_state(ops);
+  OpsUpdateStep arguments = {.plan = *plan};
+  size_t parameters = 0;
+  for (int k = 0; k < plan->networks; k++) {
+    const DeviceParts parts = device_parts(plan->network[k].n);
+    arguments.size[k] = parts.size;
+    arguments.count[k] = parts.count;
+    parameters += plan->network[k].n;
+  }
+  const unsigned parts = arguments.count[0] + arguments.count[1];
+  state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
+                        &arguments);
+  state->device->launch(state->device, &ops_decide_launch, 1, DECIDE_THREADS, parts * sizeof(double), &arguments);
+  DEVICE_LAUNCH(state, ops_descend, parameters, &arguments);
+}
+
+static void finish(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book) {
+  DeviceState *state = device_state(ops);
+  core_device_to_host(state->device, book, plan->book, sizeof *book);
+  state->book = NULL;
+}
+
+const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .standardise = standardise,
+                                 .normal_rows = normal_rows, .step = step, .finish = finish};

@@ -1,0 +1,135 @@
+/* Kernels of updates without the host (update.h): norms of gradients, the decision, the step; and what of a minibatch
+ * depends on its number. Sums have the order that the host gives them (device.c). */
+#ifndef TRAINER_OPS_KERNELS_UPDATE_H
+#define TRAINER_OPS_KERNELS_UPDATE_H
+#include "trainer/ops/kernels_policy.h"
+#include "trainer/ops/kernels_vector.h"
+#include "trainer/ops/update.h"
+
+/* ---- rows and noise of the minibatch whose turn it is ------------------------------------------------------------------ */
+
+typedef struct OpsTakeRows {
+  const OpsUpdateBook *book;
+  const uint32_t *order;
+  size_t parts, count;
+  uint32_t steps, worlds;
+  uint32_t *rows;
+} OpsTakeRows;
+CORE_KERNEL_FN void ops_take_rows(const CoreDeviceThread *at, const OpsTakeRows *a) {
+  const uint32_t *things = a->order + a->book->step % a->parts * a->count;
+  for (size_t i = core_device_first(at); i < a->count * a->steps; i += core_device_stride(at))
+    a->rows[i] = a->steps == 1 ? things[i] : (uint32_t)(i % a->steps) * a->worlds + things[i / a->steps];
+}
+
+typedef struct OpsNormalsOfStep {
+  const OpsUpdateBook *book;
+  uint64_t seed;
+  uint32_t purpose;
+  const uint32_t *index;
+  size_t rows, columns;
+  float *noise;
+} OpsNormalsOfStep;
+CORE_KERNEL_FN void ops_normals_of_step(const CoreDeviceThread *at, const OpsNormalsOfStep *a) {
+  const uint64_t step = a->book->earlier + a->book->step, seed = a->seed ^ (step & 0xffffffff00000000u);
+  for (size_t r = core_device_first(at); r < a->rows; r += core_device_stride(at)) {
+    double normal[OPS_FACTORS_MAX];
+    row_draw_normals(seed, a->purpose, a->index[r], (uint32_t)step, (int)a->columns, normal);
+    for (size_t k = 0; k < a->columns; k++) a->noise[r * a->columns + k] = (float)normal[k];
+  }
+}
+
+/* ---- standardising by a minibatch's own moments: ops_moment_parts, then these ------------------------------------------- */
+
+typedef struct OpsSpread { double shift, factor; } OpsSpread;
+typedef struct OpsSpreadOfParts { const Moments *records; size_t count; int unbiased; OpsSpread *spread; } OpsSpreadOfParts;
+CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfParts *a) {
+  if (core_device_first(at) > 0) return;
+  Moments all = {0, 0, 0, 0, 0};
+  for (size_t i = 0; i < a->count; i++) moments_merge(&all, &a->records[i]);
+  const double variance = a->unbiased ? moments_variance_unbiased(&all) : moments_variance(&all);
+  a->spread->shift = all.mean;
+  a->spread->factor = 1 / (sqrt(variance) + 1e-8);
+}
+
+typedef struct OpsStandardiseBy { float *x; size_t n; const OpsSpread *spread; } OpsStandardiseBy;
+CORE_KERNEL_FN void ops_standardise_by(const CoreDeviceThread *at, const OpsStandardiseBy *a) {
+  const OpsSpread spread = *a->spread;
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = (float)(((double)a->x[i] - spread.shift) * spread.factor);
+}
+
+/* ---- the step ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsUpdateStep {
+  OpsUpdatePlan plan;
+  size_t size[OPS_UPDATE_NETWORKS];  /* of a part of the gradient */
+  unsigned count[OPS_UPDATE_NETWORKS]; /* parts: the blocks of the first network's come first */
+} OpsUpdateStep;
+
+/* parts = sums of squares: KERNEL_LANES threads a part. */
+CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpdateStep *a) {
+  const unsigned k = at->block < a->count[0] ? 0 : 1;
+  const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));
+  const float *gradient = a->plan.network[k].gradient;
+  double sum = 0;
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) sum += (double)gradient[i] * (double)gradient[i];
+  sum = ops_add_lanes(at, sum);
+  if (at->thread == 0) a->plan.parts[at->block] = sum;
+}
+
+/* Losses that training goes down; the others are only looked at. */
+CORE_KERNEL_FN int ops_book_is_finite(const double *sums) {
+  return isfinite(sums[OPS_BOOK_POLICY]) && isfinite(sums[OPS_BOOK_POLICY + 1]) && isfinite(sums[OPS_BOOK_VALUE]) &&
+         isfinite(sums[OPS_BOOK_SAMPLED_ENTROPY]) && isfinite(sums[OPS_BOOK_REGULARISE + 1]) &&
+         isfinite(sums[OPS_BOOK_PULL]);
+}
+
+/* One block: what the step's gradients are multiplied by, and the book; or that there is no step. */
+CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
+  const OpsUpdatePlan *plan = &a->plan;
+  OpsUpdateBook *book = plan->book;
+  double *part = (double *)at->shared, norm[OPS_UPDATE_NETWORKS] = {0, 0};
+  for (unsigned i = at->thread; i < a->count[0] + a->count[1]; i += at->threads) part[i] = plan->parts[i];
+  core_device_barrier(at);
+  if (at->thread > 0 || book->failed) return;
+  for (unsigned k = 0, i = 0, end = 0; k < OPS_UPDATE_NETWORKS; k++) {
+    for (end += a->count[k]; i < end; i++) norm[k] += part[i];
+    norm[k] = sqrt(norm[k]);
+  }
+  if (!ops_book_is_finite(book->now) || !isfinite(norm[0]) || !isfinite(norm[1])) {
+    book->failed = book->step + 1;
+    return;
+  }
+  const double both = hypot(norm[0], norm[1]);
+  book->joint += both;
+  for (int k = 0; k < plan->networks; k++) {
+    int clipped;
+    book->scale[k] = (float)ops_clip_factor(plan->joint ? both : norm[k], plan->max_norm, plan->norm_epsilon, &clipped);
+    book->norm[k] += norm[k];
+    book->clipped[k] += clipped;
+    if (norm[k] > book->norm_max[k]) book->norm_max[k] = norm[k];
+  }
+  for (int i = 0; i < OPS_BOOK_SUMS; i++) book->mean[i] += book->now[i] / plan->rows;
+  book->at = book->step++;
+}
+
+/* A thread a parameter: Adam, and for the first network the proximal weights. */
+CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep *a) {
+  const OpsUpdatePlan *plan = &a->plan;
+  if (plan->book->failed) return;
+  const OpsUpdateScalars *now = &plan->scalars[plan->book->at];
+  const size_t first = plan->network[0].n, all = first + (plan->networks > 1 ? plan->network[1].n : 0);
+  for (size_t e = core_device_first(at); e < all; e += core_device_stride(at)) {
+    const int k = e >= first;
+    const size_t i = k ? e - first : e;
+    const OpsUpdateNetwork *network = &plan->network[k];
+    OpsAdamScalars scalars = now->adam[k];
+    scalars.scale = plan->book->scale[k];
+    row_adam(&network->theta[i], network->gradient[i], &network->m[i], &network->v[i], scalars);
+    if (k || plan->proximal == NULL) continue;
+    if (now->copies) plan->proximal[i] = network->theta[i];
+    else plan->proximal[i] += now->share * (network->theta[i] - plan->proximal[i]);
+  }
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* Updates without the host: what ops on a device offer to learners beyond the functions of ops.h, so that an iteration's
+ * minibatches follow each other there and the host, which only queues them, reads the outcome once. Sums of losses stay
+ * in a book, the clip and the step are decided by kernels, and whatever differs from one minibatch to the next is read
+ * from device memory, so that one minibatch's operations can be recorded as a graph (core/device.h).
+ *
+ * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host may
+ * look for the cause with.
+ *
+ *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish */
+#ifndef TRAINER_OPS_UPDATE_H
+#define TRAINER_OPS_UPDATE_H
+#include <math.h>
+
+#include "trainer/ops/ops.h"
+
+enum { OPS_UPDATE_NETWORKS = 2 };
+
+/* What the gradient of this norm is multiplied by; *clipped: whether that is less than 1 on purpose. epsilon 0: optax'
+ * rule, the gradient unchanged if norm < max_norm, else times max_norm/norm; > 0: PyTorch's, min(1, max_norm/(norm +
+ * epsilon)). (spec ppo.md 1.6) */
+CORE_DEVICE_FN double ops_clip_factor(double norm, double max_norm, double epsilon, int *clipped) {
+  *clipped = norm > max_norm;
+  if (epsilon > 0) return fmin(1.0, max_norm / (norm + epsilon));
+  return norm < max_norm || isinf(max_norm) ? 1.0 : max_norm / norm;
+}
+
+/* Scalars of one step of Adam or RAdam, rounded to float32 once; scale: from clipping. */
+typedef struct OpsAdamScalars { float scale, beta1, beta2, rest1, rest2, rate, root, epsilon; } OpsAdamScalars;
+OpsAdamScalars ops_adam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t);
+OpsAdamScalars ops_radam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t);
+
+/* Of one step, all that follows from its number alone, so that the host makes an iteration's beforehand. */
+typedef struct OpsUpdateScalars {
+  OpsAdamScalars adam[OPS_UPDATE_NETWORKS];
+  float share;                /* of the weights in the proximal weights; */
+  int32_t copies;             /* not 0: the proximal weights become the weights */
+} OpsUpdateScalars;
+
+/* Where the sums of which loss stand in a book, each of up to five numbers in the order of their struct in ops.h. */
+enum {
+  OPS_BOOK_POLICY = 0, OPS_BOOK_VALUE = 5, OPS_BOOK_SAMPLED_ENTROPY = 10, OPS_BOOK_REGULARISE = 15, OPS_BOOK_PULL = 20,
+  OPS_BOOK_SUMS = 25
+};
+
+typedef struct OpsUpdateBook {
+  uint64_t step, earlier;     /* steps of this iteration, and of those before it */
+  uint64_t failed;            /* 0, or 1 + the number of the step that was not done */
+  double now[OPS_BOOK_SUMS];  /* of the minibatch at hand */
+  double mean[OPS_BOOK_SUMS]; /* of each minibatch's mean over its rows, added up */
+  double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
+  double joint;               /* of both networks' norms together, added up */
+  uint64_t at;                /* for the kernels: the step that is being done, */
+  float scale[OPS_UPDATE_NETWORKS]; /* and what its gradients are multiplied by */
+} OpsUpdateBook;
+
+typedef struct OpsUpdateNetwork {
+  float *theta;
+  const float *gradient;
+  float *m, *v;
+  size_t n;
+} OpsUpdateNetwork;
+
+typedef struct OpsUpdatePlan {
+  OpsUpdateNetwork network[OPS_UPDATE_NETWORKS];
+  int networks;
+  float *proximal;            /* of the first network; NULL: none */
+  double max_norm, norm_epsilon;
+  int joint;                  /* not 0: gradients are clipped by the norm of both together */
+  int rows;                   /* of a minibatch */
+  int steps;                  /* of an iteration, at most */
+  OpsUpdateScalars *scalars;  /* [steps] on the device */
+  OpsUpdateBook *book;        /* on the device */
+  double *parts;              /* [ops_update_parts()] on the device */
+} OpsUpdatePlan;
+size_t ops_update_parts(void);
+
+typedef struct OpsUpdate {
+  /* Takes an iteration's scalars [steps] from the host and opens the book; `earlier` steps were done in iterations before.
+   * From now on functions of ops.h that give sums take NULL for them. */
+  void (*begin)(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *scalars, int steps, uint64_t earlier);
+  /* rows[count * steps]: as world_rows, of the part of `order` (its things cut into `parts` of `count`) whose turn it is;
+   * steps 1: of order itself. */
+  void (*take_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
+  /* x = (x - mean) / (deviation + 1e-8); unbiased: of n - 1. */
+  void (*standardise)(Ops *ops, float *x, size_t n, bool unbiased);
+  /* As ops->normal_rows; the step, and the seed's upper half, are the number of steps done so far. */
+  void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
+                      float *noise);
+  /* Clip, Adam of all networks, and the proximal weights. */
+  void (*step)(Ops *ops, const OpsUpdatePlan *plan);
+  /* Waits for all steps; closes the book. */
+  void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book);
+} OpsUpdate;
+
+#endif
