@@ -39,10 +39,8 @@ static void add_buckets(GradientSending *sending, const AgentNetwork *network, b
 }
 
 /* As agent_backward completes them: the actor's tower, the critic's, the trunk. */
-static void plan_buckets(Gradient *gradient) {
-  const Agent *agent = gradient->agent;
-  GradientSending *sending = &gradient->sending;
-  const size_t least = agent->communicator->bucket_bytes;
+void gradient_device_plan(const Agent *agent, size_t least, GradientSending *sending) {
+  sending->buckets = 0;
   add_buckets(sending, &agent->actor, true, agent->actor.shape.layers, agent->trunk, least);
   if (agent->critic.n > 0) add_buckets(sending, &agent->critic, false, agent->critic.shape.layers, 0, least);
   if (agent->trunk > 0) add_buckets(sending, &agent->actor, true, agent->trunk, 0, least);
@@ -83,7 +81,7 @@ static void on_complete(void *context, bool is_actor, size_t first) {
 void gradient_device_begin(Gradient *gradient) {
   GradientSending *sending = &gradient->sending;
   if (gradient->agent->communicator == NULL || gradient->shards.ordered) return;
-  if (sending->buckets == 0) plan_buckets(gradient);
+  if (sending->buckets == 0) gradient_device_plan(gradient->agent, gradient->agent->communicator->bucket_bytes, sending);
   sending->sent = 0;
   sending->last = false;
   sending->actor_from = sending->critic_from = SIZE_MAX;

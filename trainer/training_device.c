@@ -28,8 +28,8 @@ static int check_configuration(const CoreConfig *config) {
     return refuse("env.normalize_rewards", config->env.normalize_rewards, "env.normalize_rewards = none");
   if (strcmp(config->train.precision, "float32") != 0)
     return refuse("train.precision", config->train.precision, "train.precision = float32");
-  if (strcmp(config->train.observation_storage, "float32") != 0)
-    return refuse("train.observation_storage", config->train.observation_storage, "train.observation_storage = float32");
+  if (strcmp(config->train.observation_storage, "float16") == 0)
+    return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
   if (config->metrics.profile_every > 0) return refuse("metrics.profile_every", "a number", "metrics.profile_every = 0");
   if (config->init.from[0] != '\0') return refuse("init.from", "a checkpoint", "init.from to nothing");
   return CORE_OK;
@@ -93,15 +93,6 @@ int training_device_create_ops(Training *training) {
   const Agent *agent = &training->agent;
   if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
   return ops_device_create(training->device, OPS_FLOAT32, agent_ops_rows(agent), agent_ops_width(agent), &training->ops);
-}
-
-int training_device_check_memory(const Training *training) {
-  const TrainingPlan *plan = &training->plan;
-  char needed[32], present[32];
-  if (training->device == NULL || plan->device_bytes <= (double)training->device->memory_bytes) return CORE_OK;
-  return core_error(CORE_FAIL, "training needs about %sB of the memory of %s, which has %sB; lower env.num or "
-                    "ppo.num_steps, or raise ppo.num_minibatches", core_text_count(plan->device_bytes, needed),
-                    training->device->description, core_text_count((double)training->device->memory_bytes, present));
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------------------------------- */

@@ -11,8 +11,6 @@ int training_device_open(Training *training);
 int training_device_connect(Training *training);
 /* Ops where the device is, or on the CPU. */
 int training_device_create_ops(Training *training);
-/* CORE_FAIL when the plan exceeds the device's memory. */
-int training_device_check_memory(const Training *training);
 /* Sections that lie on the device get a copy on the host in their place. */
 void training_device_mirror(Training *training, Checkpoint *checkpoint);
 void training_device_fetch(const Training *training);  /* before the sections are written */

@@ -1,6 +1,7 @@
 /* The kernels of the trainer for the host (kernels.h). */
 #include "trainer/ops/kernels.h"
 
+#include "trainer/ops/kernels_compact.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_ranks.h"

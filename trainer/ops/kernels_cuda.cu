@@ -1,4 +1,5 @@
 /* The kernels of the trainer for the GPU. */
+#include "trainer/ops/kernels_compact.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_ranks.h"
