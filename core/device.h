@@ -44,6 +44,7 @@ struct CoreDevice {
   char description[128];      /* "NVIDIA H200, compute capability 9.0, 139.8 GiB" */
   size_t memory_bytes;        /* of the device; SIZE_MAX where it is the host's */
   size_t shared_bytes;        /* that a block may have */
+  unsigned processors;        /* that take blocks, with shared_bytes each */
   /* Zeroed memory, aligned to 256 bytes. CORE_FAIL: there is no more. */
   int (*allocate)(CoreDevice *device, size_t bytes, void **memory);
   void (*release)(CoreDevice *device, void *memory);
@@ -90,8 +91,11 @@ void core_device_close(CoreDevice **device);
 const char *core_device_description(void);
 
 /* order: in which the emulator takes the threads between two barriers. A kernel whose result depends on it lacks a
- * barrier. */
-typedef enum CoreDeviceOrder { CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD } CoreDeviceOrder;
+ * barrier. ISOLATED looks for races in shared memory: each thread sees it as the last barrier left it, with what it has
+ * written itself, and two threads that write differently to one place between two barriers end the program. A result
+ * that is another one than FORWARD's comes from a place that was read without a barrier since another thread wrote it.
+ * Of a team it looks at the team's share: a block's shared memory divided evenly among its teams. */
+typedef enum CoreDeviceOrder { CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED } CoreDeviceOrder;
 /* memory_bytes: SIZE_MAX for as much as the host has. */
 CoreDevice *core_device_emulated(CoreDeviceOrder order);
 CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes);

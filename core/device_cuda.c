@@ -173,6 +173,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   gpu->event = event;
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
+    .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
     .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,

@@ -40,17 +40,38 @@ CORE_KERNEL_FN void core_device_barrier(const CoreDeviceThread *at) {
   (void)at;
   __syncthreads();
 }
+/* A team within its warp: the bits of its threads, and which of them is the lowest. */
+CORE_KERNEL_FN uint32_t core_device_team_lanes(unsigned team) { return team == 32 ? 0xffffffffu : (1u << team) - 1; }
+CORE_KERNEL_FN unsigned core_device_team_first(const CoreDeviceThread *at, unsigned team) {
+  return at->thread % 32 / team * team;
+}
 CORE_KERNEL_FN void core_device_team_barrier(const CoreDeviceThread *at, unsigned team) {
-  const unsigned lanes = team == 32 ? 0xffffffffu : (1u << team) - 1;
-  __syncwarp(lanes << (at->thread % 32 / team * team));
+  __syncwarp(core_device_team_lanes(team) << core_device_team_first(at, team));
 }
 #else
 void core_device_barrier(const CoreDeviceThread *at);
-static inline void core_device_team_barrier(const CoreDeviceThread *at, unsigned team) {
-  (void)team;
-  core_device_barrier(at);
-}
+void core_device_team_barrier(const CoreDeviceThread *at, unsigned team);
 #endif
+
+/* Which threads of the team give a true `vote`, as bits from its first thread up. All of them must come here. No barrier:
+ * what they wrote before is not yet seen by the others. */
+#if defined(__CUDACC__)
+CORE_KERNEL_FN uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote) {
+  const unsigned first = core_device_team_first(at, team);
+  const uint32_t lanes = core_device_team_lanes(team);
+  return __ballot_sync(lanes << first, vote) >> first & lanes;
+}
+#else
+uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote);
+#endif
+
+CORE_DEVICE_FN unsigned core_device_count_bits(uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return (unsigned)__popc(bits);
+#else
+  return (unsigned)__builtin_popcount(bits);
+#endif
+}
 
 /* Adds to a number that other threads add to as well. Whole numbers only: their sum does not depend on the order. */
 CORE_KERNEL_FN void core_device_count(int64_t *counter, int64_t by) {

@@ -1,12 +1,25 @@
 /* A batch whose worlds are on a device: where its memory lies there, and which kernels a step is (batch_kernels.h). The
  * host keeps the levels' constants, and a copy of the worlds for saved states and for looking at single ones. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/batch_internal.h"
 #include "sim/batch_kernels.h"
 #include "sim/kernels.h"
+#include "sim/observe_kernels.h"
 
-enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20 };
+/* TEAM_THREADS: a warp, so that as many worlds are on a processor as its shared memory has room for. RESERVED: what a
+ * block takes of that besides. */
+enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, TEAM_THREADS = 32, BLOCKS_MAX = 1 << 20 };
+enum { RESERVED_BYTES = 1024, TEAM_BLOCKS_MAX = 32 };
+
+/* How an environment step is launched. */
+typedef struct StepLaunch {
+  const CoreKernel *kernel;
+  unsigned lanes, blocks;  /* lanes: a world's; 1: sim_step_alone */
+  size_t shared;           /* bytes a block */
+  SimTeamLayout layout;
+} StepLaunch;
 
 struct SimBatchDevice {
   CoreDevice *device;
@@ -16,6 +29,8 @@ struct SimBatchDevice {
   float *templates;
   int32_t *features, *level;
   int64_t *nonfinite;
+  SimContact *overflow;
+  StepLaunch step;
 };
 
 static SimDeviceBatch view(const SimBatch *batch) {
@@ -31,9 +46,46 @@ static int check(const SimBatch *batch) {
   if (sim_batch_has_new_levels(batch))
     return core_error(CORE_USAGE, "worlds on a device can not draw new levels yet: env.curriculum and env.levels = random "
                       "need train.device = cpu");
-  if (batch->options.observation != SIM_OBSERVATION_FLAT)
-    return core_error(CORE_USAGE, "worlds on a device show flat observations only so far; set env.observations = flat or "
-                      "train.device = cpu");
+  return CORE_OK;
+}
+
+/* Lanes of a world for the batch's size (docs/cuda.md has the count behind it). SIM_TEAM_LANES (1, 4, 8 or 16) in the
+ * environment, for measurements: 1 is a thread a world. */
+static int choose_lanes(const SimBatch *batch, unsigned *lanes) {
+  const char *wanted = getenv("SIM_TEAM_LANES");
+  const unsigned joints = (unsigned)batch->size.joints;
+  *lanes = joints > 4 ? 8 : 4;
+  if (!wanted || !*wanted) return CORE_OK;
+  if (strcmp(wanted, "1") == 0) *lanes = 1;
+  else if (strcmp(wanted, "4") == 0 && joints <= 4) *lanes = 4;
+  else if (strcmp(wanted, "8") == 0) *lanes = 8;
+  else if (strcmp(wanted, "16") == 0) *lanes = 16;
+  else
+    return core_error(CORE_USAGE, "SIM_TEAM_LANES is '%s'; it may be 1, 8, 16 or, for levels of at most 4 joints, 4",
+                      wanted);
+  return CORE_OK;
+}
+
+/* Teams go on to further worlds, so that there are no more than find room at once, which bounds the memory for contacts
+ * that do not fit into shared memory. */
+static int choose_launch(const SimBatch *batch, const CoreDevice *device, StepLaunch *launch) {
+  const size_t worlds = (size_t)batch->options.worlds;
+  int pairs = 0;
+  TRY(choose_lanes(batch, &launch->lanes));
+  launch->kernel = &sim_step_alone_launch;
+  launch->blocks = core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX);
+  if (launch->lanes == 1) return CORE_OK;
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) pairs += sim_model_pairs(batch->size, kind);
+  const unsigned teams = TEAM_THREADS / launch->lanes;
+  launch->kernel = launch->lanes == 4   ? &sim_step_team_4_launch
+                   : launch->lanes == 8 ? &sim_step_team_8_launch
+                                        : &sim_step_team_16_launch;
+  launch->layout = sim_team_layout(batch->size, pairs, sim_model_contacts(batch->size));
+  launch->shared = launch->layout.bytes * (size_t)teams;
+  size_t fit = device->shared_bytes / (launch->shared + RESERVED_BYTES);
+  if (fit > TEAM_BLOCKS_MAX) fit = TEAM_BLOCKS_MAX;
+  if (fit < 1) fit = 1;
+  launch->blocks = core_device_blocks(worlds, teams, device->processors * (unsigned)fit);
   return CORE_OK;
 }
 
@@ -43,6 +95,7 @@ int sim_batch_device_create(SimBatch *batch) {
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
   batch->device = d;
   d->device = batch->options.device;
+  TRY(choose_launch(batch, d->device, &d->step));
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
   CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");
@@ -52,6 +105,10 @@ int sim_batch_device_create(SimBatch *batch) {
   CORE_ARENA_DEVICE(d->arena, d->features, (size_t)batch->observation_length, "features given [features]");
   CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
   CORE_ARENA_DEVICE(d->arena, d->nonfinite, 1, "worlds that are not finite");
+  if (d->step.lanes > 1 && d->step.layout.overflow > 0)
+    CORE_ARENA_DEVICE(d->arena, d->overflow,
+                      (size_t)d->step.blocks * (TEAM_THREADS / d->step.lanes) * (size_t)d->step.layout.overflow,
+                      "contacts beyond shared memory [teams][contacts]");
   TRY(core_arena_commit(d->arena));
   core_device_to_device(d->device, d->features, batch->features,
                         (size_t)batch->observation_length * sizeof *batch->features);
@@ -77,12 +134,22 @@ void sim_batch_device_take_levels(SimBatch *batch, int first, int count) {
 }
 
 void sim_batch_device_observe(const SimBatch *batch, float *observations) {
-  const SimBatchDevice *d = batch->device;
-  const SimDeviceObserve observe = {view(batch), observations};
+  CoreDevice *device = batch->device->device;
+  const SimDeviceObserve flat = {view(batch), observations};
+  const SimDevicePadded padded = {view(batch), sim_padded_layout(batch->size), observations};
+  const SimDeviceEntities entities = {view(batch), sim_entity_layout(batch->size), observations};
   const size_t numbers = (size_t)batch->options.worlds * (size_t)batch->observation_length;
+  const unsigned blocks = core_device_blocks(numbers, NUMBER_THREADS, BLOCKS_MAX);
   if (observations == NULL) return;
-  d->device->launch(d->device, &sim_observe_flat_launch, core_device_blocks(numbers, NUMBER_THREADS, BLOCKS_MAX),
-                    NUMBER_THREADS, 0, &observe);
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED:
+      device->launch(device, &sim_observe_matrix_launch, blocks, NUMBER_THREADS, 0, &padded);
+      break;
+    case SIM_OBSERVATION_ENTITY:
+      device->launch(device, &sim_observe_entities_launch, blocks, NUMBER_THREADS, 0, &entities);
+      break;
+    default: device->launch(device, &sim_observe_flat_launch, blocks, NUMBER_THREADS, 0, &flat);
+  }
 }
 
 void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations) {
@@ -100,8 +167,11 @@ void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOu
   const SimBatchDevice *d = batch->device;
   const SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions,
                               *out};
-  const unsigned blocks = core_device_blocks((size_t)batch->options.worlds, WORLD_THREADS, BLOCKS_MAX);
-  d->device->launch(d->device, &sim_step_alone_launch, blocks, WORLD_THREADS, 0, &step);
+  const SimDeviceTeamStep team_step = {step, d->step.layout, d->overflow};
+  if (d->step.lanes == 1)
+    d->device->launch(d->device, d->step.kernel, d->step.blocks, WORLD_THREADS, 0, &step);
+  else
+    d->device->launch(d->device, d->step.kernel, d->step.blocks, TEAM_THREADS, d->step.shared, &team_step);
   sim_batch_device_observe(batch, out->observations);
 }
 

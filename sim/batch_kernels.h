@@ -4,6 +4,7 @@
 #define SIM_BATCH_KERNELS_H
 #include "core/device_kernel.h"
 #include "sim/batch_world.h"
+#include "sim/step_team.h"
 
 /* What all of them know of the batch. */
 typedef struct SimDeviceBatch {
@@ -26,6 +27,12 @@ typedef struct SimDeviceStep {
   const void *actions;
   SimStepOut out;
 } SimDeviceStep;
+
+typedef struct SimDeviceTeamStep {
+  SimDeviceStep step;
+  SimTeamLayout layout;
+  SimContact *overflow;        /* [teams of the launch][layout.overflow] */
+} SimDeviceTeamStep;
 
 typedef struct SimDeviceReset {
   SimDeviceBatch batch;
@@ -54,7 +61,7 @@ CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const
   sim_world_start(world, &batch->models[level], level);
 }
 
-/* An environment step, a thread a world: the oracle of the faster one below. */
+/* An environment step, a thread a world: the oracle of the faster ones below. */
 CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceStep *step) {
   const SimDeviceBatch *batch = &step->batch;
   SimScratch scratch;
@@ -64,6 +71,64 @@ CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceSt
     const SimTaskResult result = sim_task_step(&step->rules, &batch->models[world->level], world, &command, &scratch);
     sim_device_finish(step, w, &result);
   }
+}
+
+/* A team's place for its worlds. lanes: threads of a team, fewer than 32 and at least as many as a size has joints. */
+CORE_KERNEL_FN SimTeam sim_device_team(const CoreDeviceThread *at, unsigned lanes, const SimDeviceTeamStep *arguments) {
+  const SimTeamLayout *layout = &arguments->layout;
+  const size_t team = core_device_first(at) / lanes;
+  char *share = (char *)at->shared + at->thread / lanes * layout->bytes;
+  SimTeam t;
+  t.at = at;
+  t.lane = at->thread % lanes;
+  t.lanes = lanes;
+  t.model = NULL;
+  t.world = NULL;
+  t.body = (SimBody *)share;
+  t.corner = (SimVec(*)[SIM_VERTICES])(share + layout->corner);
+  t.box = (SimBox *)(share + layout->box);
+  t.contact = (SimContact *)(share + layout->contact);
+  t.push = (SimPush *)(share + layout->push);
+  t.turn = (SimWaveContact *)(share + layout->turn);
+  t.hit = (uint8_t *)(share + layout->hit);
+  t.note = (SimTeamNote *)(share + layout->note);
+  t.overflow = arguments->overflow + team * (size_t)layout->overflow;
+  t.room = layout->contacts;
+  return t;
+}
+
+/* An environment step by a team of `lanes` threads a world. What is decided about the task, all lanes decide alike. */
+CORE_KERNEL_FN void sim_device_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments,
+                                         unsigned lanes) {
+  const SimDeviceStep *step = &arguments->step;
+  SimTeam t = sim_device_team(at, lanes, arguments);
+  for (size_t w = core_device_first(at) / lanes; w < (size_t)step->batch.count; w += core_device_stride(at) / lanes) {
+    const SimCommand command = sim_task_command(step->space, step->actions, w);
+    SimTaskResult result = {0};
+    SimTeamJoint joint;
+    t.world = &step->batch.worlds[w];
+    t.model = &step->batch.models[t.world->level];
+    sim_team_begin(&t, &command, &joint);
+    for (int k = 0; k < step->rules.frame_skip; k++) {
+      const int bits = sim_team_step(&t, &command, &joint);
+      sim_task_judge(t.model, t.body, bits, &result);
+    }
+    const bool nonfinite = sim_team_end_steps(&t, &joint);
+    sim_team_barrier(&t);
+    if (t.lane == 0) {
+      sim_task_close(&step->rules, nonfinite, t.world, &result);
+      sim_device_finish(step, w, &result);
+    }
+  }
+}
+CORE_KERNEL_FN void sim_step_team_4(const CoreDeviceThread *at, const SimDeviceTeamStep *step) {
+  sim_device_step_team(at, step, 4);
+}
+CORE_KERNEL_FN void sim_step_team_8(const CoreDeviceThread *at, const SimDeviceTeamStep *step) {
+  sim_device_step_team(at, step, 8);
+}
+CORE_KERNEL_FN void sim_step_team_16(const CoreDeviceThread *at, const SimDeviceTeamStep *step) {
+  sim_device_step_team(at, step, 16);
 }
 
 CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *reset) {

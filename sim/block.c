@@ -270,7 +270,7 @@ void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
     for (int w = 0; w < count;) w = push_worlds(block, w, count);
     block->kernels->advance(block->body, block->body_count);
     for (int w = 0; w < count; w++)
-      sim_task_judge(block->model[w], block->world[w], block->bits[w], &block->result[w]);
+      sim_task_judge(block->model[w], block->world[w]->body, block->bits[w], &block->result[w]);
   }
   for (int w = 0; w < count; w++) sim_task_end(rules, block->model[w], block->world[w], &block->result[w]);
 }

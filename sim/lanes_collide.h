@@ -91,7 +91,7 @@ SIM_FN void lanes_store_contact(const SimLanesPair *pair, int count, int k, cons
   }
 }
 
-/* What the manifolds give, as sim_step_add_contact does it for one. `points`: how many a manifold may have. */
+/* What the manifolds give, as sim_step_make_contact does it for one. `points`: how many a manifold may have. */
 SIM_FN void lanes_make_contacts(const SimLanesPair *pair, int count, const LanesShape *a, const LanesShape *b,
                                 const SimManifold *m, int points) {
   const float *from[SIM_LANES];

@@ -117,25 +117,12 @@ void sim_observe_entity_template(const SimLevel *level, float *row) {
 
 /* ---- entity: a world --------------------------------------------------------------------------------------------- */
 
-static float number_or(float x, float otherwise) { return real_select(real_is_nan(x), otherwise, x); }
-
-/* The reference replaces NaN in the state, before it takes sine and cosine. */
-static void write_body(const SimBody *body, float *row) {
-  row[0] = number_or(body->position.x, 0);
-  row[1] = number_or(body->position.y, 0);
-  row[2] = number_or(body->velocity.x, 0);
-  row[3] = number_or(body->velocity.y, 0);
-  row[7] = number_or(real_tanh(body->angular_velocity / 10.0f), 0);
-  row[12] = number_or(body->sine, 0);
-  row[13] = number_or(body->cosine, 1);
-}
-
 void sim_observe_entity(const SimModel *model, const SimWorld *world, const float *template_row, float *row) {
   const SimEntityLayout layout = sim_entity_layout(model->size);
   float *attention = row + layout.attention;
   memcpy(row, template_row, (size_t)layout.length * sizeof *row);
   for (int i = 0; i < model->moving_count; i++)
-    write_body(&world->body[model->moving[i]], row + shape_row(&layout, model->moving[i]));
+    sim_entity_write_body(&world->body[model->moving[i]], row + shape_row(&layout, model->moving[i]));
   for (int i = 0; i < model->pair_end[SIM_PAIR_KINDS - 1]; i++) {
     if (world->touching[i / 32] >> i % 32 & 1)
       attention[model->pair[i].a * layout.shapes + model->pair[i].b] += SIM_ATTEND_TOUCHING;

@@ -52,38 +52,43 @@ SIM_FN void sim_step_begin_level(const SimModel *model, SimPlaces *s) {
   memcpy(s->box, model->box, sizeof s->box);
 }
 
+/* Where shape k is now; a polygon's corners too. */
+SIM_FN SimBox sim_step_place_shape(const SimModel *model, int k, const SimBody *body,
+                                   SimVec (*corner)[SIM_VERTICES]) {
+  if (k < model->size.polygons) return sim_move_place_polygon(&model->outline[k], body, corner[k]);
+  return sim_move_circle_box(body->position, model->radius[k]);
+}
+
 SIM_FN void sim_step_place(const SimModel *model, const SimWorld *world, SimPlaces *s) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
-    const SimBody *body = &world->body[k];
-    if (k < model->size.polygons) s->box[k] = sim_move_place_polygon(&model->outline[k], body, s->corner[k]);
-    else s->box[k] = sim_move_circle_box(body->position, model->radius[k]);
+    s->box[k] = sim_step_place_shape(model, k, &world->body[k], s->corner);
   }
 }
 
-SIM_FN void sim_step_add_contact(const SimModel *model, const SimWorld *world, SimScratch *s, const SimPair *pair,
-                                 const SimManifold *m, int k) {
-  const SimBody *a = &world->body[pair->a], *b = &world->body[pair->b];
-  SimContact *c = &s->contact[s->contact_count++];
+/* Contact k of a pair's manifold. body: of the world, by shape; impulse: kept of the last step. */
+SIM_FN void sim_step_make_contact(const SimModel *model, const SimBody *body, const SimPair *pair, const SimManifold *m,
+                                  int k, SimVec impulse, SimContact *c) {
   c->normal = m->normal;
   c->point = m->point[k];
   c->a_mass = model->mass[pair->a];
   c->b_mass = model->mass[pair->b];
   c->penetration = m->penetration;
-  c->restitution_target = sim_contact_restitution(a, b, m->normal, m->point[k], pair->restitution);
+  c->restitution_target =
+    sim_contact_restitution(&body[pair->a], &body[pair->b], m->normal, m->point[k], pair->restitution);
   c->friction = pair->friction;
-  c->impulse = world->contact_impulse[pair->slot + k];
+  c->impulse = impulse;
   memcpy((unsigned char *)c + offsetof(SimContact, a), pair, SIM_PAIR_BYTES);
   c->slot = (uint16_t)(pair->slot + k);
 }
 
-/* Whether a pair overlaps; its manifold too where it pushes. */
-SIM_FN mask sim_step_test_pair(const SimModel *model, const SimWorld *world, const SimPlaces *s, int kind,
-                               const SimPair *pair, SimManifold *m) {
-  const SimBody *a = &world->body[pair->a], *b = &world->body[pair->b];
+/* Whether a pair overlaps; its manifold too where it pushes. body, corner: of the world, by shape. */
+SIM_FN mask sim_step_test_pair(const SimModel *model, const SimBody *body, SimVec (*corner)[SIM_VERTICES],
+                               int kind, const SimPair *pair, SimManifold *m) {
+  const SimBody *a = &body[pair->a], *b = &body[pair->b];
   if (kind == SIM_RR) {
-    SimPolygon p = {&model->outline[pair->a], s->corner[pair->a], *a};
-    SimPolygon q = {&model->outline[pair->b], s->corner[pair->b], *b};
+    SimPolygon p = {&model->outline[pair->a], corner[pair->a], *a};
+    SimPolygon q = {&model->outline[pair->b], corner[pair->b], *b};
     SimOverlap overlap = sim_collide_overlap(&p, &q);
     if (real_any(overlap.active) && pair->resolved) *m = sim_collide_polygons(&p, &q, &overlap);
     return overlap.active;
@@ -93,15 +98,25 @@ SIM_FN mask sim_step_test_pair(const SimModel *model, const SimWorld *world, con
   return m->active[0];
 }
 
-/* The solver's order for the overlapping pairs `first`.. of one kind. The reference sorts all n listed pairs, inactive
- * ones first, and deals them to nb = ceil(n / 16) batches in turn; a batch's contacts are applied at once, batches one
+/* How the reference deals one kind's overlapping pairs to the solver's batches: it sorts all n listed pairs, inactive
+ * ones first, and deals them to nb = ceil(n / 16) batches in turn. */
+typedef struct SimDeal {
+  unsigned batches, lead; /* lead: of the overlapping pairs, the first in batch 0 */
+} SimDeal;
+
+SIM_FN SimDeal sim_step_deal(int listed, unsigned active) {
+  const unsigned batches = (unsigned)(listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES;
+  const unsigned over = batches <= 1 ? 0 : ((unsigned)listed - active) % batches;
+  return (SimDeal){batches, over ? batches - over : 0};
+}
+
+/* The solver's order for the overlapping pairs `first`.. of one kind: a batch's contacts are applied at once, batches one
  * after the other; polygons have their second contacts in a second round. */
 SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
-  unsigned batches = (unsigned)(listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES;
-  unsigned active = (unsigned)(s->touching_count - first);
+  const unsigned active = (unsigned)(s->touching_count - first);
   if (active == 0) return;
-  unsigned over = batches == 1 ? 0 : ((unsigned)listed - active) % batches;
-  unsigned lead = over ? batches - over : 0; /* of the active pairs, the first in batch 0 */
+  const SimDeal deal = sim_step_deal(listed, active);
+  const unsigned batches = deal.batches, lead = deal.lead;
   for (int round = 0; round < rounds; round++) {
     bool some = false; /* most overlaps of joined shapes push nothing */
     for (int i = first; i < s->touching_count; i++) some |= s->touching[i].contact[round] != SIM_NO_CONTACT;
@@ -153,7 +168,8 @@ SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, 
   *touching = (SimTouching){(uint8_t)i, {SIM_NO_CONTACT, SIM_NO_CONTACT}};
   for (int k = 0; k < 2 && pair->resolved && m->active[k]; k++) {
     touching->contact[k] = (uint8_t)s->contact_count;
-    sim_step_add_contact(model, world, s, pair, m, k);
+    sim_step_make_contact(model, world->body, pair, m, k, world->contact_impulse[pair->slot + k],
+                          &s->contact[s->contact_count++]);
   }
 }
 
@@ -173,7 +189,7 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
       const SimPair *pair = &model->pair[i];
       SimManifold m;
       if (!sim_collide_boxes(s->places.box[pair->a], s->places.box[pair->b])) continue;
-      if (!sim_step_test_pair(model, world, &s->places, kind, pair, &m)) continue;
+      if (!sim_step_test_pair(model, world->body, s->places.corner, kind, pair, &m)) continue;
       bits |= pair->reward;
       sim_step_touch(model, world, i, &m, s);
     }
@@ -181,6 +197,15 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
   }
   sim_step_divide_groups(model, s->contact, s);
   return bits;
+}
+
+SIM_FN void sim_step_push_a(SimBody *a, const SimPush *push) {
+  a->velocity = sim_vec_add(a->velocity, push->a_velocity);
+  a->angular_velocity += push->a_spin;
+}
+SIM_FN void sim_step_push_b(SimBody *b, const SimPush *push) {
+  b->velocity = sim_vec_add(b->velocity, push->b_velocity);
+  b->angular_velocity += push->b_spin;
 }
 
 /* What motors (spin[i]: of model joint i, the angular impulse) and thrusters do. */
@@ -193,11 +218,9 @@ SIM_FN void sim_step_apply_actuators(const SimModel *model, SimWorld *world, con
   }
   for (int i = 0; i < model->thruster_count; i++) {
     const SimThrusterModel *t = &model->thruster[i];
-    SimBody *body = &world->body[t->shape];
     if (control->thruster[t->slot] == 0.0f) continue;
-    SimPush push = sim_actuate_thruster(t, body, control->thruster[t->slot]);
-    body->velocity = sim_vec_add(body->velocity, push.a_velocity);
-    body->angular_velocity += push.a_spin;
+    const SimPush push = sim_actuate_thruster(t, &world->body[t->shape], control->thruster[t->slot]);
+    sim_step_push_a(&world->body[t->shape], &push);
   }
 }
 
@@ -208,15 +231,6 @@ SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimCo
     spin[i] = sim_actuate_motor(j, &world->body[j->a], &world->body[j->b], control->motor[j->slot]);
   }
   sim_step_apply_actuators(model, world, control, spin);
-}
-
-SIM_FN void sim_step_push_a(SimBody *a, const SimPush *push) {
-  a->velocity = sim_vec_add(a->velocity, push->a_velocity);
-  a->angular_velocity += push->a_spin;
-}
-SIM_FN void sim_step_push_b(SimBody *b, const SimPush *push) {
-  b->velocity = sim_vec_add(b->velocity, push->b_velocity);
-  b->angular_velocity += push->b_spin;
 }
 
 /* Impulses do not depend on velocities here, so they may be added one by one. */
@@ -272,12 +286,13 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
 SIM_FN void sim_step_note_contact(SimWorld *world, unsigned slot) { world->warm[slot / 64] |= 1ull << slot % 64; }
 
 /* Clears the impulses kept from the last step, most of which are 0 anyway. */
+SIM_FN void sim_step_forget_word(SimWorld *world, int i) {
+  for (uint64_t left = world->warm[i]; left; left &= left - 1)
+    world->contact_impulse[64 * i + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);
+  world->warm[i] = 0;
+}
 SIM_FN void sim_step_forget_contacts(SimWorld *world) {
-  for (int i = 0; i < SIM_WARM_WORDS; i++) {
-    for (uint64_t left = world->warm[i]; left; left &= left - 1)
-      world->contact_impulse[64 * i + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);
-    world->warm[i] = 0;
-  }
+  for (int i = 0; i < SIM_WARM_WORDS; i++) sim_step_forget_word(world, i);
 }
 
 /* Keeps contacts' accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
@@ -304,13 +319,14 @@ SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const
   }
 }
 
+SIM_FN void sim_step_fall_shape(const SimModel *model, int k, SimBody *body) {
+  mask falls = model->mass[k].inverse_mass != 0.0f;
+  SimVec faster = sim_vec_add(body->velocity, model->gravity_step);
+  body->velocity = sim_vec_select(falls, faster, body->velocity);
+}
 SIM_FN void sim_step_fall(const SimModel *model, SimWorld *world) {
-  for (int i = 0; i < model->moving_count; i++) {
-    int k = model->moving[i];
-    mask falls = model->mass[k].inverse_mass != 0.0f;
-    SimVec faster = sim_vec_add(world->body[k].velocity, model->gravity_step);
-    world->body[k].velocity = sim_vec_select(falls, faster, world->body[k].velocity);
-  }
+  for (int i = 0; i < model->moving_count; i++)
+    sim_step_fall_shape(model, model->moving[i], &world->body[model->moving[i]]);
 }
 
 /* The first part of a step: what falls gets faster, and everything has its place. */

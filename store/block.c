@@ -37,7 +37,7 @@ enum Statement {
 #define COMMA_NAME(name, unit, comment) ", " #name
 #define COMMA_MARK(name, unit, comment) ", ?"
 static const char *const statement_sql[STATEMENT_COUNT] = {
-  [FORGET_ITERATIONS] = "DELETE FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295",
+  [FORGET_ITERATIONS] = "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215",
   [FORGET_BINS] = "DELETE FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND ?1 << 26 | 67108863",
   [FORGET_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
   [FORGET_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
@@ -248,7 +248,6 @@ int store_block_commit(StoreBlock *block) {
   if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->progress.count + block->seen.count +
         block->restarts.count))
     return CORE_OK;
-  TRY(store_bulk_stage(block->bulk));
   TRY(store_database_begin(block->database));
   int code = commit_all(block);
   if (code != CORE_OK) {

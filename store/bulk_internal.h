@@ -1,4 +1,4 @@
-/* Iteration rows into results.db by the thousand. See bulk.c for how. */
+/* Iteration rows into results.db by the thousand. */
 #ifndef STORE_BULK_INTERNAL_H
 #define STORE_BULK_INTERNAL_H
 #include "store/database_internal.h"
@@ -8,7 +8,6 @@ enum { STORE_BULK_ROWS = 16384 };
 
 typedef struct StoreBulk StoreBulk;
 
-/* Attaches a staging database to the connection; destroy detaches it. */
 int store_bulk_create(StoreDatabase *database, StoreBulk **bulk);
 void store_bulk_destroy(StoreBulk **bulk);
 
@@ -17,9 +16,8 @@ void store_bulk_destroy(StoreBulk **bulk);
 void store_bulk_add(StoreBulk *bulk, int64_t run, const StoreIteration *row);
 size_t store_bulk_count(const StoreBulk *bulk);
 
-/* Makes the staging table of the rows added; outside a transaction. */
-int store_bulk_stage(StoreBulk *bulk);
-/* Staged rows into iteration_row, in place of rows that have their key already; inside a transaction. */
+/* The rows added go into their chunks, in place of rows that are there already; inside a transaction. They stay in the
+ * bulk until it is cleared, so that a transaction that failed can be repeated. */
 int store_bulk_insert(StoreBulk *bulk);
 void store_bulk_clear(StoreBulk *bulk);
 

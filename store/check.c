@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "store/bins_internal.h"
+#include "store/chunk_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
 #include "store/paths.h"
@@ -48,6 +48,23 @@ static int check_file(Checking *c) {
   }
   int code = step == SQLITE_DONE ? CORE_OK : store_database_error(c->database, "check");
   sqlite3_finalize(statement);
+  return code;
+}
+
+/* Packed columns that are none: no row of such a run can be trusted. */
+static int look_at_chunk(void *context, int64_t key, const StoreChunk *chunk) {
+  char words[160];
+  if (chunk) return CORE_OK;
+  snprintf(words, sizeof words, "chunk %" PRId64 " can not be unpacked; make the database anew with: sweep rebuild", key);
+  tell(context, STORE_DAMAGE, "iteration_chunk", words, STORE_REMEDY_NONE);
+  return CORE_OK;
+}
+
+static int check_chunks(Checking *c) {
+  StoreChunks *chunks;
+  TRY(store_chunks_create(c->database, &chunks));
+  int code = store_chunks_walk(chunks, look_at_chunk, c);
+  store_chunks_destroy(&chunks);
   return code;
 }
 
@@ -102,11 +119,11 @@ static int check_rules(Checking *c) {
 static int check_orphan_iterations(Checking *c) {
   sqlite3_stmt *next = NULL, *remove = NULL;
   int64_t key = 0;
-  int code = store_database_prepare(c->database, "SELECT row >> 32, (SELECT 1 FROM run WHERE key = row >> 32)"
-                                    " FROM iteration_row WHERE row >= ?1 << 32 ORDER BY row LIMIT 1", &next);
+  int code = store_database_prepare(c->database, "SELECT chunk >> 24, (SELECT 1 FROM run WHERE key = chunk >> 24)"
+                                    " FROM iteration_chunk WHERE chunk >= ?1 << 24 ORDER BY chunk LIMIT 1", &next);
   if (code == CORE_OK)
     code = store_database_prepare(c->database,
-                                  "DELETE FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295", &remove);
+                                  "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215", &remove);
   while (code == CORE_OK) {
     sqlite3_bind_int64(next, 1, key);
     int step = sqlite3_step(next);
@@ -120,7 +137,7 @@ static int check_orphan_iterations(Checking *c) {
     if (!known) {
       char words[96];
       snprintf(words, sizeof words, "rows of key %" PRId64 ", which no run has", key);
-      tell(c, STORE_DAMAGE, "iteration_row", words, STORE_REMEDY_DELETED);
+      tell(c, STORE_DAMAGE, "iteration_chunk", words, STORE_REMEDY_DELETED);
       sqlite3_bind_int64(remove, 1, key);
       if (c->repair) code = store_database_run(c->database, remove);
     }
@@ -181,7 +198,7 @@ static int look_at_logs(Checking *c, sqlite3_stmt *statement, const Run *run, Lo
 /* The next import finds the run as one that it never saw. */
 static int forget_run(Checking *c, const Run *run) {
   static const char *const sql[4] = {"DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2",
-                                     "DELETE FROM iteration_row WHERE row BETWEEN ?2 << 32 AND ?2 << 32 | 4294967295",
+                                     "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?2 << 24 AND ?2 << 24 | 16777215",
                                      "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863"};
   for (int i = 0; i < 4; i++) {
     TRY(store_database_prepare(c->database, sql[i], &c->forget[i]));
@@ -285,7 +302,7 @@ static int check_bins(Checking *c) {
   int64_t binned;
   TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_bin", &binned));
   int64_t rows;
-  TRY(store_database_int(c->database, "SELECT count(*) FROM iteration_row", &rows));
+  TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_chunk", &rows));
   if (binned == rows) return CORE_OK;
   tell(c, STORE_DAMAGE, "iteration_bin", "the sums are not those of the rows", STORE_REMEDY_REBUILT);
   return c->repair ? store_bins_rebuild(c->database) : CORE_OK;
@@ -293,6 +310,7 @@ static int check_bins(Checking *c) {
 
 static int check_everything(Checking *c) {
   TRY(check_file(c));
+  if (!c->check->findings[STORE_DAMAGE]) TRY(check_chunks(c));
   if (c->check->findings[STORE_DAMAGE]) return CORE_OK; /* what a damaged file says means nothing */
   TRY(check_rules(c));
   TRY(check_orphan_iterations(c));

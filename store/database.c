@@ -14,10 +14,12 @@
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/terminal.h"
-#include "store/bins_internal.h"
+#include "store/bulk_internal.h"
+#include "store/chunk_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
 #include "store/paths.h"
+#include "store/rows_internal.h"
 #include "store/runlog_internal.h"
 #include "store/schema.h"
 
@@ -87,42 +89,65 @@ static int identify(StoreDatabase *database, int64_t *version) {
 /* ---- schema and migrations -------------------------------------------------------------------------------------- */
 
 /* The tables whose columns come from runlog.h, and how many keys stand before them. */
-static const struct { const char *name; int keys; StoreLogKind kind; } log_tables[] = {
-  {"iteration_row", 1, STORE_LOG_STATS}, {"evaluation", 3, STORE_LOG_EVAL}};
+typedef struct LogTable { const char *name; int keys; StoreLogKind kind; const char *type; } LogTable;
+static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""}, {"evaluation", 3, STORE_LOG_EVAL, "REAL"}};
+static const LogTable old_rows = {"iteration_row", 1, STORE_LOG_STATS, "REAL"}; /* before STORE_SCHEMA_CHUNKS */
+enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
 
-/* Rows go to the database by position, so its columns must be those of the list, in that order. An older database lacks
+/* Values go to the database by position, so its columns must be those of the list, in that order. An older database lacks
  * some at the end: *present is smaller than the list. */
-static int compare_columns(StoreDatabase *database, int table, size_t *present) {
+static int compare_columns(StoreDatabase *database, const LogTable *table, size_t *present) {
   size_t count;
-  const StoreLogColumn *columns = store_runlog_columns(log_tables[table].kind, &count);
+  const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
   sqlite3_stmt *info = NULL;
   int code = CORE_OK, step;
   *present = 0;
   TRY(store_database_prepare(database, "SELECT name FROM pragma_table_info(?1) WHERE cid >= ?2 ORDER BY cid", &info));
-  sqlite3_bind_text(info, 1, log_tables[table].name, -1, SQLITE_STATIC);
-  sqlite3_bind_int(info, 2, log_tables[table].keys);
+  sqlite3_bind_text(info, 1, table->name, -1, SQLITE_STATIC);
+  sqlite3_bind_int(info, 2, table->keys);
   while ((step = sqlite3_step(info)) == SQLITE_ROW && code == CORE_OK) {
     const char *name = (const char *)sqlite3_column_text(info, 0);
     if (*present < count && name && strcmp(name, columns[*present].name) == 0) ++*present;
     else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); make it "
-                           "anew with: sweep rebuild", database->path, name ? name : "", log_tables[table].name);
+                           "anew with: sweep rebuild", database->path, name ? name : "", table->name);
   }
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
   sqlite3_finalize(info);
   return code;
 }
 
-static int add_columns(StoreDatabase *database, int table) {
+static int add_columns(StoreDatabase *database, const LogTable *table) {
   size_t count, at;
-  const StoreLogColumn *columns = store_runlog_columns(log_tables[table].kind, &count);
+  const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
   CoreText sql = {0};
   int code = compare_columns(database, table, &at);
   for (; code == CORE_OK && at < count; at++)
-    core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s REAL;", log_tables[table].name, columns[at].name);
-  if (code == CORE_OK && sql.length) {
-    core_text_append(&sql, store_schema_views);
-    code = store_database_execute(database, sql.data);
+    core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s %s;", table->name, columns[at].name, table->type);
+  if (code == CORE_OK && sql.length) code = store_database_execute(database, sql.data);
+  core_text_free(&sql);
+  return code;
+}
+
+/* The views; that of iterations unpacks each column in plain SQL. */
+static int make_views(StoreDatabase *database) {
+  size_t count;
+  const StoreLogColumn *columns = store_runlog_columns(STORE_LOG_STATS, &count);
+  CoreText sql = {0};
+  core_text_append(&sql, store_schema_views);
+  core_text_append(&sql, "CREATE VIEW iteration AS  -- one row a run and iteration; units: .schema iteration_chunk\n"
+                   "SELECT r.id AS run_id, (c.chunk & 16777215) << 8 | p.place AS iteration");
+  for (size_t i = 0; i < count; i++) {
+    char column[64];
+    snprintf(column, sizeof column, "c.%s", columns[i].name); /* `run` has some of these names too */
+    core_text_append(&sql, ",\n ");
+    store_pack_sql(&sql, column);
+    core_text_appendf(&sql, " AS %s", columns[i].name);
   }
+  core_text_append(&sql, "\nFROM run AS r CROSS JOIN iteration_chunk AS c ON c.chunk BETWEEN r.key << 24 AND r.key << 24 |"
+                   " 16777215 CROSS JOIN iteration_place AS p WHERE ");
+  store_pack_sql(&sql, "c.iteration");
+  core_text_append(&sql, " IS NOT NULL;");
+  int code = store_database_execute(database, sql.data);
   core_text_free(&sql);
   return code;
 }
@@ -130,11 +155,10 @@ static int add_columns(StoreDatabase *database, int table) {
 static int create_schema(StoreDatabase *database) {
   CoreText sql = {0};
   core_text_append(&sql, store_schema_tables);
-  core_text_appendf(&sql, "CREATE TABLE main.iteration_row%s%s%s;PRAGMA application_id = %d;", store_schema_iteration_row,
-                    store_schema_bins, store_schema_views, STORE_SCHEMA_APPLICATION);
+  core_text_appendf(&sql, "%sPRAGMA application_id = %d;", store_schema_iterations, STORE_SCHEMA_APPLICATION);
   int code = store_database_execute(database, sql.data);
   core_text_free(&sql);
-  return code;
+  return code == CORE_OK ? make_views(database) : code;
 }
 
 /* The file is of this version from now on. */
@@ -158,23 +182,48 @@ static int keep_old_version(StoreDatabase *database, int64_t version) {
                                                      "a copy of it can be kept", database->path, (long long)version);
 }
 
-static int add_bins(StoreDatabase *database) {
-  TRY(store_database_execute(database, store_schema_bins));
-  TRY(store_bins_rebuild(database));
-  return store_database_execute(database, store_schema_views);
+/* From a version that had a row of the table iteration_row for each iteration: into chunks, and the table goes. */
+static int pack_iterations(StoreDatabase *database) {
+  sqlite3_stmt *rows = NULL;
+  StoreBulk *bulk = NULL;
+  size_t present;
+  int step = SQLITE_DONE;
+  TRY(compare_columns(database, &old_rows, &present));
+  TRY(store_database_execute(database, store_schema_iterations));
+  TRY(store_database_execute(database, "DELETE FROM iteration_bin"));
+  int code = store_bulk_create(database, &bulk);
+  if (code == CORE_OK) code = store_database_prepare(database, "SELECT * FROM main.iteration_row ORDER BY row", &rows);
+  while (code == CORE_OK && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+    int64_t key = sqlite3_column_int64(rows, 0);
+    StoreIteration row = store_iteration_unmeasured(key & 0xffffffff);
+    for (size_t c = 0; c < present; c++)
+      if (sqlite3_column_type(rows, (int)c + 1) != SQLITE_NULL)
+        (&row.transitions)[c] = sqlite3_column_double(rows, (int)c + 1);
+    store_bulk_add(bulk, key >> 32, &row);
+    if (store_bulk_count(bulk) < STORE_BULK_ROWS) continue;
+    code = store_bulk_insert(bulk);
+    store_bulk_clear(bulk);
+  }
+  if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
+  if (code == CORE_OK) code = store_bulk_insert(bulk);
+  sqlite3_finalize(rows);
+  store_bulk_destroy(&bulk);
+  return code == CORE_OK ? store_database_execute(database, "DROP VIEW IF EXISTS run_ddr; DROP VIEW IF EXISTS iteration;"
+                                                  "DROP TABLE main.iteration_row") : code;
 }
 
-/* Forwards only. From 1 to 2, 3 and 4 columns came to iteration_row, which add_columns adds, from 2 to 3 views changed,
- * and from 4 to 5 bins came. A later version puts its other steps here, each from the version before. */
+/* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
+ * and from 5 to 6 iterations went into chunks, which makes the steps before it needless. A later version puts its other
+ * steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));
   int code = identify(database, &version); /* again: another process may have done it meanwhile */
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION) code = keep_old_version(database, version);
   if (code == CORE_OK && version == 0) code = create_schema(database);
-  for (int table = 0; table < 2 && code == CORE_OK; table++) code = add_columns(database, table);
-  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)
-    code = add_bins(database);
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_CHUNKS) code = pack_iterations(database);
+  for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
+  if (code == CORE_OK && version > 0) code = make_views(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
   if (code != CORE_OK) store_database_rollback(database);
@@ -185,8 +234,8 @@ static int migrate(StoreDatabase *database) {
 static int needs_migration(StoreDatabase *database, int64_t version, bool *needed) {
   size_t present, count;
   *needed = version < STORE_SCHEMA_VERSION;
-  for (int table = 0; table < 2 && !*needed; table++) {
-    TRY(compare_columns(database, table, &present));
+  for (int table = 0; table < LOG_TABLES && !*needed; table++) {
+    TRY(compare_columns(database, &log_tables[table], &present));
     store_runlog_columns(log_tables[table].kind, &count);
     *needed = present < count;
   }
@@ -220,7 +269,7 @@ static int connect_file(StoreDatabase *database, const char *name, int flags) {
   sqlite3_busy_timeout(database->handle, STORE_BUSY_MS);
   sqlite3_extended_result_codes(database->handle, 1);
   sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL); /* the file may be damaged or hostile */
-  return CORE_OK;
+  return store_rows_register(database);
 }
 
 /* For reading a database in WAL mode from a folder that can not be written, SQLite must be promised that nobody else
@@ -249,7 +298,16 @@ static int open_for_reading(StoreDatabase *database) {
   TRY(identify(database, &version));
   if (version == 0)
     return core_error(CORE_USAGE, "%s holds no results yet; import them with: sweep status", database->path);
-  return version < 5 ? store_bins_imitate(database) : CORE_OK;
+  if (version < STORE_SCHEMA_BINS) TRY(store_bins_imitate(database));
+  return version < STORE_SCHEMA_CHUNKS ? CORE_OK : store_rows_make_view(database);
+}
+
+/* Gives back the room of a table that has gone. Needs the file for itself, and is no loss where it can not have it. */
+static int shrink(StoreDatabase *database) {
+  char sql[96];
+  snprintf(sql, sizeof sql, "PRAGMA journal_mode = DELETE; PRAGMA page_size = %d; VACUUM", STORE_SCHEMA_PAGE_BYTES);
+  sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+  return choose_journal(database);
 }
 
 static int open_for_writing(StoreDatabase *database) {
@@ -265,7 +323,9 @@ static int open_for_writing(StoreDatabase *database) {
   TRY(store_database_execute(database, pragmas));
   TRY(choose_journal(database));
   TRY(needs_migration(database, version, &needed));
-  return needed ? migrate(database) : CORE_OK;
+  if (needed) TRY(migrate(database));
+  if (version > 0 && version < STORE_SCHEMA_CHUNKS) TRY(shrink(database));
+  return store_rows_make_view(database);
 }
 
 int store_database_open(const char *path, bool read_only, StoreDatabase **result) {

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "store/clock_internal.h"
 #include "store/crc32_internal.h"
 #include "store/ingest_internal.h"
 #include "store/lease_internal.h"
@@ -291,9 +292,9 @@ static int64_t folder_time(int runs_folder, const char *id) {
 }
 
 /* Can only a change that touches the folder (a new log, a new state) make news of this run? */
-static bool is_settled(const StoreState *state, int64_t time_ns) {
-  double age_s = core_clock_unix_s() - 1e-9 * (double)time_ns;
-  return state->status != STORE_RUNNING && state->status != STORE_LOST && age_s > SETTLED_S;
+static bool is_settled(const char *root, const StoreState *state, int64_t time_ns) {
+  if (state->status == STORE_RUNNING || state->status == STORE_LOST) return false;
+  return store_clock_unix_s(root) - 1e-9 * (double)time_ns > SETTLED_S; /* by the clock that stamps files, not by ours */
 }
 
 /* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs
@@ -313,7 +314,7 @@ static int import_run(Import *import, const Known *known, int64_t time_ns) {
   int code = import_logs(import, known, logs, count, &changed);
   free(logs);
   if (code != CORE_OK) return code;
-  seen.folder_time = readable && is_settled(&seen.state, time_ns) ? time_ns : 0;
+  seen.folder_time = readable && is_settled(import->root, &seen.state, time_ns) ? time_ns : 0;
   seen.mark = store_crc32(&seen.state, sizeof seen.state);
   bool news = seen.mark != known->mark;
   if (readable && (news || seen.folder_time != known->folder_time)) store_block_add_seen(import->block, &seen);

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/bins_internal.h"
+#include "store/bulk_internal.h"
 #include "store/crc32_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
 #include "store/paths.h"
+#include "store/runlog_internal.h"
 
 static const char *const run_columns =
   "seed, config, status, attempt, host, pid, device, git_commit, started, heartbeat, finished, iteration, iterations,"
@@ -139,41 +140,70 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
 typedef struct Runs {
   sqlite3_stmt *list;    /* of the source */
   sqlite3_stmt *find;    /* in the target: key, and how far */
-  sqlite3_stmt *remove[6], *bins;
-  Copy run, attempts, iterations, evaluations;
+  sqlite3_stmt *remove[6];
+  Copy run, attempts, evaluations;
+  sqlite3_stmt *iterations;
+  int column[STORE_ITERATION_COUNT + 1];  /* of iterations' result: the place in the list of columns */
+  StoreBulk *bulk;
 } Runs;
 
 static const char *const remove_sql[6] = {
-  "DELETE FROM iteration_row WHERE row BETWEEN ?2 << 32 AND ?2 << 32 | 4294967295",
+  "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?2 << 24 AND ?2 << 24 | 16777215",
   "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863",
   "DELETE FROM evaluation WHERE run_id = ?1", "DELETE FROM attempt WHERE run_id = ?1",
   "DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2"};
 
-/* One of the wide tables: SELECT its common columns of a run, INSERT them. */
-static int prepare_table(StoreDatabase *target, StoreDatabase *source, bool iterations, Copy *copy) {
-  const char *table = iterations ? "iteration_row" : "evaluation";
+/* Evaluations: SELECT the common columns of a run, INSERT them. */
+static int prepare_evaluations(StoreDatabase *target, StoreDatabase *source, Copy *copy) {
   CoreText list = {0}, read = {0}, write = {0};
-  int code = common_columns(target, source, table, &list);
+  int code = common_columns(target, source, "evaluation", &list);
   const char *names = core_text_string(&list);
-  if (iterations) {
-    core_text_appendf(&read, "SELECT row & 4294967295, %s FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 |"
-                      " 4294967295 ORDER BY row", names);
-    core_text_appendf(&write, "INSERT INTO iteration_row(row, %s) VALUES(?1 << 32 | ?2", names);
-    int place = 3;
-    core_text_appendf(&write, ", ?%d", place++);
-    for (const char *c = names; *c; c++) {
-      if (*c == ',') core_text_appendf(&write, ", ?%d", place++);
-    }
-  } else {
-    core_text_appendf(&read, "SELECT %s FROM evaluation WHERE run_id = ?1 ORDER BY iteration, level_set", names);
-    core_text_appendf(&write, "INSERT INTO evaluation(%s) VALUES(", names);
-    append_places(&write, names);
-  }
+  core_text_appendf(&read, "SELECT %s FROM evaluation WHERE run_id = ?1 ORDER BY iteration, level_set", names);
+  core_text_appendf(&write, "INSERT INTO evaluation(%s) VALUES(", names);
+  append_places(&write, names);
   core_text_append(&write, ")");
   if (code == CORE_OK) code = copy_prepare(target, source, core_text_string(&read), core_text_string(&write), copy);
   core_text_free(&list);
   core_text_free(&read);
   core_text_free(&write);
+  return code;
+}
+
+/* Iterations are read as rows, which files of all versions give, by the names of their columns. */
+static int prepare_iterations(StoreDatabase *target, StoreDatabase *source, Runs *r) {
+  size_t count;
+  const StoreLogColumn *columns = store_runlog_columns(STORE_LOG_STATS, &count);
+  TRY(store_database_prepare(source, "SELECT * FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+                             " ORDER BY row", &r->iterations));
+  int wanted = sqlite3_column_count(r->iterations);
+  if (wanted > STORE_ITERATION_COUNT + 1)
+    return core_error(CORE_FAIL, "%s: iteration_row has columns that are not known here", source->path);
+  for (int i = 1; i < wanted; i++) {
+    size_t at = 0;
+    while (at < count && strcmp(columns[at].name, sqlite3_column_name(r->iterations, i)) != 0) at++;
+    r->column[i] = at < count ? (int)at : -1;
+  }
+  return store_bulk_create(target, &r->bulk);
+}
+
+static int merge_iterations(StoreDatabase *source, Runs *r, int64_t source_key, int64_t key, StoreMerge *merge) {
+  int step, code = CORE_OK, count = sqlite3_column_count(r->iterations);
+  sqlite3_bind_int64(r->iterations, 1, source_key);
+  while (code == CORE_OK && (step = sqlite3_step(r->iterations)) == SQLITE_ROW) {
+    StoreIteration row = store_iteration_unmeasured(sqlite3_column_int64(r->iterations, 0) & 0xffffffff);
+    for (int i = 1; i < count; i++)
+      if (r->column[i] >= 0 && sqlite3_column_type(r->iterations, i) != SQLITE_NULL)
+        (&row.transitions)[r->column[i]] = sqlite3_column_double(r->iterations, i);
+    store_bulk_add(r->bulk, key, &row);
+    merge->iterations++;
+    if (store_bulk_count(r->bulk) < STORE_BULK_ROWS) continue;
+    code = store_bulk_insert(r->bulk);
+    store_bulk_clear(r->bulk);
+  }
+  if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
+  if (code == CORE_OK) code = store_bulk_insert(r->bulk);
+  store_bulk_clear(r->bulk);
+  sqlite3_reset(r->iterations);
   return code;
 }
 
@@ -196,8 +226,8 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
   snprintf(write, sizeof write, "INSERT INTO attempt(%s) VALUES(%s)", attempt_columns, core_text_string(&places));
   if (code == CORE_OK) code = copy_prepare(target, source, read, write, &r->attempts);
   core_text_free(&places);
-  if (code == CORE_OK) code = prepare_table(target, source, true, &r->iterations);
-  return code == CORE_OK ? prepare_table(target, source, false, &r->evaluations) : code;
+  if (code == CORE_OK) code = prepare_iterations(target, source, r);
+  return code == CORE_OK ? prepare_evaluations(target, source, &r->evaluations) : code;
 }
 
 /* *key: of the run in the target, 0 = it is not there; *further: the source got further. */
@@ -238,10 +268,7 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
   TRY(compare_run(target, r, id, &key, &further)); /* the key that it was given */
   sqlite3_bind_text(r->attempts.read, 1, id, -1, SQLITE_STATIC);
   TRY(copy_rows(target, source, &r->attempts, 1, NULL));
-  sqlite3_bind_int64(r->iterations.read, 1, source_key);
-  sqlite3_bind_int64(r->iterations.write, 1, key);
-  TRY(copy_rows(target, source, &r->iterations, 2, &merge->iterations));
-  TRY(store_bins_update(target, &r->bins, key << 32, key << 32 | 4294967295));
+  TRY(merge_iterations(source, r, source_key, key, merge));
   sqlite3_bind_text(r->evaluations.read, 1, id, -1, SQLITE_STATIC);
   return copy_rows(target, source, &r->evaluations, 1, &merge->evaluations);
 }
@@ -253,11 +280,11 @@ static int merge_runs(StoreDatabase *target, StoreDatabase *source, StoreMerge *
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
   sqlite3_finalize(r.list);
   sqlite3_finalize(r.find);
-  sqlite3_finalize(r.bins);
+  sqlite3_finalize(r.iterations);
   for (int i = 0; i < 6; i++) sqlite3_finalize(r.remove[i]);
   copy_close(&r.run);
   copy_close(&r.attempts);
-  copy_close(&r.iterations);
+  store_bulk_destroy(&r.bulk);
   copy_close(&r.evaluations);
   return code;
 }

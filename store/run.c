@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/log.h"
 #include "core/terminal.h"
+#include "store/clock_internal.h"
 #include "store/lease_internal.h"
 #include "store/paths.h"
 
@@ -192,12 +194,20 @@ static int parse_state(const char *id, char *data, size_t size, StoreState *stat
 
 /* ---- state ------------------------------------------------------------------------------------------------------ */
 
+double store_run_age_s(const char *root, const char *id) {
+  char path[CORE_PATH_MAX];
+  struct stat file;
+  const double now = store_clock_unix_s(root); /* before the look, or a beat in between would seem to come from the future */
+  if (store_path_run(root, id, "state", path) != CORE_OK || stat(path, &file) != 0) return 0;
+  return now - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
+}
+
 /* "running" that nobody backs any more. */
 static int is_lost(const char *root, const char *id, const StoreState *state, bool *lost) {
   char path[CORE_PATH_MAX];
   *lost = false;
   if (strcmp(state->host, store_lease_host()) != 0) {
-    *lost = core_clock_unix_s() - state->heartbeat_unix_s > STORE_LOST_AFTER_S;
+    *lost = store_run_age_s(root, id) > STORE_LOST_AFTER_S;
     return CORE_OK;
   }
   TRY(store_path_run(root, id, "lease", path));

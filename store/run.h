@@ -46,9 +46,12 @@ enum { STORE_HEARTBEAT_S = 5, STORE_LOST_AFTER_S = 60 };
 int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]);
 
 /* Reads the state as written; a missing file gives STORE_PENDING. `concluded`: turns a dead "running" into STORE_LOST
- * (same host: nobody holds the lease; other host: heartbeat older than STORE_LOST_AFTER_S). CORE_FAIL: the file is
+ * (same host: nobody holds the lease; other host: heartbeat older than STORE_LOST_AFTER_S, by store_run_age_s). CORE_FAIL: the file is
  * damaged; *state then holds what could be read. */
 int store_run_state_read(const char *root, const char *id, bool concluded, StoreState *state);
+/* Seconds since the state file was last written, which a live run does every STORE_HEARTBEAT_S: by the clock that stamps files, so
+ * that neither the writer's clock nor this machine's matters. Negative: that clock was set back since. A file that is not there: 0. */
+double store_run_age_s(const char *root, const char *id);
 int store_run_state_write(const char *root, const char *id, const StoreState *state);
 
 /* The right to write in runs/<id>: fails with CORE_FAIL and the holder's host and pid when a live writer has it.

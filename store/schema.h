@@ -1,29 +1,25 @@
 /* results.db's schema, as rows of SQL that database.c executes. The comments inside the SQL stay in the database, so
  * that `sqlite3 results.db .schema` explains it. The columns of iterations and evaluations come from runlog.h.
  *
- * Iterations are kept by an integer (run.key and iteration in one) because that is the fastest thing to append to; the
- * view `iteration` gives them the run's id. Read with iteration.run_id = run.id; the key is nobody's business. */
+ * Iterations are kept in chunks of 256, their columns packed (pack_internal.h); the view `iteration` makes rows of them
+ * again in plain SQL, for any program that reads SQLite. Our own connections have a virtual table `iteration_row` (rows.c)
+ * that does the same many times faster, and a temporary view `iteration` over it in the place of the other. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 #include "store/runlog.h"
 
 enum {
-  STORE_SCHEMA_VERSION = 5,  /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins */
+  /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins; 6: iterations in chunks */
+  STORE_SCHEMA_VERSION = 6,
+  STORE_SCHEMA_CHUNKS = 6,  /* the first with iteration_chunk; before it, iteration_row was a table */
+  STORE_SCHEMA_BINS = 5,    /* the first with iteration_bin */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
-  STORE_SCHEMA_PAGE_BYTES = 32768,        /* measured: imports gain a fifth over 16384 */
+  STORE_SCHEMA_PAGE_BYTES = 4096,   /* a chunk is some 40 KB: what it leaves of its last page is lost */
 };
 
 #define STORE_SQL_COLUMN(name, unit, comment) "  " #name " REAL,  -- " unit "; " comment "\n"
-#define STORE_SQL_MORE_COLUMN(name, unit, comment) "  , " #name " REAL  -- " unit "; " comment "\n"
+#define STORE_SQL_PACKED_COLUMN(name, unit, comment) "  , " #name "  -- " unit "; " comment "\n"
 #define STORE_SQL_FROM_DATA(name, unit, comment) ", data." #name " AS " #name
-
-/* What follows "CREATE TABLE <schema>.iteration_row": the importer's staging table is made of the same text, because
- * rows are handed over by position (bulk.c). */
-static const char store_schema_iteration_row[] =
-  "(\n"
-  "  row INTEGER PRIMARY KEY  -- run.key << 32 | iteration\n"
-  STORE_ITERATION_COLUMNS(STORE_SQL_MORE_COLUMN)
-  ");\n";
 
 static const char store_schema_tables[] =
   "CREATE TABLE schema_version(  -- one row for each version this file has had\n"
@@ -84,8 +80,17 @@ static const char store_schema_tables[] =
   "  mark INTEGER NOT NULL        -- CRC-32 of the state\n"
   ");\n";
 
-/* Derived from iteration_row by the importer (bins.c). */
-static const char store_schema_bins[] =
+/* Iterations, and what chunk.c derives from them. */
+static const char store_schema_iterations[] =
+  "CREATE TABLE IF NOT EXISTS iteration_chunk(  -- up to 256 iterations of a run; read them in the view `iteration`\n"
+  "  chunk INTEGER PRIMARY KEY  -- run.key << 24 | iteration >> 8\n"
+  "  , n INTEGER  -- how many\n"
+  "  , iteration  -- this and the following columns are packed: docs/results.md says how\n"
+  STORE_ITERATION_COLUMNS(STORE_SQL_PACKED_COLUMN)
+  ");\n"
+  "CREATE TABLE IF NOT EXISTS iteration_place(place INTEGER PRIMARY KEY);  -- 0 to 255, for the view `iteration`\n"
+  "INSERT OR IGNORE INTO iteration_place\n"
+  "  WITH RECURSIVE counted(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM counted WHERE i < 255) SELECT i FROM counted;\n"
   "CREATE TABLE IF NOT EXISTS iteration_bin(  -- sums over 64 iterations of a run: KL and DDR without reading all rows\n"
   "  bin INTEGER PRIMARY KEY,  -- run.key << 26 | iteration >> 6\n"
   "  n INTEGER,                -- iterations\n"
@@ -94,15 +99,10 @@ static const char store_schema_bins[] =
   "  kl_transitions REAL       -- of those iterations\n"
   ");\n";
 
-/* Made anew with every version of the schema. DDR of a run: transitions of the iterations whose KL is known / the sum of their KL. */
+/* Made anew with every version of the schema, and `iteration` with them (database.c). DDR of a run: transitions of the iterations whose KL is known / the sum of their KL. */
 static const char store_schema_views[] =
   "DROP VIEW IF EXISTS best_solve_rate; DROP VIEW IF EXISTS run_summary; DROP VIEW IF EXISTS run_ddr;\n"
   "DROP VIEW IF EXISTS iteration;\n"
-  "CREATE VIEW iteration AS  -- one row a run and iteration; units: .schema iteration_row\n"
-  "SELECT run.id AS run_id, data.row & 4294967295 AS iteration"
-  STORE_ITERATION_COLUMNS(STORE_SQL_FROM_DATA)
-  "\n"
-  "FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295;\n"
   "CREATE VIEW run_ddr AS  -- by a subquery a run, so that asking for one run reads one run\n"
   "SELECT id AS run_id,\n"
   "  (SELECT sum(kl_transitions) / sum(kl_sum) FROM iteration_bin\n"
@@ -124,5 +124,11 @@ static const char store_schema_views[] =
   "  (SELECT ddr FROM run_ddr WHERE run_id = run.id) AS ddr,\n"
   "  run.steps_per_second, run.train_seconds, run.attempt, run.host, run.device, run.git_commit, run.message\n"
   "FROM run;\n";
+
+/* The rows of `iteration` in our own connections; `iteration_row` is rows.c's. */
+static const char store_schema_fast_view[] =
+  "CREATE TEMP VIEW iteration AS SELECT run.id AS run_id, data.row & 4294967295 AS iteration"
+  STORE_ITERATION_COLUMNS(STORE_SQL_FROM_DATA)
+  " FROM main.run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295;\n";
 
 #endif

@@ -119,7 +119,7 @@ static void check_clock(SweepCheckup *checkup, const char *root) {
   }
   const double skew = now - ((double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec), size = skew < 0 ? -skew : skew;
   sweep_checkup_add(checkup, "file server's clock", size > SKEW_BAD_S ? SWEEP_BAD : size > SKEW_WARN_S ? SWEEP_WARN : SWEEP_GOOD,
-                    size > SKEW_WARN_S ? "tell the administrators that the clocks differ: live runs may be taken for lost" : NULL,
+                    size > SKEW_WARN_S ? "tell the administrators: no run is lost by it, but waiting times in sweep report are wrong by as much" : NULL,
                     "differs from this machine's by %.1f s", skew);
 }
 

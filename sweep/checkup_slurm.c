@@ -122,7 +122,7 @@ static void judge_node(SweepCheckup *checkup, const char *text, double asked_s) 
   const double now = core_clock_unix_s(), good = core_text_to_real(value, &there);
   const double skew = !good ? 0 : there > now ? there - now : there < asked_s ? asked_s - there : 0; /* it was between our two looks */
   sweep_checkup_add(checkup, "node's clock", skew > STORE_LOST_AFTER_S / 2 ? SWEEP_BAD : skew > 2 ? SWEEP_WARN : SWEEP_GOOD,
-                    skew > 2 ? "tell the administrators: live runs may be taken for lost" : NULL, "%s", skew > 2 ? "differs from this machine's" : "agrees with this machine's");
+                    skew > 2 ? "tell the administrators: no run is lost by it, but waiting times in sweep report are wrong by as much" : NULL, "%s", skew > 2 ? "differs from this machine's" : "agrees with this machine's");
   value_of(text, "trainer", value, sizeof value);
   sweep_checkup_add(checkup, "trainer on the node", strcmp(value, "runs") == 0 ? SWEEP_GOOD : SWEEP_BAD,
                     strcmp(value, "runs") == 0 ? NULL : "the node lacks the program or a library: slurm.modules, or a container", "%s", value);

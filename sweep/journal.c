@@ -78,7 +78,7 @@ static SweepArray *find_array(SweepJournal *journal, int64_t batch, int64_t arra
 }
 
 static bool read_ask(SweepJournal *journal, double at, char **field, size_t count) {
-  SweepArray array = {.asked_unix_s = at};
+  SweepArray array = {.asked_unix_s = at, .cancels_before = journal->cancel_count};
   if (count != 8 || !core_text_to_int(field[3], &array.batch) || strlen(field[4]) != SWEEP_HASH - 1 ||
       !core_text_to_int(field[5], &array.array) || !core_text_to_int(field[6], &array.first_task) ||
       !core_text_to_int(field[7], &array.tasks) || array.batch < 1 || array.first_task < 0 || array.tasks < 1)
@@ -91,8 +91,8 @@ static bool read_ask(SweepJournal *journal, double at, char **field, size_t coun
   return true;
 }
 
-static bool read_cancel(SweepJournal *journal, double at, char **field, size_t count) {
-  SweepCancel cancel = {.unix_s = at};
+static bool read_cancel(SweepJournal *journal, char **field, size_t count) {
+  SweepCancel cancel = {0};
   if (count != 4 || (strcmp(field[3], "all") != 0 && !store_is_run_id(field[3]))) return false;
   if (strcmp(field[3], "all") != 0) memcpy(cancel.id, field[3], CORE_RUN_ID);
   snprintf(cancel.who, sizeof cancel.who, "%s", field[1]);
@@ -109,7 +109,7 @@ static bool read_line(SweepJournal *journal, char *line) {
   while (line && count < FIELDS) field[count++] = strsep(&line, "\t");
   if (line || strcmp(field[--count], ";") != 0 || count < 3 || !core_text_to_real(field[0], &at)) return false;
   if (strcmp(field[2], "ask") == 0) return read_ask(journal, at, field, count);
-  if (strcmp(field[2], "cancel") == 0) return read_cancel(journal, at, field, count);
+  if (strcmp(field[2], "cancel") == 0) return read_cancel(journal, field, count);
   if (count < 5 || !core_text_to_int(field[3], &batch) || !core_text_to_int(field[4], &number)) return false;
   SweepArray *array = find_array(journal, batch, number);
   if (!array) return false;
@@ -152,10 +152,10 @@ void sweep_journal_free(SweepJournal *journal) {
   *journal = (SweepJournal){0};
 }
 
-const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, double since_unix_s) {
-  for (size_t i = journal->cancel_count; i-- > 0;) {
+const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, const SweepArray *array) {
+  for (size_t i = journal->cancel_count; i-- > array->cancels_before;) {
     const SweepCancel *cancel = &journal->cancels[i];
-    if (cancel->unix_s >= since_unix_s && (!*cancel->id || strcmp(cancel->id, id) == 0)) return cancel->who;
+    if (!*cancel->id || strcmp(cancel->id, id) == 0) return cancel->who;
   }
   return NULL;
 }

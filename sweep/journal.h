@@ -33,10 +33,11 @@ typedef struct SweepArray {
   SweepArrayState state;
   int64_t job;               /* 0 until it is known */
   double asked_unix_s;
+  size_t cancels_before;     /* how many of journal->cancels were written before it was asked for */
   char who[64];              /* who submitted it */
 } SweepArray;
 
-typedef struct SweepCancel { char id[CORE_RUN_ID]; /* "" = all */ double unix_s; char who[64]; } SweepCancel;
+typedef struct SweepCancel { char id[CORE_RUN_ID]; /* "" = all */ char who[64]; } SweepCancel;
 
 typedef struct SweepJournal {
   SweepArray *arrays;        /* in the order in which they were asked for */
@@ -59,7 +60,8 @@ int sweep_journal_lock(const char *root, const char *name, int *fd);
 /* The comment that Slurm keeps with an array: "sweep=<name> batch=<number>.<hash>:<array>". buffer >= SLURM_NAME. */
 const char *sweep_journal_comment(const char *name, int64_t batch, const char *hash, int64_t array, char *buffer);
 
-/* Who cancelled this run last (not before `since`), or NULL. */
-const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, double since_unix_s);
+/* Who cancelled this run last after `array`, which carries it, was asked for; or NULL. By the order of the journal's lines, since they
+ * are written on machines whose clocks may differ. */
+const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, const SweepArray *array);
 
 #endif

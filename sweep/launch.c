@@ -15,6 +15,7 @@
 #include "sweep/ancestry.h"
 #include "sweep/cut.h"
 #include "sweep/ids.h"
+#include "sweep/joblog.h"
 #include "sweep/notify.h"
 #include "sweep/order.h"
 #include "sweep/placement.h"
@@ -177,8 +178,11 @@ static int choose(Submission *s, const char *id, size_t index, bool *wanted) {
   SweepRecord record;
   bool present;
   TRY(sweep_record_read(s->launch->root, id, &record, &present));
-  if (present && record.cause == SWEEP_CAUSE_OUT_OF_MEMORY && !s->launch->force) {
-    const SweepPlace *place = &s->placement.places[index];
+  if (s->launch->force || index >= s->placement.count) return CORE_OK;
+  const SweepPlace *place = &s->placement.places[index];
+  const SlurmTask *row = sweep_placement_row(&s->placement, place);
+  if ((row && row->state == SLURM_OUT_OF_MEMORY) ||
+      (present && sweep_joblog_ran_out(s->launch->root, s->launch->name, &s->placement.journal, &record))) {
     const int64_t before = place->array ? s->placement.batches[place->batch].settings.mem : 0;
     if (s->launch->settings->mem <= before) { /* it would end in the same way */
       done->exhausted++;

@@ -12,16 +12,18 @@ typedef enum SweepCause {
   SWEEP_CAUSE_NONE,           /* it runs, is done, or said itself why it failed */
   SWEEP_CAUSE_TIME_LIMIT,     /* stopped before the task's time limit, given back to Slurm */
   SWEEP_CAUSE_NOT_REQUEUED,   /* the same, but Slurm could not be told: sweep submit goes on */
-  SWEEP_CAUSE_STOPPED,        /* by a signal: preempted, cancelled, or stopped by hand */
+  SWEEP_CAUSE_STOPPED,        /* by a signal: cancelled, requeued or stopped by hand, or perhaps preempted */
   SWEEP_CAUSE_KILLED,
   SWEEP_CAUSE_OUT_OF_MEMORY,
   SWEEP_CAUSE_NO_PROGRESS,    /* max_restarts starts in a row without an iteration */
   SWEEP_CAUSE_NOT_STARTED,    /* no program, no folder, no configuration */
+  SWEEP_CAUSE_PREEMPTED,      /* Slurm said so; else preemption is SWEEP_CAUSE_STOPPED */
 } SweepCause;
 const char *sweep_cause_name(SweepCause cause);
 
 typedef struct SweepRecord {
   int64_t batch, job, task;
+  int64_t slurm_job;          /* the task's own number, SLURM_JOB_ID, by which the node's daemon calls it; 0: not known */
   int64_t starts;             /* of the program, over all tasks */
   int64_t stalled;            /* of these, the last ones in a row that began at the same iteration */
   int64_t iteration;          /* at the last start */

@@ -12,6 +12,7 @@
 #include "slurm/reason.h"
 #include "store/paths.h"
 #include "sweep/ids.h"
+#include "sweep/joblog.h"
 #include "sweep/manifest.h"
 #include "sweep/placement.h"
 #include "sweep/record.h"
@@ -62,7 +63,7 @@ static void judge_waiting(const Judge *judge, size_t index, const SlurmTask *row
 /* Who cancelled it: the journal knows sweep cancel, accounting knows scancel. */
 static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *row, const char *when, SweepStand *stand) {
   const SweepPlace *place = &judge->placement.places[index];
-  const char *by = sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array->asked_unix_s);
+  const char *by = sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array);
   stand->kind = SWEEP_CANCELLED;
   if (by) SAY("by %s with sweep cancel%s; sweep submit goes on", by, when);
   else if (row && *row->cancelled_by) SAY("by user %s%s; sweep submit goes on", row->cancelled_by, when);
@@ -71,15 +72,19 @@ static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *r
 
 /* What the script itself said before the run began: a module that is missing, a program that is not there. */
 static void script_words(const Judge *judge, const SweepPlace *place, char *words, size_t size) {
-  char path[CORE_PATH_MAX], *text;
-  size_t length;
+  char path[CORE_PATH_MAX];
   words[0] = '\0';
-  if (sweep_batch_output(judge->root, judge->progress->name, place->array->batch, place->array->array, path) != CORE_OK) return;
-  if (!core_files_exists(path) || core_files_read(path, 0, &text, &length) != CORE_OK) return;
-  while (length > 0 && text[length - 1] == '\n') text[--length] = '\0';
-  const char *line = strrchr(text, '\n');
-  snprintf(words, size, "%s", line ? line + 1 : text);
-  free(text);
+  if (sweep_batch_output(judge->root, judge->progress->name, place->array->batch, place->array->array, path) == CORE_OK)
+    sweep_joblog_last_line(path, words, size);
+}
+
+static void judge_out_of_memory(const Judge *judge, size_t index, SweepStand *stand) {
+  const SweepPlace *place = &judge->placement.places[index];
+  char had[48] = "";
+  const int64_t mem = judge->placement.batches[place->batch].settings.mem;
+  if (mem > 0) snprintf(had, sizeof had, " (slurm.mem = %lldM)", (long long)mem);
+  stand->kind = SWEEP_OUT_OF_MEMORY;
+  SAY("Slurm killed it for want of memory%s; sweep retry --mem +50%% gives it more", had);
 }
 
 /* Slurm ended the task, and the run is not done. */
@@ -91,8 +96,7 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
       judge_cancelled(judge, index, row, state->attempt ? "" : " before it started", stand);
       return;
     case SLURM_OUT_OF_MEMORY:
-      stand->kind = SWEEP_OUT_OF_MEMORY;
-      SAY("Slurm killed it for want of memory; sweep retry --mem +50%% gives it more");
+      judge_out_of_memory(judge, index, stand);
       return;
     case SLURM_TIMEOUT:
     case SLURM_DEADLINE:
@@ -118,7 +122,7 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
   }
   if (state->status == STORE_STOPPED) {
     stand->kind = SWEEP_STOPPED;
-    SAY("stopped after iteration %lld; sweep submit goes on", (long long)state->iteration);
+    SAY("%s after iteration %lld; sweep submit goes on", record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
     return;
   }
   script_words(judge, &judge->placement.places[index], words, sizeof words);
@@ -137,14 +141,15 @@ static void judge_unknown(const Judge *judge, size_t index, const SweepRecord *r
   } else if (place->array->state == SWEEP_ARRAY_ASKED) {
     stand->kind = SWEEP_NOT_SUBMITTED;
     SAY("a submission got no answer and is not in the queue; sweep submit settles it");
-  } else if (sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array->asked_unix_s)) {
+  } else if (sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array)) {
     judge_cancelled(judge, index, NULL, state->attempt ? "" : " before it started", stand);
   } else if (record->cause == SWEEP_CAUSE_NOT_REQUEUED) {
     stand->kind = SWEEP_STOPPED;
     SAY("stopped at the time limit, and the node could not requeue it; sweep submit goes on");
   } else if (state->status == STORE_STOPPED) {
     stand->kind = SWEEP_STOPPED;
-    SAY("stopped after iteration %lld, and is not in the queue; sweep submit goes on", (long long)state->iteration);
+    SAY("%s after iteration %lld, and is not in the queue; sweep submit goes on", record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped",
+        (long long)state->iteration);
   } else if (state->attempt == 0 && record->starts == 0) { /* waiting tasks that are cancelled leave no trace */
     judge_cancelled(judge, index, NULL, " before it started", stand);
   } else {
@@ -174,7 +179,7 @@ static bool judge_orphan(Judge *judge, size_t index, SweepStand *stand) {
   StoreState parent;
   char id[CORE_RUN_ID];
   if (!place->array || state->iteration > 0 || !sweep_batch_parent(&judge->placement.batches[place->batch], place->line, id)) return false;
-  if (sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array->asked_unix_s)) return false;
+  if (sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array)) return false;
   if (store_run_state_read(judge->root, id, true, &parent) != CORE_OK) return false;
   if (parent.status == STORE_FINISHED && state->attempt > 0) return false; /* a fault of its own */
   if (judge->ids.count == 0)
@@ -227,6 +232,8 @@ static void judge_run(Judge *judge, size_t index, SweepStand *stand) {
   } else if (!place->array) {
     stand->kind = state->status == STORE_LOST ? SWEEP_LOST : state->status == STORE_STOPPED ? SWEEP_STOPPED : SWEEP_NOT_SUBMITTED;
     SAY("sweep submit starts it");
+  } else if (sweep_joblog_ran_out(judge->root, judge->progress->name, &judge->placement.journal, &record)) {
+    judge_out_of_memory(judge, index, stand);
   } else if (row) {
     judge_over(judge, index, row, &record, stand);
   } else {

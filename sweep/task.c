@@ -2,9 +2,10 @@
  * starts trainers, hands on Slurm's signals, starts killed ones again, and gives unfinished runs back to Slurm at the time
  * limit. What it finds out about an attempt's end goes into runs/<id>/job and, where the trainer could not, into its state.
  *
- * Signals: slurm.signal comes before the time limit: checkpoint, then requeue. SIGTERM means preemption or a cancellation, which
- * can not be told apart here: checkpoint, then wait to be killed, since a task that ends by itself then would not be
- * requeued by Slurm after a preemption. */
+ * Signals: slurm.signal comes before the time limit: checkpoint, then requeue. SIGTERM means preemption, a cancellation or the limit
+ * itself; mostly the node's daemon has just said which in the task's own output (joblog.h). Checkpoint in any case; then end at once
+ * if it was cancelled. Preempted, or told nothing (a grace time), it waits to be killed, since a task that ends by itself then would
+ * not be requeued by Slurm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,8 +20,10 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
+#include "store/paths.h"
 #include "store/run.h"
 #include "sweep/commands.h"
+#include "sweep/joblog.h"
 #include "sweep/journal.h"
 #include "sweep/notify.h"
 #include "sweep/record.h"
@@ -29,7 +32,8 @@
 
 enum { TICK_S = 1, OTHER_WRITER_WAIT_S = STORE_LOST_AFTER_S + 30, REQUEUE_WAIT_S = 120, KILL_WAIT_S = 900, JOURNAL_EVERY_S = 5 };
 
-typedef enum Stop { STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED } Stop;
+/* Why runs were told to end; a later reason counts when it is further down. */
+typedef enum Stop { STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED, STOP_PREEMPTED, STOP_CANCELLED } Stop;
 
 typedef struct Attempt {
   size_t line;                /* in the batch */
@@ -38,6 +42,8 @@ typedef struct Attempt {
   bool begun;                 /* was started by this task */
   bool unfinished;            /* ended before it was done, and would go on */
   bool failed;
+  int64_t log_start;          /* size of the run's log at its start */
+  double begun_s;             /* the last start, by the monotonic clock: the record's times are the calendar's, which may be set */
   SweepRecord record;
 } Attempt;
 
@@ -46,6 +52,9 @@ typedef struct Task {
   SweepBatch batch;
   SweepArray array;
   int64_t job, index;         /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
+  int64_t slurm_job;          /* SLURM_JOB_ID: the task's own number */
+  char log[CORE_PATH_MAX];    /* the batch scripts' output, where Slurm says why it ends them (joblog.h) */
+  int64_t log_start;          /* its size when this task began */
   double started_s;
   Attempt *attempts;
   size_t count;
@@ -104,17 +113,21 @@ static bool is_cancelled(const Task *task) {
   if (sweep_journal_read(task->root, task->name, &journal) != CORE_OK) return false;
   bool cancelled = true;
   for (size_t i = 0; i < task->count && cancelled; i++)
-    cancelled = sweep_journal_cancelled_by(&journal, task->attempts[i].id, task->attempts[i].record.started_unix_s) != NULL;
+    cancelled = sweep_journal_cancelled_by(&journal, task->attempts[i].id, &task->array) != NULL;
   sweep_journal_free(&journal);
   return cancelled;
 }
 
 /* ---- starting ------------------------------------------------------------------------------------------------------ */
 
-/* A run that another process writes: after a node's death, wait until its heartbeat is old enough to be taken over. */
+/* A run that another process writes: after a node's death, wait until its heartbeat is old enough to be taken over. One that has
+ * not been heard of all the while is lost whatever the clocks say. */
 static int wait_for_writer(const Task *task, const char *id, StoreState *state) {
+  double first_heard_unix_s = 0;
   for (int waited = 0;; waited++) {
     if (store_run_state_read(task->root, id, true, state) != CORE_OK) core_warn("%s", core_error_message());
+    if (waited == 0) first_heard_unix_s = state->heartbeat_unix_s;
+    if (waited >= OTHER_WRITER_WAIT_S && state->status == STORE_RUNNING && state->heartbeat_unix_s == first_heard_unix_s) state->status = STORE_LOST;
     if (state->status != STORE_RUNNING || waited >= OTHER_WRITER_WAIT_S) return CORE_OK;
     sleep(1);
   }
@@ -170,7 +183,7 @@ static int start(Task *task, Attempt *attempt) {
   double lost = known && record->ended_unix_s <= 0 ? state.heartbeat_unix_s - record->started_unix_s : 0;
   if (!(lost > 0)) lost = 0;
   *record = (SweepRecord){.first_unix_s = record->first_unix_s > 0 ? record->first_unix_s : now, .spent_s = record->spent_s + lost,
-                          .peak_mb = record->peak_mb, .batch = task->batch.number, .job = task->job, .task = task->index, .starts = record->starts + 1,
+                          .peak_mb = record->peak_mb, .batch = task->batch.number, .job = task->job, .task = task->index, .slurm_job = task->slurm_job, .starts = record->starts + 1,
                           .stalled = stalled ? record->stalled + 1 : 0, .iteration = state.iteration,
                           .started_unix_s = now};
   gethostname(record->node, sizeof record->node - 1);
@@ -184,8 +197,11 @@ static int start(Task *task, Attempt *attempt) {
   TRY(sweep_record_write(task->root, attempt->id, record));
   SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start};
   share_out(task, (size_t)(attempt - task->attempts), &trainer);
+  char log[CORE_PATH_MAX];
+  TRY(store_path_run(task->root, attempt->id, "log.txt", log));
+  attempt->log_start = sweep_joblog_end(log);
   TRY(sweep_trainer_start(&trainer, &attempt->process));
-  attempt->begun = true;
+  attempt->begun = true, attempt->begun_s = core_clock_s();
   return CORE_OK;
 }
 
@@ -207,12 +223,20 @@ static void fail_with_last_line(Task *task, Attempt *attempt, SweepCause cause, 
   fail_run(attempt, task->root, cause, message);
 }
 
+/* By this job's cgroup, or by what the daemons of a step of several ranks say through srun in the run's own log. */
+static bool ran_out_of_memory(Task *task, const Attempt *attempt) {
+  char path[CORE_PATH_MAX];
+  const int64_t kills = count_oom_kills();
+  const bool killed_here = kills > task->oom_kills;
+  task->oom_kills = kills;
+  return killed_here || (store_path_run(task->root, attempt->id, "log.txt", path) == CORE_OK &&
+                         sweep_joblog_read(path, attempt->log_start, task->slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY);
+}
+
 /* Killed by a signal, or by one below srun (exit code 128 + n). */
 static void killed(Task *task, Attempt *attempt, int signal) {
   char reason[160];
-  const int64_t oom = count_oom_kills();
-  if (oom > task->oom_kills) {
-    task->oom_kills = oom;
+  if (ran_out_of_memory(task, attempt)) {
     const int64_t mem = task->batch.settings.mem;
     snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more", (long long)mem);
     fail_with_last_line(task, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
@@ -229,7 +253,7 @@ static void account(Task *task, Attempt *attempt, const struct rusage *usage) {
   SweepRecord *record = &attempt->record;
   const int64_t peak_mb = usage->ru_maxrss / 1024; /* Linux counts in KB */
   record->ended_unix_s = core_clock_unix_s();
-  record->spent_s += record->ended_unix_s > record->started_unix_s ? record->ended_unix_s - record->started_unix_s : 0;
+  record->spent_s += core_clock_s() - attempt->begun_s;
   if (task->batch.settings.ranks_per_run == 1 && peak_mb > record->peak_mb) record->peak_mb = peak_mb;
 }
 
@@ -282,16 +306,22 @@ static bool is_at_time_limit(const Task *task) {
   return limit > 0 && core_clock_s() - task->started_s > (double)limit - 10;
 }
 
-/* The signal that was agreed on, or a SIGTERM at the limit, means the time limit. */
+/* The signal that was agreed on means the time limit; any other what Slurm has said, or else what the clock suggests. */
 static Stop meaning(const Task *task, int signal) {
   const char *agreed = task->batch.settings.signal;
   if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2)) return STOP_TIME_LIMIT;
-  return is_at_time_limit(task) ? STOP_TIME_LIMIT : STOP_TERMINATED;
+  switch (sweep_joblog_read(task->log, task->log_start, task->slurm_job)) {
+    case SWEEP_VERDICT_CANCELLED: return STOP_CANCELLED;
+    case SWEEP_VERDICT_PREEMPTED: return STOP_PREEMPTED;
+    case SWEEP_VERDICT_TIME_LIMIT: return STOP_TIME_LIMIT;
+    default: return is_at_time_limit(task) ? STOP_TIME_LIMIT : STOP_TERMINATED;
+  }
 }
 
 static void stop(Task *task, int signal) {
   const Stop why = meaning(task, signal);
-  if (task->stop == STOP_NONE) core_info("signal %d: %s; runs save a checkpoint and end", signal, why == STOP_TIME_LIMIT ? "the time limit is near" : "told to end");
+  static const char *const words[] = {"", "the time limit is near", "told to end", "preempted", "cancelled or requeued"};
+  if (task->stop == STOP_NONE) core_info("signal %d: %s; runs save a checkpoint and end", signal, words[why]);
   if (why > task->stop) task->stop = why;
   /* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
   for (size_t i = 0; i < task->count; i++)
@@ -315,7 +345,10 @@ static void record_unfinished(const Task *task, SweepCause cause) {
   }
 }
 
-/* Unfinished runs go back into the queue as the same task. We stay until Slurm kills us, which is part of requeueing. */
+/* Slurm has said that it is ending this job, and not for a preemption: it counts as ended there, whatever we do from here on. */
+static bool is_let_go(const Task *task) { return sweep_joblog_read(task->log, task->log_start, task->slurm_job) == SWEEP_VERDICT_CANCELLED; }
+
+/* Unfinished runs go back into the queue as the same task. We stay until Slurm ends us, which is part of requeueing. */
 static int give_back(Task *task, const sigset_t *signals) {
   SlurmCluster *cluster = NULL;
   record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
@@ -329,7 +362,8 @@ static int give_back(Task *task, const sigset_t *signals) {
   }
   slurm_cluster_close(&cluster);
   if (code == CORE_OK) {
-    for (int waited = 0; waited < REQUEUE_WAIT_S; waited += TICK_S) wait_signal(task, signals, TICK_S);
+    for (int waited = 0; waited < REQUEUE_WAIT_S && !is_let_go(task); waited += TICK_S) wait_signal(task, signals, TICK_S);
+    if (is_let_go(task)) return core_error(CORE_REQUEUE, "given back to Slurm");
     code = core_error(CORE_FAIL, "Slurm was told to requeue this task and has not ended it");
   }
   core_warn("the task can not be requeued from here: %s; sweep submit %s goes on with its runs", core_error_message(), task->name);
@@ -342,10 +376,10 @@ static int conclude(Task *task, const sigset_t *signals) {
   for (size_t i = 0; i < task->count; i++) unfinished |= task->attempts[i].unfinished, failed |= task->attempts[i].failed;
   if (!unfinished) return failed ? CORE_FAIL : CORE_OK;
   if (task->stop == STOP_TIME_LIMIT) return give_back(task, signals);
-  record_unfinished(task, SWEEP_CAUSE_STOPPED);
-  if (task->stop == STOP_NONE) return CORE_REQUEUE; /* sweep stop, or a hand that knew the process */
-  for (int waited = 0; waited < KILL_WAIT_S && !is_cancelled(task); waited += TICK_S) wait_signal(task, signals, TICK_S);
-  return CORE_REQUEUE;
+  record_unfinished(task, task->stop == STOP_PREEMPTED ? SWEEP_CAUSE_PREEMPTED : SWEEP_CAUSE_STOPPED);
+  const bool wait = task->stop == STOP_TERMINATED || task->stop == STOP_PREEMPTED; /* else: sweep stop, a hand that knew the process, scancel */
+  for (int waited = 0; wait && waited < KILL_WAIT_S && !is_cancelled(task) && !is_let_go(task); waited += TICK_S) wait_signal(task, signals, TICK_S);
+  return core_error(CORE_REQUEUE, "ended with unfinished runs; they go on from their checkpoints");
 }
 
 static void notify(const Task *task) {
@@ -389,11 +423,14 @@ static int run_task(const char *root, const char *name, const char *number_text,
   TRY(core_text_check_name(name, "sweep"));
   TRY(from_environment("SLURM_ARRAY_JOB_ID", &task.job));
   TRY(from_environment("SLURM_ARRAY_TASK_ID", &task.index));
+  TRY(from_environment("SLURM_JOB_ID", &task.slurm_job));
   TRY(find_array(&task, number, array, &ours));
   if (!ours) {
     core_warn("%s: job %lld is not what carries array %lld of batch %lld; nothing to do", name, (long long)task.job, (long long)array, (long long)number);
     return CORE_OK;
   }
+  TRY(sweep_batch_output(root, name, number, array, task.log));
+  task.log_start = sweep_joblog_end(task.log);
   TRY(sweep_batch_read(root, name, number, &task.batch));
   int code = strcmp(task.batch.hash, task.array.hash) == 0 ? CORE_OK
              : core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", name, (long long)number);

@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "sweep/batch.h"
+#include "sweep/joblog.h"
 #include "sweep/journal.h"
 #include "sweep/manifest.h"
 #include "sweep/record.h"
@@ -65,7 +66,7 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     run->spent_s = record.spent_s + under_way;
     run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
     run->peak_mb = record.peak_mb;
-    run->out_of_memory = record.cause == SWEEP_CAUSE_OUT_OF_MEMORY;
+    run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_ran_out(root, name, journal, &record);
     run->cut = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
     if (batch) read_share(run, &batch->settings);
     if (batch && (!usage->is_slurm || batch->number == journal->batches)) usage->settings = batch->settings;

@@ -106,7 +106,7 @@ static int register_below(Agent *agent, const CoreConfig *config, const Env *env
     CORE_CHECK(env->entities != NULL && agent->inputs == env->entities->length);
     const EncoderShape shape = encoder_shape(kind, *env->entities);
     encoder_register(&agent->encoder, &shape, agent->max_rows, arena);
-    CORE_ARENA(arena, agent->encoded, (size_t)agent->max_rows * (size_t)shape.width, "encoded [rows][width]");
+    CORE_ARENA_DEVICE(arena, agent->encoded, (size_t)agent->max_rows * (size_t)shape.width, "encoded [rows][width]");
     return shape.width;
   }
   if (agent->sharing == AGENT_SHARED) {

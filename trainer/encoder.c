@@ -164,12 +164,12 @@ static int widest(const EncoderShape *shape) {
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
   *encoder = (Encoder){.shape = *shape, .piece = piece_of(max_rows)};
   const size_t spare = (size_t)widest(shape);
-  CORE_ARENA(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->piece),
-             "encoder's activations [rows of a piece]");
-  CORE_ARENA(arena, encoder->embedding, (size_t)encoder->piece * (size_t)shape->width,
-             "encoder's embedding of a piece [rows][width]");
-  CORE_ARENA(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a piece");
-  CORE_ARENA(arena, encoder->zeros, spare, "a bias of zeros");
+  CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->piece),
+                    "encoder's activations [rows of a piece]");
+  CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->piece * (size_t)shape->width,
+                    "encoder's embedding of a piece [rows][width]");
+  CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a piece");
+  CORE_ARENA_DEVICE(arena, encoder->zeros, spare, "a bias of zeros");
 }
 
 /* Every entity, or shape and dummy, is a row of some matrix product. */
@@ -199,7 +199,7 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
                       const float *dembedding, float *gradient) {
   const EncoderDesign *design = DESIGN[encoder->shape.kind];
   const size_t n = encoder->shape.parameters, width = (size_t)encoder->shape.width;
-  memset(gradient, 0, n * sizeof *gradient);
+  core_device_zero(ops->device, gradient, n * sizeof *gradient);
   for (int first = 0; first < rows; first += encoder->piece) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
     design->forward(&pass, encoder->embedding);

@@ -301,7 +301,8 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
   encoder_dense_backward(pass, tensor + GATE_Y, false, y, NULL, m->a, dy, gradient, m->sums, n, OPS_LINEAR);
   encoder_dense_backward(pass, tensor + GATE_X, false, x, NULL, m->u, m->dt, gradient, NULL, n, OPS_LINEAR);
   ops->add(ops, dx, m->dt, (size_t)n * WIDTH);
-  for (int c = 0; c < WIDTH; c++) dbias[c] = -m->sums[WIDTH + c]; /* it is subtracted where a's z part is added */
+  ops->entity->slice(ops, (OpsRows){m->sums, 1, 3 * WIDTH}, WIDTH, WIDTH, dbias);
+  ops->standardise(ops, dbias, WIDTH, 0, -1); /* it is subtracted where a's z part is added */
 }
 
 /* dy: at the norm's output (overwritten); its gradient at the input is added to dx. */
@@ -342,7 +343,8 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   size_t used;
   const Memory m = place(pass->shape, rows, pass->memory, &used);
   for (int s = 0; s < 2; s++)
-    memset(m.dembedded[SENDER_KIND[s]], 0, (size_t)(rows * message_of(pass, s).count) * WIDTH * sizeof(float));
+    core_device_zero(ops->device, m.dembedded[SENDER_KIND[s]],
+                     (size_t)(rows * message_of(pass, s).count) * WIDTH * sizeof(float));
   ops->entity->pool_backward(ops, embedding, dembedding, m.weights, rows, entities_of(pass), WIDTH, OPS_LINEAR, m.dx);
   for (int layer = LAYERS - 1; layer >= 0; layer--) layer_backward(pass, &m, layer, gradient);
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {

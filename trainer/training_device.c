@@ -20,8 +20,6 @@ static int check_configuration(const CoreConfig *config) {
   if (strcmp(learner, "ppo") != 0 && strcmp(learner, "ppo_ewma") != 0)
     return refuse("algo.name", learner, "algo.name = ppo or ppo_ewma");
   if (core_config_has_curriculum(config)) return refuse("env.curriculum", config->env.curriculum, "env.curriculum = none");
-  if (strcmp(config->env.observations, "flat") != 0)
-    return refuse("env.observations", config->env.observations, "env.observations = flat");
   if (strcmp(config->env.normalize_observations, "none") != 0)
     return refuse("env.normalize_observations", config->env.normalize_observations, "env.normalize_observations = none");
   if (strcmp(config->env.normalize_rewards, "none") != 0)

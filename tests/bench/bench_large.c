@@ -18,6 +18,7 @@
 #include "bench/bench.h"
 #include "core/options.h"
 #include "core/text.h"
+#include "store/bulk_internal.h"
 
 enum { SEEDS = 5, EVALUATIONS = 40 };
 
@@ -42,104 +43,105 @@ static CoreConfig large_config(int64_t r, int64_t iterations) {
   return config;
 }
 
+/* The nearest number of nine digits, as a run log has it. */
+static double nine_digits(double value) {
+  if (value == 0) return 0;
+  double power = pow(10, 8 - floor(log10(fabs(value))));
+  return round(value * power) / power;
+}
+
 /* A row as a trainer with the default settings measures it: 38 columns an iteration, those of the network's last layer
- * every tenth. */
+ * every tenth. All nine digits of each are noise, over half a decade or more, of a column's own: nothing that a packed
+ * column could save of a real run is in them. */
 static StoreIteration large_iteration(const Workspace *w, const CoreConfig *config, int64_t i) {
   StoreIteration row = workspace_iteration(w, config, i);
-  CoreRandom4 words = core_random_4((uint64_t)config->train.seed, CORE_RANDOM_TEST, (uint32_t)i, 9, 0);
-  double noise = 1 + 0.01 * core_random_unit(words.v[0]);
-  double *measured[] = {&row.kl_k1, &row.kl_k2, &row.kl_k3, &row.grad_norm_critic, &row.grad_norm_actor_max,
-                        &row.grad_norm_critic_max, &row.update_norm_actor, &row.update_norm_critic, &row.clip_fraction,
-                        &row.explained_variance, &row.policy_loss, &row.value_loss, &row.advantage_mean, &row.advantage_sd,
-                        &row.learning_rate, &row.episode_return, &row.episode_length, &row.seconds_rollout,
-                        &row.seconds_update, &row.seconds_other, &row.ess_percent, &row.policy_variance,
-                        &row.weight_norm_actor, &row.weight_norm_critic, &row.seconds_environment, &row.seconds_metrics};
-  for (size_t k = 0; k < sizeof measured / sizeof *measured; k++) *measured[k] = noise * (0.1 + (double)k);
+  double *measured[] = {&row.kl, &row.kl_reverse, &row.ddr, &row.entropy, &row.grad_norm_actor, &row.solve_rate, &row.kl_k1,
+                        &row.kl_k2, &row.kl_k3, &row.grad_norm_critic, &row.grad_norm_actor_max, &row.grad_norm_critic_max,
+                        &row.update_norm_actor, &row.update_norm_critic, &row.clip_fraction, &row.explained_variance,
+                        &row.policy_loss, &row.value_loss, &row.advantage_mean, &row.advantage_sd, &row.episode_return,
+                        &row.episode_length, &row.steps_per_second, &row.seconds_rollout, &row.seconds_update,
+                        &row.seconds_other, &row.ess_percent, &row.policy_variance, &row.weight_norm_actor,
+                        &row.weight_norm_critic, &row.seconds_environment, &row.seconds_metrics};
+  enum { NOISY = sizeof measured / sizeof *measured, OF_WORKSPACE = 6 };
+  double noise[NOISY + 3];
+  for (uint32_t k = 0; k < NOISY; k += 4) {
+    CoreRandom4 words = core_random_4((uint64_t)config->train.seed, CORE_RANDOM_TEST, (uint32_t)i, k, (uint32_t)config->ppo.epochs);
+    for (uint32_t j = 0; j < 4 && k + j < NOISY + 3; j++) noise[k + j] = core_random_unit(words.v[j]);
+  }
+  for (size_t k = 0; k < NOISY; k++) {
+    double scale = k < OF_WORKSPACE && !isnan(*measured[k]) ? *measured[k] : 0.1 + (double)k;
+    *measured[k] = nine_digits(scale * (k < OF_WORKSPACE ? 0.95 + 0.1 * noise[k] : 0.4 + noise[k]));
+  }
+  row.wall_seconds = nine_digits(row.wall_seconds);
+  row.learning_rate = config->ppo.learning_rate;
   row.grad_clipped_actor = row.grad_clipped_critic = 1;
-  row.episodes = 130 + (double)(words.v[1] % 32);
-  row.steps_per_second *= noise;
+  row.episodes = 130 + floor(32 * noise[0]);
   double *rare = &row.clip_fraction_silent; /* and what follows it, as far as dead_critic */
-  for (double *value = rare; value <= &row.dead_critic && i % 10 == 0; value++) *value = noise * 3;
+  double each_time[] = {row.weight_norm_actor, row.weight_norm_critic};
+  for (double *value = rare; value <= &row.dead_critic && i % 10 == 1; value++)
+    *value = nine_digits(noise[value - rare] * (double)(3 + (value - rare)));
+  row.weight_norm_actor = each_time[0], row.weight_norm_critic = each_time[1];
   return row;
 }
 
-typedef struct Maker { sqlite3 *handle; sqlite3_stmt *iteration, *evaluation; Workspace workspace; } Maker;
-
-static int step(Maker *maker, sqlite3_stmt *statement) {
-  bool good = sqlite3_step(statement) == SQLITE_DONE;
-  sqlite3_reset(statement);
-  return good ? CORE_OK : core_error(CORE_FAIL, "%s", sqlite3_errmsg(maker->handle));
-}
+typedef struct Maker { StoreDatabase *database; StoreBulk *bulk; sqlite3_stmt *evaluation; Workspace workspace; } Maker;
 
 static int make_rows(Maker *maker, const CoreConfig *config, const char *id, int64_t key) {
   const Workspace *w = &maker->workspace;
   for (int64_t i = 0; i <= w->iterations; i++) {
     StoreIteration row = large_iteration(w, config, i);
-    const double *value = &row.transitions;
-    int columns = (int)(sizeof row / sizeof *value) - 1;
-    sqlite3_bind_int64(maker->iteration, 1, key << 32 | i);
-    for (int c = 0; c < columns; c++) sqlite3_bind_double(maker->iteration, 2 + c, value[c]);
-    if (i > 0) TRY(step(maker, maker->iteration));
+    if (store_bulk_count(maker->bulk) == STORE_BULK_ROWS) {
+      TRY(store_bulk_insert(maker->bulk));
+      store_bulk_clear(maker->bulk);
+    }
+    if (i > 0) store_bulk_add(maker->bulk, key, &row);
     if (i * EVALUATIONS % w->iterations >= EVALUATIONS) continue;
     sqlite3_bind_text(maker->evaluation, 1, id, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int64(maker->evaluation, 2, i);
     sqlite3_bind_double(maker->evaluation, 3, (double)(i * WORKSPACE_NK));
     sqlite3_bind_double(maker->evaluation, 4, row.solve_rate);
-    TRY(step(maker, maker->evaluation));
+    TRY(store_database_run(maker->database, maker->evaluation));
   }
+  TRY(store_bulk_insert(maker->bulk));
+  store_bulk_clear(maker->bulk);
   return CORE_OK;
 }
 
-static int make_runs(Maker *maker, StoreDatabase *database, int64_t runs) {
+static int make_run(Maker *maker, int64_t r) {
   char id[CORE_RUN_ID], sql[256];
-  for (int64_t r = 0; r < runs; r++) {
-    CoreConfig config = large_config(r, maker->workspace.iterations);
-    core_config_id(&config, id);
-    TRY(store_database_begin(database));
-    int code = store_database_put_run(database, "large", r, &config, id);
-    code = code == CORE_OK ? store_database_commit(database) : code;
-    if (code != CORE_OK) return code;
-    snprintf(sql, sizeof sql, "UPDATE run SET status = 'finished', attempt = 1, iteration = %lld, iterations = %lld WHERE"
-             " key = %lld; BEGIN", (long long)maker->workspace.iterations, (long long)maker->workspace.iterations,
-             (long long)r + 1);
-    bool good = sqlite3_exec(maker->handle, sql, NULL, NULL, NULL) == SQLITE_OK;
-    if (good) TRY(make_rows(maker, &config, id, r + 1));
-    if (!good || sqlite3_exec(maker->handle, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-      return core_error(CORE_FAIL, "%s", sqlite3_errmsg(maker->handle));
-  }
-  return CORE_OK;
+  CoreConfig config = large_config(r, maker->workspace.iterations);
+  core_config_id(&config, id);
+  TRY(store_database_put_run(maker->database, "large", r, &config, id));
+  snprintf(sql, sizeof sql, "UPDATE run SET status = 'finished', attempt = 1, iteration = %lld, iterations = %lld WHERE"
+           " key = %lld", (long long)maker->workspace.iterations, (long long)maker->workspace.iterations, (long long)r + 1);
+  TRY(store_database_execute(maker->database, sql));
+  return make_rows(maker, &config, id, r + 1);
 }
 
-/* The rows were put there behind the importer's back: what it keeps of them. */
-static const char make_bins[] =
-  "INSERT INTO iteration_bin SELECT row >> 6, count(*), max(transitions), sum(max(kl, 1e-12)),"
-  " sum(transitions / (row & 4294967295)) FROM iteration_row GROUP BY row >> 6";
+static int make_runs(Maker *maker, int64_t runs) {
+  int code = CORE_OK;
+  for (int64_t r = 0; r < runs && code == CORE_OK; r++) {
+    code = store_database_begin(maker->database);
+    if (code == CORE_OK && r == 0) code = store_database_put_sweep(maker->database, "large", "[sweep]\nname = large\n");
+    if (code == CORE_OK) code = make_run(maker, r);
+    if (code == CORE_OK) code = store_database_commit(maker->database);
+  }
+  return code;
+}
 
+/* As the importer would have made it of run logs. */
 static int make_file(const char *path, int64_t runs, int64_t iterations) {
-  StoreDatabase *database = NULL;
   Maker maker = {.workspace = {NULL, iterations, EVALUATIONS, SEEDS}};
-  CoreText insert = {0};
-  TRY(store_database_open(path, false, &database));
-  int code = store_database_begin(database);
-  if (code == CORE_OK) code = store_database_put_sweep(database, "large", "[sweep]\nname = large\n");
-  if (code == CORE_OK) code = store_database_commit(database);
-  core_text_append(&insert, "INSERT INTO iteration_row VALUES(?");
-  for (size_t c = 1; c < sizeof(StoreIteration) / sizeof(double); c++) core_text_append(&insert, ", ?");
-  core_text_append(&insert, ")");
-  bool good = sqlite3_open(path, &maker.handle) == SQLITE_OK &&
-              sqlite3_exec(maker.handle, "PRAGMA synchronous = OFF; PRAGMA cache_size = -65536", NULL, NULL, NULL) == SQLITE_OK &&
-              sqlite3_prepare_v2(maker.handle, insert.data, -1, &maker.iteration, NULL) == SQLITE_OK &&
-              sqlite3_prepare_v2(maker.handle, "INSERT INTO evaluation(run_id, iteration, level_set, transitions, solve_rate,"
-                                 " episodes) VALUES(?1, ?2, 'train', ?3, ?4, 512)", -1, &maker.evaluation, NULL) == SQLITE_OK;
-  if (!good) code = core_error(CORE_FAIL, "%s: %s", path, sqlite3_errmsg(maker.handle));
-  if (code == CORE_OK) code = make_runs(&maker, database, runs);
-  if (code == CORE_OK && sqlite3_exec(maker.handle, make_bins, NULL, NULL, NULL) != SQLITE_OK)
-    code = core_error(CORE_FAIL, "%s: %s", path, sqlite3_errmsg(maker.handle));
-  sqlite3_finalize(maker.iteration);
+  TRY(store_database_open(path, false, &maker.database));
+  int code = store_database_execute(maker.database, "PRAGMA synchronous = OFF");
+  if (code == CORE_OK) code = store_bulk_create(maker.database, &maker.bulk);
+  if (code == CORE_OK)
+    code = store_database_prepare(maker.database, "INSERT INTO evaluation(run_id, iteration, level_set, transitions, solve_rate,"
+                                  " episodes) VALUES(?1, ?2, 'train', ?3, ?4, 512)", &maker.evaluation);
+  if (code == CORE_OK) code = make_runs(&maker, runs);
   sqlite3_finalize(maker.evaluation);
-  sqlite3_close(maker.handle);
-  store_database_close(&database);
-  core_text_free(&insert);
+  store_bulk_destroy(&maker.bulk);
+  store_database_close(&maker.database);
   return code;
 }
 
@@ -191,7 +193,7 @@ static int time_all(const char *path, const char *analyze) {
   };
   if (stat(path, &status) == 0 && sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
     sqlite3_stmt *count = NULL;
-    if (sqlite3_prepare_v2(handle, "SELECT count(*) FROM iteration_row", -1, &count, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(handle, "SELECT sum(n) FROM iteration_chunk", -1, &count, NULL) == SQLITE_OK &&
         sqlite3_step(count) == SQLITE_ROW)
       bench_row("analysis", "results.db", "size", (double)status.st_size / (rows = sqlite3_column_double(count, 0)),
                 "bytes/row", 1);

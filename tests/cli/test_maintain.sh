@@ -16,7 +16,10 @@ cp "$db" "$tap_dir/bare.db"
 tap_run "check: a database without a workspace" 0 "0 damaged" analyze check "$tap_dir/bare.db"
 sqlite3() { python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.commit()' "$@"; }
 if command -v python3 >/dev/null; then
-  sqlite3 "$db" "DELETE FROM iteration_row WHERE (row & 4294967295) = 3; INSERT INTO iteration_row(row) VALUES(900 << 32)"
+  # the place of iteration 3 among the 20 of each run set to "none", and a chunk of no run (store/pack_internal.h)
+  sqlite3 "$db" "UPDATE iteration_chunk SET n = n - 1, iteration =
+      CAST(substr(iteration, 1, 23) || x'01' || substr(iteration, 25) AS BLOB);
+    INSERT INTO iteration_chunk(chunk, n, iteration) SELECT 900 << 24, n, iteration FROM iteration_chunk LIMIT 1"
   tap_run "check: orphans make it fail" 1 "rows of key 900, which no run has" analyze check "$db"
   tap_run "check: gaps are named" 1 "1 of its 20 iterations are missing, the first: 3" analyze check "$db"
   tap_run "check --json" 1 '"severity": "damage"' analyze check --json "$db"

@@ -82,6 +82,8 @@ scancel "$(squeue -h -t R -n long -o %i | tail -1)"
 cancelled() { fresh_status long | grep -q "1 cancelled"; }
 tap_wait 20 cancelled
 tap_run "a cancelled element is shown" 0 "cancelled: by hand (scancel); sweep submit goes on" fresh_status long
+grep -q "signal 15: cancelled or requeued" "$SWEEP_ROOT"/sweeps/long/batches/*.log
+tap_result "and its task was told so by the node's daemon" $? "$(cat "$SWEEP_ROOT"/sweeps/long/batches/*.log)"
 tap_run "and submitted again" 0 "1 runs submitted" submit long
 sweep collect --follow --every 0.2 >/dev/null 2>&1 & follow=$!
 for i in 1 2 3; do sweep status >/dev/null & done; wait %?status 2>/dev/null

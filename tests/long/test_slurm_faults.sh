@@ -54,6 +54,8 @@ if wanted preempt; then
   submit bold >/dev/null
   preempted() { squeue -h -n meek -t PD -o %r | grep -q BeginTime; }
   tap_wait 90 preempted; tap_result "runs of lower priority are preempted and queued again" $? "$(squeue -t all)"
+  grep -q "signal 15: preempted" "$SWEEP_ROOT"/sweeps/meek/batches/*.log
+  tap_result "their tasks know that it was preemption, and no scancel" $? "$(cat "$SWEEP_ROOT"/sweeps/meek/batches/*.log)"
   tap_wait 400 queue_empty
   counts bold 4 500
   counts meek 8 4000

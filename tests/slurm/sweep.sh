@@ -4,7 +4,8 @@ export SWEEP_ROOT=$tap_dir/work
 mkdir -p "$SWEEP_ROOT"
 trap 'cluster_stop; tap_cleanup' EXIT
 
-# experiment NAME RUNS ITERATIONS [LINES of [slurm]...]: $tap_dir/NAME.ini; an iteration takes about a millisecond
+# experiment NAME RUNS ITERATIONS [LINES of [slurm]...]: $tap_dir/NAME.ini; an iteration takes about a millisecond.
+# Before it: checkpoint_every=SECONDS (0: none), run_memory=SIZE (100M)
 experiments=0
 experiment() {
   experiments=$((experiments + 1)) # a discount of its own: the same runs in two sweeps would be trained once
@@ -34,7 +35,7 @@ count = 0
 [checkpoint]
 every = ${checkpoint_every:-0}
 [slurm]
-mem = 100M
+mem = ${run_memory:-100M}
 INI
     for line in "$@"; do echo "$line"; done
   } >"$tap_dir/$name.ini"

@@ -248,17 +248,35 @@ static void side_by_side_with_avx512(void **state) { (void)state, check_kernels(
 /* What runs on AVX-512, but for a handful of instructions, on AVX2. */
 static void side_by_side_with_sixteen_lanes(void **state) { (void)state, check_kernels("avx2x2"); }
 
-/* The GPU's kernels, run by the emulator; its threads one way and the other. */
-static void check_device(CoreDeviceOrder order, Way way) {
+/* The GPU's kernels, run by the emulator; its threads in an order, so many of them a world (NULL: as batch_device.c
+ * chooses). */
+static void check_device(CoreDeviceOrder order, const char *lanes, Way way) {
   device = core_device_emulated(order);
-  check_way(&SMALL, "emulated device", way);
+  if (lanes) setenv("SIM_TEAM_LANES", lanes, 1);
+  check_way(&SMALL, lanes ? lanes : "emulated device", way);
+  unsetenv("SIM_TEAM_LANES");
   core_device_close(&device);
 }
-static void on_a_device(void **state) { (void)state, check_device(CORE_DEVICE_FORWARD, (Way){1, 1}); }
+static void on_a_device(void **state) { (void)state, check_device(CORE_DEVICE_FORWARD, NULL, (Way){1, 1}); }
 static void on_a_device_backward(void **state) {
   (void)state;
   if (asked_for("brief")) skip();
-  check_device(CORE_DEVICE_BACKWARD, (Way){3, 1});
+  check_device(CORE_DEVICE_BACKWARD, NULL, (Way){3, 1});
+}
+static void on_a_device_in_isolation(void **state) {
+  (void)state;
+  if (asked_for("brief")) skip();
+  check_device(CORE_DEVICE_ISOLATED, NULL, (Way){1, 1});
+}
+static void on_a_device_with_half_a_warp_a_world(void **state) {
+  (void)state;
+  if (asked_for("brief")) skip();
+  check_device(CORE_DEVICE_BACKWARD, "16", (Way){1, 1});
+}
+static void on_a_device_with_a_thread_a_world(void **state) {
+  (void)state;
+  if (asked_for("brief")) skip();
+  check_device(CORE_DEVICE_FORWARD, "1", (Way){1, 1});
 }
 
 /* The GPU itself, where there is one (tests/gpu). */
@@ -334,6 +352,9 @@ int main(void) {
     cmocka_unit_test(crowded_worlds_side_by_side),
     cmocka_unit_test(on_a_device),
     cmocka_unit_test(on_a_device_backward),
+    cmocka_unit_test(on_a_device_in_isolation),
+    cmocka_unit_test(on_a_device_with_half_a_warp_a_world),
+    cmocka_unit_test(on_a_device_with_a_thread_a_world),
     cmocka_unit_test(on_a_gpu),
     cmocka_unit_test(many_worlds_for_long),
   };

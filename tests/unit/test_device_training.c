@@ -68,15 +68,17 @@ static void assert_same_rows(const StoreIteration *device, const StoreIteration 
 #undef SAME
 }
 
-static void compare(const char *algorithm, const char *more) {
+/* more: settings of both, NULL at the end; NULL: none. */
+#define WITH(...) (const char *const[]){__VA_ARGS__, NULL}
+static void compare_for(int iterations, const char *algorithm, const char *const *more) {
   CoreConfig on_device = small_config(algorithm, "train.device=cuda"), on_host = small_config(algorithm, "train.device=cpu");
-  if (more) set(&on_device, more), set(&on_host, more);
+  for (int i = 0; more && more[i]; i++) set(&on_device, more[i]), set(&on_host, more[i]);
   setenv("CORE_DEVICE", "emulated", 1);
   Training *a = make(&on_device), *b = make(&on_host);
   unsetenv("CORE_DEVICE");
   assert_true(a->device != NULL && b->device == NULL);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < iterations; i++) {
     const StoreIteration device = iterate(a, 1), host = iterate(b, 1);
     assert_same_rows(&device, &host);
   }
@@ -91,11 +93,27 @@ static void compare(const char *algorithm, const char *more) {
   training_destroy(&b);
 }
 
+static void compare(const char *algorithm, const char *const *more) { compare_for(3, algorithm, more); }
+
+/* Encoders have hundreds of layers' worth of launches, each of which opens and closes the emulator's memory. */
+#define FEW "env.num=2", "ppo.num_steps=4", "ppo.num_minibatches=1", "ppo.epochs=1", "metrics.states=8", \
+            "eval.episodes=2", "env.max_steps=3", "env.level_count=2"
+
 static void test_ppo(void **state) { (void)state, compare("algo.name=ppo", NULL); }
-static void test_ppo_ewma(void **state) { (void)state, compare("algo.name=ppo_ewma", "net.norm=layer"); }
-static void test_minibatch_norm(void **state) { (void)state, compare("algo.name=ppo", "ppo.normalize_advantage=minibatch"); }
-static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", "net.sharing=shared"); }
-static void test_gaussian(void **state) { (void)state, compare("algo.name=ppo", "env.actions=continuous"); }
+static void test_ppo_ewma(void **state) { (void)state, compare("algo.name=ppo_ewma", WITH("net.norm=layer")); }
+static void test_minibatch_norm(void **state) { (void)state, compare("algo.name=ppo", WITH("ppo.normalize_advantage=minibatch")); }
+static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", WITH("net.sharing=shared")); }
+static void test_gaussian(void **state) { (void)state, compare("algo.name=ppo", WITH("env.actions=continuous")); }
+
+static void test_set_encoder(void **state) {
+  (void)state;
+  compare_for(2, "algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=set"));
+}
+static void test_transformer(void **state) {
+  (void)state;
+  compare_for(1, "algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=transformer", "net.sharing=shared"));
+}
+static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
 /* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step, as it
  * does where it measures: the same bits, and what the host waits for does not grow with the minibatches. */
@@ -222,7 +240,7 @@ static void test_gpu(void **state) {
 
 /* What is not made for devices says so, and auto goes on without. */
 static void test_refusals(void **state) {
-  static const char *const settings[] = {"algo.name=pqn", "env.observations=entity",
+  static const char *const settings[] = {"algo.name=pqn",
                                          "env.normalize_observations=cleanrl", "metrics.profile_every=1"};
   (void)state;
   setenv("CORE_DEVICE", "emulated", 1);
@@ -230,7 +248,6 @@ static void test_refusals(void **state) {
     CoreConfig config = small_config("algo.name=ppo", "train.device=cuda");
     Training *training = NULL;
     set(&config, settings[i]);
-    if (strcmp(settings[i], "env.observations=entity") == 0) set(&config, "net.encoder=set");
     if (strcmp(settings[i], "algo.name=pqn") == 0) set(&config, "env.actions=discrete");
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
     if (strstr(core_error_message(), "train.device = cpu") == NULL) fail_msg("%s: %s", settings[i], core_error_message());
@@ -245,6 +262,7 @@ static void test_refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
+    cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded),
     cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint),
     cmocka_unit_test(test_queued), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
     cmocka_unit_test(test_refusals)};

@@ -24,7 +24,25 @@ typedef struct Worlds {
   SimBatch *batch;
   int length;
   float *row;               /* [WORLDS][length] */
+  CoreArena *arena;         /* where the worlds are on a device: it and what follows */
+  float *shown;             /* [WORLDS][length] */
+  uint8_t *actions;
 } Worlds;
+
+/* Where the next worlds are made; NULL: with the CPU. */
+static CoreDevice *device;
+
+static void make_buffers(Worlds *w) {
+  w->arena = core_arena_create("test");
+  core_arena_set_device(w->arena, device);
+  CORE_ARENA_DEVICE(w->arena, w->shown, (size_t)(WORLDS * w->length), "observations");
+  CORE_ARENA_DEVICE(w->arena, w->actions, WORLDS * SIM_ACTIONS, "actions");
+  assert_int_equal(core_arena_commit(w->arena), CORE_OK);
+}
+
+static void fetch_rows(Worlds *w) {
+  core_device_to_host(device, w->row, w->shown, (size_t)(WORLDS * w->length) * sizeof *w->row);
+}
 
 static void make_worlds(Worlds *w, SimSize size, SimObservationKind kind) {
   const SimLevelSet set = {w->level, LEVELS, size};
@@ -33,13 +51,17 @@ static void make_worlds(Worlds *w, SimSize size, SimObservationKind kind) {
   options.worlds = WORLDS;
   options.max_steps = 30;
   options.observation = kind;
+  options.device = device;
   assert_int_equal(sim_batch_create(&options, &set, &w->batch), CORE_OK);
   w->length = sim_batch_observation_length(w->batch);
   w->row = calloc((size_t)(WORLDS * w->length), sizeof *w->row);
-  sim_batch_reset(w->batch, w->row);
+  make_buffers(w);
+  sim_batch_reset(w->batch, w->shown);
+  fetch_rows(w);
 }
 
 static void destroy_worlds(Worlds *w) {
+  core_arena_destroy(&w->arena);
   sim_batch_destroy(&w->batch);
   free(w->row);
 }
@@ -48,7 +70,9 @@ static void step(Worlds *w, uint32_t t) {
   uint8_t actions[WORLDS * SIM_ACTIONS];
   for (uint32_t i = 0; i < sizeof actions; i++)
     actions[i] = (uint8_t)core_random_below(core_random_4(2, CORE_RANDOM_TEST, t, i, 0).v[0], 2);
-  sim_batch_step(w->batch, actions, &(SimStepOut){.observations = w->row});
+  core_device_to_device(device, w->actions, actions, sizeof actions);
+  sim_batch_step(w->batch, w->actions, &(SimStepOut){.observations = w->shown});
+  fetch_rows(w);
 }
 
 static const SimLevel *level_of(const Worlds *w, int world) { return &w->level[w->batch->worlds[world].level]; }
@@ -307,6 +331,21 @@ static void every_way_to_step_shows_the_same(void **state) {
   }
 }
 
+/* On a device a thread writes a number, not a row. */
+static void a_device_shows_the_same(void **state) {
+  (void)state;
+  static const SimObservationKind kinds[] = {SIM_OBSERVATION_PADDED, SIM_OBSERVATION_ENTITY};
+  for (int i = 0; i < SIZE_COUNT; i++) {
+    for (int k = 0; k < 2; k++) {
+      const uint64_t alone = hash_of_rows(*SIZES[i], kinds[k], "scalar", 1);
+      device = core_device_emulated((CoreDeviceOrder)k);
+      const uint64_t there = hash_of_rows(*SIZES[i], kinds[k], "scalar", 1);
+      core_device_close(&device);
+      assert_true(there == alone);
+    }
+  }
+}
+
 /* What is observed changes nothing in the worlds, although entity observations list more pairs. */
 static void worlds_do_not_depend_on_the_observation(void **state) {
   (void)state;
@@ -362,6 +401,7 @@ int main(void) {
     cmocka_unit_test(relations_follow_from_the_level),
     cmocka_unit_test(touching_pairs_are_shown),
     cmocka_unit_test(every_way_to_step_shows_the_same),
+    cmocka_unit_test(a_device_shows_the_same),
     cmocka_unit_test(worlds_do_not_depend_on_the_observation),
     cmocka_unit_test(saved_worlds_are_observed_alike),
     cmocka_unit_test(only_flat_observations_can_be_compact),

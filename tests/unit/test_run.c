@@ -1,5 +1,8 @@
 /* store/run and store/lease: config.ini, state files of every kind, and who may write. */
+#include <fcntl.h>
+#include <math.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "core/terminal.h"
@@ -228,20 +231,31 @@ static void test_lease_of_this_process(void **state) {
   store_run_release(&lease);
 }
 
+/* As if the state had last been written `age_s` ago. */
+static void set_age(const char *id, double age_s) {
+  char path[CORE_PATH_MAX];
+  path_of(id, "state", path);
+  const struct timespec at = {.tv_sec = (time_t)(core_clock_unix_s() - age_s)}, times[2] = {at, at};
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Two machines whose clocks are an hour apart: only the files' times count. */
 static void test_other_hosts(void **state) {
   (void)state;
   char id[CORE_RUN_ID];
   StoreLease *lease;
   StoreState read, running = {.status = STORE_RUNNING, .attempt = 1, .host = "some-other-host", .pid = 12};
   make_run(0, id);
-  running.heartbeat_unix_s = core_clock_unix_s() - 2;
+  running.heartbeat_unix_s = core_clock_unix_s() - 3600;
   assert_ok(store_run_state_write(root, id, &running));
+  assert_true(fabs(store_run_age_s(root, id)) < STORE_LOST_AFTER_S);
   assert_ok(store_run_state_read(root, id, true, &read));
   assert_int_equal(read.status, STORE_RUNNING);
   assert_int_equal(store_run_acquire(root, id, &lease), CORE_FAIL);
   assert_says("some-other-host");
-  running.heartbeat_unix_s = core_clock_unix_s() - STORE_LOST_AFTER_S - 5;
+  running.heartbeat_unix_s = core_clock_unix_s() + 3600;
   assert_ok(store_run_state_write(root, id, &running));
+  set_age(id, STORE_LOST_AFTER_S + 5);
   assert_ok(store_run_state_read(root, id, true, &read));
   assert_int_equal(read.status, STORE_LOST);
   assert_ok(store_run_acquire(root, id, &lease));

@@ -185,7 +185,7 @@ static void full_disk(void) {
   write_rows(id, 1, 1, 500, 0);
   import_all();
   write_rows(id, 1, 501, 4000, 0);
-  for (size_t room = 0; room < 200000; room += 20000) {
+  for (size_t room = 0; room < 24000; room += 3000) {
     StoreDatabase *database = NULL;
     fill_disk(room);
     int code = store_database_open(database_path, false, &database);

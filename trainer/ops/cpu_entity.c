@@ -1,7 +1,7 @@
 /* Entity matrices on the CPU (entity.h): packing, pooling, messages and gates. Threads take whole rows of observations,
  * and a row's sums have one order, so the number of threads does not matter. Attention is in cpu_attention.c. */
 #include "trainer/ops/cpu_entity_internal.h"
-#include "trainer/ops/fast_math_internal.h"
+#include "trainer/ops/row_entity_internal.h"
 
 #define FOR_ROWS(ops, row, count) \
   _Pragma("omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)") \
@@ -77,7 +77,7 @@ CPU_VECTOR static void pool_row_backward(const float *out, const float *dout, co
   for (int e = 0; e < entities; e++, dmatrix += columns) {
     const float w = weight ? weight[e] : 1.0f;
     for (int c = 0; c < columns; c++)
-      dmatrix[c] = w * dout[c] * (activation == OPS_TANH ? 1.0f - out[c] * out[c] : 1.0f);
+      dmatrix[c] = row_pool_backward(w, out[c], dout[c], activation);
   }
 }
 
@@ -92,10 +92,8 @@ static void pool_backward(Ops *ops, const float *out, const float *dout, const f
 static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weights) {
   FOR_ROWS(ops, row, x.rows) {
     const float *active = row_of(x, row) + mask;
-    float *weight = weights + (size_t)row * (count + 1), members = 1;
-    for (int i = 0; i < count; i++) members += active[i] != 0;
-    weight[0] = 1.0f / members;
-    for (int i = 0; i < count; i++) weight[1 + i] = active[i] != 0 ? 1.0f / members : 0.0f;
+    for (int entity = 0; entity <= count; entity++)
+      weights[(size_t)row * (count + 1) + entity] = row_mean_weight(active, count, entity);
   }
 }
 
@@ -103,11 +101,8 @@ static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weight
 
 CPU_VECTOR static void open_row(const float *a, const float *u, const float *bias, const float *x, int width,
                                 float *restrict r, float *restrict z, float *restrict rx) {
-  for (int c = 0; c < width; c++) {
-    r[c] = fast_sigmoid(a[c] + u[c]);
-    z[c] = fast_sigmoid(a[width + c] + u[width + c] - bias[c]);
-    rx[c] = r[c] * x[c];
-  }
+  for (int c = 0; c < width; c++)
+    row_gate_open(a[c] + u[c], a[width + c] + u[width + c] - bias[c], x[c], &r[c], &z[c], &rx[c]);
 }
 
 static void gate_open(Ops *ops, const float *a, const float *u, const float *bias, const float *x, int rows, int width,
@@ -120,10 +115,7 @@ static void gate_open(Ops *ops, const float *a, const float *u, const float *bia
 
 CPU_VECTOR static void close_row(const float *a, const float *ug, const float *z, const float *x, int width,
                                  float *restrict h, float *restrict out) {
-  for (int c = 0; c < width; c++) {
-    h[c] = fast_tanh(a[2 * width + c] + ug[c]);
-    out[c] = (1.0f - z[c]) * x[c] + z[c] * h[c];
-  }
+  for (int c = 0; c < width; c++) row_gate_close(a[2 * width + c] + ug[c], z[c], x[c], &h[c], &out[c]);
 }
 
 static void gate_close(Ops *ops, const float *a, const float *ug, const float *z, const float *x, int rows, int width,
@@ -138,12 +130,11 @@ CPU_VECTOR static void close_row_backward(const float *dout, const float *z, con
                                           float *restrict dug, float *restrict da, float *restrict du,
                                           float *restrict dx) {
   for (int c = 0; c < width; c++) {
-    const float dh = dout[c] * z[c] * (1.0f - h[c] * h[c]), dz = dout[c] * (h[c] - x[c]) * z[c] * (1.0f - z[c]);
-    dug[c] = dh;
-    da[2 * width + c] = dh;
+    float dz;
+    row_gate_close_backward(dout[c], z[c], h[c], x[c], &dug[c], &dz, &dx[c]);
+    da[2 * width + c] = dug[c];
     da[width + c] = dz;
     du[width + c] = dz;
-    dx[c] = dout[c] * (1.0f - z[c]);
   }
 }
 
@@ -158,9 +149,7 @@ static void gate_close_backward(Ops *ops, const float *dout, const float *z, con
 CPU_VECTOR static void open_row_backward(const float *drx, const float *r, const float *x, int width,
                                          float *restrict da, float *restrict du, float *restrict dx) {
   for (int c = 0; c < width; c++) {
-    const float dr = drx[c] * x[c] * r[c] * (1.0f - r[c]);
-    da[c] = dr;
-    du[c] = dr;
+    da[c] = du[c] = row_gate_open_backward(drx[c], r[c], x[c]);
     dx[c] += drx[c] * r[c];
   }
 }
@@ -177,7 +166,7 @@ static void gate_open_backward(Ops *ops, const float *drx, const float *r, const
 
 /* Which entity of the matrix the thing's end is. */
 static int entity_of(const float *observation, const OpsMessage *m, int thing, int end) {
-  const int entity = 1 + (int)observation[m->shapes + thing * m->ends + end];
+  const int entity = row_message_entity(observation, m, thing, end);
   CORE_CHECK(entity > 0 && entity < m->entities);
   return entity;
 }

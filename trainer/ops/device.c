@@ -153,7 +153,7 @@ static const Ops device_table = {
   .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
   .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
   .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes, .cap = device_cap, .pull = device_pull,
-  .update = &device_update, .destroy = destroy,
+  .update = &device_update, .entity = &DEVICE_ENTITY, .destroy = destroy,
 };
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }

@@ -3,6 +3,7 @@
 #ifndef TRAINER_OPS_DEVICE_INTERNAL_H
 #define TRAINER_OPS_DEVICE_INTERNAL_H
 #include "core/memory.h"
+#include "trainer/ops/entity.h"
 #include "trainer/ops/kernels.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_policy.h"
@@ -65,6 +66,8 @@ DeviceParts device_parts(size_t n);
 /* Column sums of parts [count][columns], of floats or doubles, rounded to result[columns]. */
 void device_fold_columns(DeviceState *state, const float *floats, const double *doubles, size_t count, size_t columns,
                          float *result);
+
+extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
 
 /* device_dense.c */
 void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,

@@ -77,7 +77,7 @@ CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const Op
     float sum = 0;
     for (size_t r = first; r < end; r++) {
       const size_t k = r * a->columns + column;
-      const float y = a->activation == OPS_SILU ? a->y[k] + a->bias[column] : a->y[k];
+      const float y = a->activation == OPS_SILU ? a->y[k] + a->bias[column] : a->activation == OPS_LINEAR ? 0 : a->y[k];
       const float dy = a->dy[k] * ops_derivative_one(a->activation, y);
       a->dy[k] = dy;
       sum += dy;

@@ -1,0 +1,94 @@
+/* The solver's order for those who apply several contacts at once (step_team.h). The reference applies groups of
+ * contacts one after the other, those of a group at once (step.h). Contacts that share no moving body do not notice each
+ * other, so that all the contacts which nothing earlier in the order holds up can be one *wave*, whatever their groups:
+ * the bits are the same, and a world with three contacts on three bodies needs one wave instead of three groups.
+ *
+ * Where contacts of a group share a moving body, all of the group must see the velocities from before any of them: such
+ * a group stays together, and at most one is in a wave. Its contacts have places, in the order in which bodies add up
+ * what they receive. */
+#ifndef SIM_WAVES_H
+#define SIM_WAVES_H
+#include "sim/step.h"
+
+enum {
+  SIM_WAVES_MAX = SIM_MAX_BATCHES, /* a group never needs more than one further wave */
+  SIM_WAVE_MOVES = 0x80,           /* with a body's number: it can move */
+  SIM_WAVE_SETTLED = 0x80,         /* with a wave's number: no longer a group's */
+  SIM_WAVE_ALONE = 255,            /* place of a contact that shares no moving body with its group */
+};
+
+/* A contact, by number in the order of listing. */
+typedef struct SimWaveContact {
+  uint8_t a, b;    /* its bodies, with SIM_WAVE_MOVES */
+  uint8_t turn;    /* its group, in the order of the reference; from sim_waves_settle on SIM_WAVE_SETTLED + its wave */
+  uint8_t place;   /* first the rank of its pair among the overlapping ones of its kind; then its place in its group */
+} SimWaveContact;
+
+typedef struct SimWaves {
+  int count;
+  unsigned sharing; /* bit w: wave w has a group whose contacts share a moving body */
+} SimWaves;
+
+/* The number of a group in the order in which the reference applies them: kind by kind, polygons' second contacts after
+ * their first ones, batch by batch. rank: as in SimWaveContact. */
+SIM_FN unsigned sim_waves_group(int kind, unsigned round, SimDeal deal, unsigned rank) {
+  const unsigned batch = (rank + deal.batches - deal.lead) % deal.batches;
+  const unsigned before = kind == SIM_RR ? 4 * round : kind == SIM_CR ? 8u : 11u;
+  return before + batch;
+}
+
+/* Four bits for each of the at most 16 bodies: the first wave that finds the body free. */
+typedef struct SimWaveBodies { uint64_t next; } SimWaveBodies;
+SIM_FN unsigned sim_waves_free(SimWaveBodies bodies, unsigned end) {
+  return end & SIM_WAVE_MOVES ? (unsigned)(bodies.next >> 4 * (end % SIM_WAVE_MOVES)) & 15u : 0u;
+}
+SIM_FN void sim_waves_take(SimWaveBodies *bodies, unsigned end, unsigned wave) {
+  const unsigned shift = 4 * (end % SIM_WAVE_MOVES);
+  if (end & SIM_WAVE_MOVES) bodies->next = (bodies->next & ~((uint64_t)15 << shift)) | (uint64_t)(wave + 1) << shift;
+}
+
+/* What a group needs, before any of its contacts is settled. */
+typedef struct SimWaveGroup { unsigned wave; bool shares; } SimWaveGroup;
+SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, unsigned group, SimWaveBodies bodies) {
+  SimWaveGroup found = {0, false};
+  unsigned seen = 0;
+  for (int i = 0; i < count; i++) {
+    const SimWaveContact c = contact[i];
+    if (c.turn != group) continue;
+    const unsigned a = sim_waves_free(bodies, c.a), b = sim_waves_free(bodies, c.b), later = a > b ? a : b;
+    const unsigned ends = (unsigned)(c.a >> 7) << (c.a & 15) | (unsigned)(c.b >> 7) << (c.b & 15);
+    found.shares = found.shares || (seen & ends) != 0;
+    found.wave = found.wave > later ? found.wave : later;
+    seen |= ends;
+  }
+  return found;
+}
+
+/* Gives `count` contacts, whose groups are known, their waves and places. */
+SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
+  SimWaves waves = {0, 0};
+  SimWaveBodies bodies = {0};
+  unsigned present = 0;
+  for (int i = 0; i < count; i++) present |= 1u << contact[i].turn;
+  for (; present; present &= present - 1) {
+    const unsigned group = (unsigned)real_lowest_bit(present);
+    SimWaveGroup all = sim_waves_look(contact, count, group, bodies);
+    unsigned place = 0;
+    while (all.shares && waves.sharing >> all.wave & 1u) all.wave++;
+    for (int i = 0; i < count; i++) {
+      SimWaveContact *c = &contact[i];
+      if (c->turn != group) continue;
+      const unsigned a = sim_waves_free(bodies, c->a), b = sim_waves_free(bodies, c->b);
+      const unsigned wave = all.shares ? all.wave : a > b ? a : b;
+      sim_waves_take(&bodies, c->a, wave);
+      sim_waves_take(&bodies, c->b, wave);
+      c->turn = (uint8_t)(SIM_WAVE_SETTLED + wave);
+      c->place = all.shares ? (uint8_t)place++ : SIM_WAVE_ALONE;
+      waves.count = waves.count > (int)wave + 1 ? waves.count : (int)wave + 1;
+    }
+    if (all.shares) waves.sharing |= 1u << all.wave;
+  }
+  return waves;
+}
+
+#endif

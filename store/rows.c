@@ -1,0 +1,308 @@
+/* `iteration_row`: the chunks of iterations as rows again, for SQL of our own connections: a virtual table with the
+ * columns `row` (run.key << 32 | iteration) and one for each measured value. It is what the file had as a table before
+ * schema 6, so the same SQL reads files of all versions.
+ *
+ * Rows come in their order, forwards or backwards, from any row on. Of a chunk only those columns are read and unpacked
+ * that a statement asks for, and the last few chunks stay unpacked, since statements come back to them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "store/chunk_internal.h"
+#include "store/rows_internal.h"
+#include "store/schema.h"
+
+enum { KEPT_CHUNKS = 8 };
+enum { WANTED_EXACT = 1, WANTED_FROM = 2, WANTED_TO = 4, WANTED_BACKWARDS = 8 }; /* idxNum; values come in this order */
+
+typedef struct Kept {
+  int64_t chunk;                  /* -1: none */
+  uint64_t used;
+  bool known[STORE_ITERATION_COUNT];
+  StoreChunk data;                /* columns that are known */
+} Kept;
+
+typedef struct Table {
+  sqlite3_vtab base;
+  sqlite3 *handle;
+  sqlite3_stmt *after, *before, *columns[STORE_ITERATION_COUNT];
+  uint64_t clock;
+  unsigned version;               /* of the file, and of this connection's changes, when the chunks were read */
+  int changes;
+  Kept *kept[KEPT_CHUNKS];
+} Table;
+
+typedef struct Cursor {
+  sqlite3_vtab_cursor base;
+  int64_t first, last;            /* rows asked for */
+  bool backwards, at_end;
+  int64_t row;                    /* where it stands */
+} Cursor;
+
+static Table *table_of(sqlite3_vtab_cursor *cursor) { return (Table *)cursor->pVtab; }
+
+static int fail(Table *table, int code, const char *text) {
+  sqlite3_free(table->base.zErrMsg);
+  table->base.zErrMsg = sqlite3_mprintf("%s", text);
+  return code;
+}
+
+/* ---- chunks ----------------------------------------------------------------------------------------------------- */
+
+/* Forgets what it has when the file may have changed. Inside an own transaction that writes nothing tells. */
+static void keep_current(Table *table) {
+  unsigned version = 0;
+  int changes = sqlite3_total_changes(table->handle);
+  bool writing = sqlite3_txn_state(table->handle, "main") == SQLITE_TXN_WRITE;
+  sqlite3_file_control(table->handle, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+  if (!writing && version == table->version && changes == table->changes) return;
+  for (int i = 0; i < KEPT_CHUNKS; i++)
+    if (table->kept[i]) table->kept[i]->chunk = -1;
+  table->version = writing ? 0 : version;
+  table->changes = writing ? -1 : changes;
+}
+
+static Kept *find_kept(Table *table, int64_t chunk) {
+  for (int i = 0; i < KEPT_CHUNKS; i++) {
+    if (!table->kept[i] || table->kept[i]->chunk != chunk) continue;
+    table->kept[i]->used = ++table->clock;
+    return table->kept[i];
+  }
+  return NULL;
+}
+
+/* The place of the chunk that was not used for longest. */
+static Kept *make_room(Table *table, int64_t chunk) {
+  int oldest = 0;
+  for (int i = 0; i < KEPT_CHUNKS; i++) {
+    if (!table->kept[i]) {
+      table->kept[i] = core_memory_allocate(sizeof **table->kept);
+      oldest = i;
+      break;
+    }
+    if (table->kept[i]->used < table->kept[oldest]->used) oldest = i;
+  }
+  Kept *kept = table->kept[oldest];
+  memset(kept->known, 0, sizeof kept->known);
+  kept->chunk = chunk;
+  kept->used = ++table->clock;
+  return kept;
+}
+
+/* The first chunk from `first` to `last`, or the last one; *found NULL: there is none. */
+static int seek_chunk(Table *table, int64_t first, int64_t last, bool backwards, Kept **found) {
+  double iterations[STORE_PACK_PLACES];
+  sqlite3_stmt *seek = backwards ? table->before : table->after;
+  *found = find_kept(table, backwards ? last : first);
+  if (*found) return SQLITE_OK;
+  sqlite3_bind_int64(seek, 1, first);
+  sqlite3_bind_int64(seek, 2, last);
+  int step = sqlite3_step(seek), code = step == SQLITE_ROW || step == SQLITE_DONE ? SQLITE_OK : step;
+  if (step == SQLITE_ROW) {
+    int64_t chunk = sqlite3_column_int64(seek, 0);
+    *found = find_kept(table, chunk);
+    if (!*found) {
+      if (store_unpack(sqlite3_column_value(seek, 1), iterations)) {
+        *found = make_room(table, chunk);
+        for (int place = 0; place < STORE_PACK_PLACES; place++) (*found)->data.present[place] = !isnan(iterations[place]);
+      } else {
+        code = fail(table, SQLITE_CORRUPT_VTAB, "iteration_chunk: packed values that can not be read");
+      }
+    }
+  }
+  sqlite3_reset(seek);
+  return code;
+}
+
+static int unpack_column(Table *table, Kept *kept, int column) {
+  sqlite3_stmt **statement = &table->columns[column];
+  int code = SQLITE_OK;
+  if (!*statement) {
+    size_t count;
+    char sql[160];
+    snprintf(sql, sizeof sql, "SELECT %s FROM main.iteration_chunk WHERE chunk = ?1",
+             store_runlog_columns(STORE_LOG_STATS, &count)[column].name);
+    code = sqlite3_prepare_v3(table->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    if (code != SQLITE_OK) return code;
+  }
+  sqlite3_bind_int64(*statement, 1, kept->chunk);
+  int step = sqlite3_step(*statement);
+  if (step != SQLITE_ROW) code = step == SQLITE_DONE ? SQLITE_CORRUPT_VTAB : step;
+  else if (!store_unpack(sqlite3_column_value(*statement, 0), kept->data.values[column]))
+    code = fail(table, SQLITE_CORRUPT_VTAB, "iteration_chunk: packed values that can not be read");
+  kept->known[column] = code == SQLITE_OK;
+  sqlite3_reset(*statement);
+  return code;
+}
+
+/* ---- the virtual table ------------------------------------------------------------------------------------------ */
+
+static int disconnect(sqlite3_vtab *base) {
+  Table *table = (Table *)base;
+  sqlite3_finalize(table->after);
+  sqlite3_finalize(table->before);
+  for (int c = 0; c < STORE_ITERATION_COUNT; c++) sqlite3_finalize(table->columns[c]);
+  for (int i = 0; i < KEPT_CHUNKS; i++) free(table->kept[i]);
+  free(table);
+  return SQLITE_OK;
+}
+
+#define DECLARED(name, unit, comment) ", " #name " REAL"
+static int connect_table(sqlite3 *handle, void *context, int argc, const char *const *argv, sqlite3_vtab **result,
+                         char **message) {
+  (void)context, (void)argc, (void)argv, (void)message;
+  static const char chunk[] = "SELECT chunk, iteration FROM main.iteration_chunk WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk";
+  char backwards[160];
+  int code = sqlite3_declare_vtab(handle, "CREATE TABLE iteration_row(row INTEGER"
+                                  STORE_ITERATION_COLUMNS(DECLARED) ")");
+  if (code != SQLITE_OK) return code;
+  sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
+  Table *table = core_memory_zero_allocate(1, sizeof *table);
+  table->handle = handle;
+  table->changes = -1;
+  snprintf(backwards, sizeof backwards, "%s DESC LIMIT 1", chunk);
+  code = sqlite3_prepare_v3(handle, backwards, -1, SQLITE_PREPARE_PERSISTENT, &table->before, NULL);
+  if (code == SQLITE_OK) code = sqlite3_prepare_v3(handle, chunk, -1, SQLITE_PREPARE_PERSISTENT, &table->after, NULL);
+  *result = &table->base;
+  if (code == SQLITE_OK) return code;
+  disconnect(&table->base);
+  *result = NULL;
+  return code;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
+  int exact = -1, from = -1, to = -1, values = 0;
+  (void)base;
+  for (int i = 0; i < info->nConstraint; i++) {
+    if (!info->aConstraint[i].usable || info->aConstraint[i].iColumn > 0) continue;
+    switch (info->aConstraint[i].op) {
+      case SQLITE_INDEX_CONSTRAINT_EQ: exact = i; break;
+      case SQLITE_INDEX_CONSTRAINT_GE:
+      case SQLITE_INDEX_CONSTRAINT_GT: from = i; break; /* SQLite looks again, which drops the row itself */
+      case SQLITE_INDEX_CONSTRAINT_LE:
+      case SQLITE_INDEX_CONSTRAINT_LT: to = i; break;
+      default: break;
+    }
+  }
+  info->idxNum = 0;
+  if (exact >= 0) {
+    info->idxNum = WANTED_EXACT;
+    info->aConstraintUsage[exact].argvIndex = ++values;
+    info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+  } else {
+    if (from >= 0) {
+      info->idxNum |= WANTED_FROM;
+      info->aConstraintUsage[from].argvIndex = ++values;
+    }
+    if (to >= 0) {
+      info->idxNum |= WANTED_TO;
+      info->aConstraintUsage[to].argvIndex = ++values;
+    }
+  }
+  info->estimatedRows = exact >= 0 ? 1 : values == 2 ? 1000 : values == 1 ? 1000000 : 10000000;
+  info->estimatedCost = (double)info->estimatedRows;
+  if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn <= 0) {
+    info->orderByConsumed = 1;
+    if (info->aOrderBy[0].desc) info->idxNum |= WANTED_BACKWARDS;
+  }
+  return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
+  (void)base;
+  Cursor *cursor = core_memory_zero_allocate(1, sizeof *cursor);
+  *result = &cursor->base;
+  return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base) {
+  free(base);
+  return SQLITE_OK;
+}
+
+/* To the nearest row that is there, from `row` (itself included) on. */
+static int move_to(Cursor *cursor, int64_t row) {
+  Table *table = table_of(&cursor->base);
+  const int way = cursor->backwards ? -1 : 1;
+  while (row >= cursor->first && row <= cursor->last) {
+    Kept *kept;
+    int64_t first = cursor->backwards ? cursor->first >> 8 : row >> 8, last = cursor->backwards ? row >> 8 : cursor->last >> 8;
+    int code = seek_chunk(table, first, last, cursor->backwards, &kept);
+    if (code != SQLITE_OK) return code;
+    if (!kept) break;
+    if (kept->chunk != row >> 8) row = kept->chunk << 8 | (cursor->backwards ? STORE_PACK_PLACES - 1 : 0);
+    for (; row >> 8 == kept->chunk && row >= cursor->first && row <= cursor->last; row += way) {
+      if (!kept->data.present[row & (STORE_PACK_PLACES - 1)]) continue;
+      cursor->row = row;
+      return SQLITE_OK;
+    }
+  }
+  cursor->at_end = true;
+  return SQLITE_OK;
+}
+
+/* A bound of a comparison; text and the like, which no row is compared with in earnest, bounds nothing. */
+static int64_t bound(sqlite3_value *value, int64_t none) {
+  int type = sqlite3_value_numeric_type(value);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_int64(value) : none;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int wanted, const char *text, int argc, sqlite3_value **argv) {
+  Cursor *cursor = (Cursor *)base;
+  (void)text, (void)argc;
+  keep_current(table_of(base));
+  cursor->first = 0;
+  cursor->last = INT64_MAX;
+  if (wanted & WANTED_EXACT) {
+    cursor->first = bound(*argv, 0);
+    cursor->last = bound(*argv, INT64_MAX);
+  }
+  if (wanted & WANTED_FROM) cursor->first = bound(*argv++, 0);
+  if (wanted & WANTED_TO) cursor->last = bound(*argv, INT64_MAX);
+  if (cursor->first < 0) cursor->first = 0;
+  cursor->backwards = wanted & WANTED_BACKWARDS;
+  cursor->at_end = false;
+  return move_to(cursor, cursor->backwards ? cursor->last : cursor->first);
+}
+
+static int next(sqlite3_vtab_cursor *base) {
+  Cursor *cursor = (Cursor *)base;
+  return move_to(cursor, cursor->backwards ? cursor->row - 1 : cursor->row + 1);
+}
+
+static int at_end(sqlite3_vtab_cursor *base) { return ((Cursor *)base)->at_end; }
+
+static int get_row(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
+  *row = ((Cursor *)base)->row;
+  return SQLITE_OK;
+}
+
+static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int column) {
+  Cursor *cursor = (Cursor *)base;
+  Kept *kept = NULL;
+  if (column == 0) {
+    sqlite3_result_int64(result, cursor->row);
+    return SQLITE_OK;
+  }
+  int64_t chunk = cursor->row >> 8;
+  int code = seek_chunk(table_of(base), chunk, chunk, false, &kept); /* other cursors may have taken its room */
+  if (code == SQLITE_OK && kept && !kept->known[column - 1]) code = unpack_column(table_of(base), kept, column - 1);
+  if (code != SQLITE_OK || !kept) return code;
+  sqlite3_result_double(result, kept->data.values[column - 1][cursor->row & (STORE_PACK_PLACES - 1)]); /* NaN is NULL */
+  return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+  .iVersion = 1, .xConnect = connect_table, .xBestIndex = best_index, .xDisconnect = disconnect, .xOpen = open_cursor,
+  .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = get_column, .xRowid = get_row};
+
+int store_rows_register(StoreDatabase *database) {
+  if (sqlite3_create_module(database->handle, "iteration_row", &module, NULL) != SQLITE_OK)
+    return store_database_error(database, "open");
+  return store_database_execute(database, "PRAGMA temp_store = MEMORY");
+}
+
+int store_rows_make_view(StoreDatabase *database) {
+  return store_database_execute(database, store_schema_fast_view);
+}

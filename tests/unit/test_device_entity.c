@@ -1,0 +1,216 @@
+/* The device's ops for entity encoders (entity.h) against the CPU's, on rows of entity observations that the simulator
+ * makes: the same bits, since every sum over entities has one order. Kernels are run by the emulator, one way and the
+ * other, in memory that host code can not touch; on a machine with a GPU by that, too. */
+#include "sim/batch.h"
+#include "sim/generate.h"
+#include "trainer/ops/device_internal.h"
+
+#include "ops_tools.h"
+
+enum { ROWS = 24, LEVELS = 12, WIDTH = 12, HEADS = 8, SIZE = 2, BUFFERS = 48 };
+
+static CoreDevice *device;
+static Ops *host_ops, *ops;
+static SimEntityLayout layout;
+static float *observed;        /* [ROWS][layout.length], on the host */
+static OpsRows here, there;
+static float *buffer[BUFFERS];
+static int buffers;
+
+static float *up(const float *host, size_t n) {
+  void *memory;
+  assert_true(buffers < BUFFERS);
+  assert_int_equal(device->allocate(device, n * sizeof *host, &memory), CORE_OK);
+  core_device_to_device(device, memory, host, n * sizeof *host);
+  return buffer[buffers++] = memory;
+}
+
+static void forget(void) {
+  while (buffers > 0) device->release(device, buffer[--buffers]);
+}
+
+/* The same bits, and not all zero. */
+static void assert_same(const float *host, const float *memory, size_t n) {
+  float *got = core_memory_allocate(n * sizeof *got);
+  bool some = false;
+  core_device_to_host(device, got, memory, n * sizeof *got);
+  for (size_t i = 0; i < n; i++) {
+    some |= host[i] != 0;
+    if (memcmp(&got[i], &host[i], sizeof *got) != 0) fail_msg("number %zu: %.9g there, %.9g here", i, (double)got[i], (double)host[i]);
+  }
+  assert_true(some);
+  free(got);
+}
+
+/* Worlds of random levels, a few steps on, so that some shapes touch. */
+static void observe(SimSize size) {
+  static SimLevel level[LEVELS];
+  SimBatchOptions options = sim_batch_options_default();
+  SimBatch *batch;
+  uint8_t idle[ROWS * SIM_ACTIONS] = {0};
+  for (uint32_t i = 0; i < LEVELS; i++) assert_int_equal(sim_generate_level(size, 3, i, &level[i]), CORE_OK);
+  options.worlds = ROWS;
+  options.observation = SIM_OBSERVATION_ENTITY;
+  assert_int_equal(sim_batch_create(&options, &(SimLevelSet){level, LEVELS, size}, &batch), CORE_OK);
+  layout = sim_entity_layout(size);
+  observed = core_memory_zero_allocate((size_t)(ROWS * layout.length), sizeof *observed);
+  for (int t = 0; t < 20; t++) sim_batch_step(batch, idle, &(SimStepOut){.observations = observed});
+  sim_batch_destroy(&batch);
+  here = (OpsRows){observed, ROWS, layout.length};
+  there = (OpsRows){up(observed, (size_t)(ROWS * layout.length)), ROWS, layout.length};
+}
+
+/* ---- packing and pooling ----------------------------------------------------------------------------------------- */
+
+static void test_packing(void) {
+  const int shapes = layout.size.polygons, entities = layout.shapes + 1, columns = WIDTH + 3;
+  const OpsPack pack = {.mask = layout.polygon_mask, .count = shapes, .width = WIDTH, .first = 1, .entities = entities,
+                        .columns = columns, .tag = WIDTH + 1};
+  const size_t n = (size_t)(ROWS * entities * columns), each = (size_t)(ROWS * shapes * WIDTH);
+  float *matrix = normals(1, n, 1), *embedding = normals(2, each, 1);
+  float *dmatrix = up(matrix, n), *dembedding = up(embedding, each);
+  host_ops->entity->pack(host_ops, here, &pack, embedding, matrix), ops->entity->pack(ops, there, &pack, dembedding, dmatrix);
+  assert_same(matrix, dmatrix, n);
+  host_ops->entity->dummy(host_ops, ROWS, entities, columns, matrix), ops->entity->dummy(ops, ROWS, entities, columns, dmatrix);
+  assert_same(matrix, dmatrix, n);
+  host_ops->entity->unpack(host_ops, here, &pack, matrix, embedding), ops->entity->unpack(ops, there, &pack, dmatrix, dembedding);
+  assert_same(embedding, dembedding, each);
+  host_ops->entity->slice(host_ops, here, 5, WIDTH, matrix), ops->entity->slice(ops, there, 5, WIDTH, dmatrix);
+  assert_same(matrix, dmatrix, (size_t)(ROWS * WIDTH));
+  free(matrix), free(embedding);
+}
+
+static void test_pooling(void) {
+  const int entities = layout.shapes + 1;
+  const size_t n = (size_t)(ROWS * entities * WIDTH), weighed = (size_t)(ROWS * entities), each = ROWS * WIDTH;
+  float *matrix = normals(3, n, 1), *weights = normals(4, weighed, 1), *out = normals(5, each, 1), *dout = normals(6, each, 1);
+  float *there_matrix = up(matrix, n), *there_weights = up(weights, weighed), *there_out = up(out, each), *there_dout = up(dout, each);
+  host_ops->entity->mean_weights(host_ops, here, layout.polygon_mask, layout.shapes, weights);
+  ops->entity->mean_weights(ops, there, layout.polygon_mask, layout.shapes, there_weights);
+  assert_same(weights, there_weights, weighed);
+  for (int weighted = 0; weighted < 2; weighted++) {
+    const OpsActivation activation = weighted ? OPS_LINEAR : OPS_TANH;
+    const float *w = weighted ? weights : NULL, *there_w = weighted ? there_weights : NULL;
+    host_ops->entity->pool(host_ops, matrix, w, ROWS, entities, WIDTH, activation, out);
+    ops->entity->pool(ops, there_matrix, there_w, ROWS, entities, WIDTH, activation, there_out);
+    assert_same(out, there_out, each);
+    host_ops->entity->pool_backward(host_ops, out, dout, w, ROWS, entities, WIDTH, activation, matrix);
+    ops->entity->pool_backward(ops, there_out, there_dout, there_w, ROWS, entities, WIDTH, activation, there_matrix);
+    assert_same(matrix, there_matrix, n);
+  }
+  free(matrix), free(weights), free(out), free(dout);
+}
+
+/* ---- attention and gates ----------------------------------------------------------------------------------------- */
+
+static void test_attention(void) {
+  const int entities = layout.shapes + 1;
+  const OpsAttention attention = {.relations = layout.attention, .mask = layout.polygon_mask, .kinds = SIM_ATTEND_KINDS,
+                                  .entities = entities, .heads = HEADS, .size = SIZE};
+  const size_t n = (size_t)(ROWS * entities * HEADS * SIZE);
+  float *qkv = normals(7, 3 * n, 1), *out = normals(8, n, 1), *dout = normals(9, n, 1), *dqkv = normals(10, 3 * n, 1);
+  float *there_qkv = up(qkv, 3 * n), *there_out = up(out, n), *there_dout = up(dout, n), *there_dqkv = up(dqkv, 3 * n);
+  host_ops->entity->attend(host_ops, here, &attention, qkv, out);
+  ops->entity->attend(ops, there, &attention, there_qkv, there_out);
+  assert_same(out, there_out, n);
+  host_ops->entity->attend_backward(host_ops, here, &attention, qkv, dout, dqkv);
+  ops->entity->attend_backward(ops, there, &attention, there_qkv, there_dout, there_dqkv);
+  assert_same(dqkv, there_dqkv, 3 * n);
+  free(qkv), free(out), free(dout), free(dqkv);
+}
+
+static void test_gates(void) {
+  enum { N = ROWS * WIDTH, A, U, UG, BIAS, X, DOUT, R, Z, RX, H, OUT, DUG, DA, DU, DX, ALL };
+  float *h[ALL], *d[ALL];
+  for (int i = A; i < ALL; i++) {
+    const size_t n = (size_t)(i == A || i == DA ? 3 * N : i == U || i == DU ? 2 * N : N);
+    h[i] = normals((uint32_t)i, n, 1);
+    d[i] = up(h[i], n);
+  }
+  host_ops->entity->gate_open(host_ops, h[A], h[U], h[BIAS], h[X], ROWS, WIDTH, h[R], h[Z], h[RX]);
+  ops->entity->gate_open(ops, d[A], d[U], d[BIAS], d[X], ROWS, WIDTH, d[R], d[Z], d[RX]);
+  host_ops->entity->gate_close(host_ops, h[A], h[UG], h[Z], h[X], ROWS, WIDTH, h[H], h[OUT]);
+  ops->entity->gate_close(ops, d[A], d[UG], d[Z], d[X], ROWS, WIDTH, d[H], d[OUT]);
+  host_ops->entity->gate_close_backward(host_ops, h[DOUT], h[Z], h[H], h[X], ROWS, WIDTH, h[DUG], h[DA], h[DU], h[DX]);
+  ops->entity->gate_close_backward(ops, d[DOUT], d[Z], d[H], d[X], ROWS, WIDTH, d[DUG], d[DA], d[DU], d[DX]);
+  host_ops->entity->gate_open_backward(host_ops, h[DUG], h[R], h[X], ROWS, WIDTH, h[DA], h[DU], h[DX]);
+  ops->entity->gate_open_backward(ops, d[DUG], d[R], d[X], ROWS, WIDTH, d[DA], d[DU], d[DX]);
+  for (int i = R; i < ALL; i++) assert_same(h[i], d[i], (size_t)(i == DA ? 3 * N : i == DU ? 2 * N : N));
+  for (int i = A; i < ALL; i++) free(h[i]);
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static void check_messages(const OpsMessage *m) {
+  const size_t shapes = (size_t)(ROWS * m->entities * WIDTH), things = (size_t)(ROWS * m->count * WIDTH);
+  const size_t gathered = things * (size_t)(m->ends + 1);
+  float *h[3] = {normals(30, shapes, 1), normals(31, things, 1), normals(32, gathered, 1)};
+  float *d[3] = {up(h[0], shapes), up(h[1], things), up(h[2], gathered)};
+  host_ops->entity->gather(host_ops, here, m, h[0], h[1], h[2]), ops->entity->gather(ops, there, m, d[0], d[1], d[2]);
+  assert_same(h[2], d[2], gathered);
+  host_ops->entity->gather_backward(host_ops, here, m, h[2], h[0], h[1]);
+  ops->entity->gather_backward(ops, there, m, d[2], d[0], d[1]);
+  assert_same(h[0], d[0], shapes);
+  assert_same(h[1], d[1], things);
+  host_ops->entity->scatter(host_ops, here, m, h[1], h[0]), ops->entity->scatter(ops, there, m, d[1], d[0]);
+  assert_same(h[0], d[0], shapes);
+  host_ops->entity->scatter_backward(host_ops, here, m, h[0], h[1]), ops->entity->scatter_backward(ops, there, m, d[0], d[1]);
+  assert_same(h[1], d[1], things);
+  for (int i = 0; i < 3; i++) free(h[i]);
+}
+
+static void test_messages(void) {
+  const OpsMessage joints = {.mask = layout.joint_mask, .shapes = layout.joint_shapes, .count = 2 * layout.size.joints,
+                             .ends = 2, .entities = layout.shapes + 1, .width = WIDTH};
+  const OpsMessage thrusters = {.mask = layout.thruster_mask, .shapes = layout.thruster_shapes,
+                                .count = layout.size.thrusters, .ends = 1, .entities = layout.shapes + 1, .width = WIDTH};
+  check_messages(&joints);
+  check_messages(&thrusters);
+}
+
+/* ---- on every device ---------------------------------------------------------------------------------------------- */
+
+static void run_all(void) {
+  static void (*const all[])(void) = {test_packing, test_pooling, test_attention, test_gates, test_messages};
+  static const SimSize *const sizes[] = {&SIM_SIZE_S, &SIM_SIZE_L};
+  host_ops = make_ops(1);
+  if (ops_device_create(device, OPS_FLOAT32, ROWS, WIDTH, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  for (size_t size = 0; size < 2; size++)
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+      observe(*sizes[size]);
+      all[i]();
+      free(observed);
+      forget();
+    }
+  ops_destroy(&ops);
+  ops_destroy(&host_ops);
+  core_device_close(&device);
+}
+
+static void test_forward(void **state) {
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_FORWARD);
+  run_all();
+}
+
+static void test_backward(void **state) {
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_BACKWARD);
+  run_all();
+}
+
+static void test_gpu(void **state) {
+  char reason[256];
+  (void)state;
+  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
+    print_message("# %s\n", core_error_message());
+    skip();
+  }
+  run_all();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_gpu)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

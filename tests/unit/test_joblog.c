@@ -1,0 +1,62 @@
+/* sweep/joblog: what Slurm's daemon says of a job's end in the job's own output, as 22.05 said it on the test cluster and later versions
+ * do in their documentation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sweep/joblog.h"
+
+static void test_verdicts(void **state) {
+  (void)state;
+  static const struct { const char *text; SweepVerdict verdict; } cases[] = {
+    {"", SWEEP_VERDICT_NONE},
+    {"slurmstepd-n2: error: *** JOB 5 ON n2 CANCELLED AT 2026-11-22T01:17:08 ***\n", SWEEP_VERDICT_CANCELLED},
+    {"slurmstepd: error: *** STEP 5.0 ON n2 CANCELLED AT 2026-11-22T01:17:08 ***", SWEEP_VERDICT_CANCELLED},
+    {"slurmstepd: error: *** JOB 5 ON n2 CANCELLED AT 2026-11-22T01:17:08 DUE TO PREEMPTION ***", SWEEP_VERDICT_PREEMPTED},
+    {"slurmstepd: error: *** JOB 5 ON n2 CANCELLED AT 2026-11-22T01:17:08 DUE TO TIME LIMIT ***", SWEEP_VERDICT_TIME_LIMIT},
+    {"slurmstepd: error: *** JOB 5 ON n2 CANCELLED AT 2026-11-22T01:17:08 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***", SWEEP_VERDICT_NONE},
+    {"slurmstepd-n1: error: StepId=5.batch exceeded memory limit (32636928 > 8388608), being killed\n"
+     "slurmstepd-n1: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T01:11:32 ***\n", SWEEP_VERDICT_OUT_OF_MEMORY},
+    {"slurmstepd: error: Detected 1 oom_kill event in StepId=5.0. Some of the step tasks have been OOM Killed.\n", SWEEP_VERDICT_OUT_OF_MEMORY},
+    {"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=5.batch. Some of your processes may have been killed\n", SWEEP_VERDICT_OUT_OF_MEMORY},
+    /* another task of the same array writes into the same file */
+    {"slurmstepd-n1: error: StepId=55.batch exceeded memory limit (32636928 > 8388608), being killed\n"
+     "slurmstepd-n1: error: *** JOB 15 ON n1 CANCELLED AT 2026-11-22T01:11:32 ***\n", SWEEP_VERDICT_NONE},
+    /* a program's own words */
+    {"JOB 5 was CANCELLED AT noon\n", SWEEP_VERDICT_NONE}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (sweep_joblog_verdict(cases[i].text, 5) != cases[i].verdict) fail_msg("%s", cases[i].text);
+}
+
+static void test_part_of_a_file(void **state) {
+  (void)state;
+  char path[] = "/tmp/test_joblog.XXXXXX", line[64];
+  static const char first[] = "slurmstepd: error: *** JOB 5 ON n2 CANCELLED AT 2026-11-22T01:17:08 ***\n", second[] = "module: not found\n";
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, first, sizeof first - 1), sizeof first - 1);
+  const int64_t end = sweep_joblog_end(path);
+  assert_int_equal(end, sizeof first - 1);
+  assert_int_equal(write(fd, second, sizeof second - 1), sizeof second - 1);
+  assert_int_equal(sweep_joblog_read(path, 0, 5), SWEEP_VERDICT_CANCELLED);
+  assert_int_equal(sweep_joblog_read(path, end, 5), SWEEP_VERDICT_NONE); /* of the start before this one */
+  assert_int_equal(sweep_joblog_read(path, end + 1000, 5), SWEEP_VERDICT_NONE);
+  sweep_joblog_last_line(path, line, sizeof line);
+  assert_string_equal(line, "module: not found");
+  close(fd);
+  unlink(path);
+  assert_int_equal(sweep_joblog_end(path), 0);
+  assert_int_equal(sweep_joblog_read(path, 0, 5), SWEEP_VERDICT_NONE);
+  sweep_joblog_last_line(path, line, sizeof line);
+  assert_string_equal(line, "");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdicts), cmocka_unit_test(test_part_of_a_file)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

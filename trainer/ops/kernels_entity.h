@@ -1,0 +1,245 @@
+/* Kernels of entity matrices (entity.h): a thread a number, neighbours write neighbours; what is summed over entities or
+ * messages has one thread, which takes them in the CPU's order, so the bits are the CPU's. */
+#ifndef TRAINER_OPS_KERNELS_ENTITY_H
+#define TRAINER_OPS_KERNELS_ENTITY_H
+#include "trainer/ops/row_attention_internal.h"
+#include "trainer/ops/row_entity_internal.h"
+
+CORE_DEVICE_FN const float *ops_row_of(OpsRows x, size_t row) { return x.x + row * (size_t)x.stride; }
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsPacking { OpsRows x; OpsPack pack; const float *from; float *to; } OpsPacking;
+
+CORE_KERNEL_FN void ops_entity_pack(const CoreDeviceThread *at, const OpsPacking *a) {
+  const OpsPack *p = &a->pack;
+  const size_t columns = (size_t)p->columns, each = (size_t)p->count * columns;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const size_t row = i / each, thing = i % each / columns, column = i % columns;
+    const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
+    const float *embedding = a->from + (row * (size_t)p->count + thing) * (size_t)p->width;
+    const float number = column < (size_t)p->width ? embedding[column] : (int)column == p->tag ? 1.0f : 0.0f;
+    a->to[(row * (size_t)p->entities + (size_t)p->first + thing) * columns + column] = active ? number : 0.0f;
+  }
+}
+
+CORE_KERNEL_FN void ops_entity_unpack(const CoreDeviceThread *at, const OpsPacking *a) {
+  const OpsPack *p = &a->pack;
+  const size_t width = (size_t)p->width, each = (size_t)p->count * width;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const size_t row = i / each, thing = i % each / width, place = row * (size_t)p->entities + (size_t)p->first + thing;
+    const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
+    a->to[i] = active ? a->from[place * (size_t)p->columns + i % width] : 0.0f;
+  }
+}
+
+typedef struct OpsDummy { float *matrix; size_t rows, entities, columns; } OpsDummy;
+CORE_KERNEL_FN void ops_entity_dummy(const CoreDeviceThread *at, const OpsDummy *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at))
+    a->matrix[i / a->columns * a->entities * a->columns + i % a->columns] = 1.0f;
+}
+
+/* ---- pooling ----------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsPool {
+  float *matrix;               /* [rows][entities][columns]; backward: its gradient */
+  const float *weights;        /* [rows][entities]; NULL: ones */
+  size_t rows, entities, columns;
+  OpsActivation activation;
+  float *out;                  /* [rows][columns] */
+  const float *dout;
+} OpsPool;
+
+CORE_KERNEL_FN void ops_entity_pool(const CoreDeviceThread *at, const OpsPool *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at)) {
+    const size_t row = i / a->columns, column = i % a->columns;
+    float sum = 0;
+    for (size_t e = row * a->entities; e < (row + 1) * a->entities; e++)
+      sum += (a->weights ? a->weights[e] : 1.0f) * a->matrix[e * a->columns + column];
+    a->out[i] = a->activation == OPS_TANH ? fast_tanh(sum) : sum;
+  }
+}
+
+CORE_KERNEL_FN void ops_entity_pool_gradient(const CoreDeviceThread *at, const OpsPool *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->entities * a->columns; i += core_device_stride(at)) {
+    const size_t entity = i / a->columns, k = entity / a->entities * a->columns + i % a->columns;
+    a->matrix[i] = row_pool_backward(a->weights ? a->weights[entity] : 1.0f, a->out[k], a->dout[k], a->activation);
+  }
+}
+
+typedef struct OpsMeanWeights { OpsRows x; int mask, count; float *weights; } OpsMeanWeights;
+CORE_KERNEL_FN void ops_entity_weights(const CoreDeviceThread *at, const OpsMeanWeights *a) {
+  const size_t each = (size_t)a->count + 1;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at))
+    a->weights[i] = row_mean_weight(ops_row_of(a->x, i / each) + a->mask, a->count, (int)(i % each));
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsAttend {
+  OpsRows x;
+  OpsAttention attention;
+  const float *qkv, *dout;     /* [rows][entities][3][heads][size], [rows][entities][heads][size] */
+  float *out;                  /* of dout's shape; backward: of qkv's */
+} OpsAttend;
+
+CORE_DEVICE_FN RowWorld ops_world_of(const OpsAttend *a, size_t row) {
+  const OpsAttention *s = &a->attention;
+  const RowWorld world = {s, ops_row_of(a->x, row), a->qkv + row * (size_t)(s->entities * 3 * s->heads * s->size)};
+  return world;
+}
+
+/* A thread a query of a head. */
+CORE_KERNEL_FN void ops_entity_attend(const CoreDeviceThread *at, const OpsAttend *a) {
+  const size_t heads = (size_t)a->attention.heads, each = (size_t)a->attention.entities * heads;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const RowWorld world = ops_world_of(a, i / each);
+    row_attend(&world, (int)(i % each / heads), (int)(i % heads), a->out + i * (size_t)a->attention.size);
+  }
+}
+
+/* A thread a head: keys and values receive from all queries, in their order. */
+CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const OpsAttend *a) {
+  const OpsAttention *s = &a->attention;
+  const size_t heads = (size_t)s->heads, size = (size_t)s->size, entities = (size_t)s->entities;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * heads; i += core_device_stride(at)) {
+    const size_t row = i / heads, head = i % heads;
+    const RowWorld world = ops_world_of(a, row);
+    float *dqkv = a->out + row * entities * 3 * heads * size;
+    for (size_t part = 0; part < entities * 3; part++)
+      for (size_t k = 0; k < size; k++) dqkv[(part * heads + head) * size + k] = 0;
+    for (size_t query = 0; query < entities; query++)
+      row_attend_backward(&world, (int)query, (int)head, a->dout + ((row * entities + query) * heads + head) * size, dqkv);
+  }
+}
+
+/* ---- gates ------------------------------------------------------------------------------------------------------- */
+
+/* Names as in entity.h; which are read and written is said there. */
+typedef struct OpsGate {
+  const float *a, *u, *ug, *bias, *x, *dout, *drx;
+  float *r, *z, *rx, *h, *out, *dug, *da, *du, *dx;
+  size_t rows, width;
+} OpsGate;
+
+CORE_KERNEL_FN void ops_gate_open(const CoreDeviceThread *at, const OpsGate *g) {
+  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
+    const size_t row = i / g->width, c = i % g->width;
+    const float *a = g->a + row * 3 * g->width, *u = g->u + row * 2 * g->width;
+    row_gate_open(a[c] + u[c], a[g->width + c] + u[g->width + c] - g->bias[c], g->x[i], &g->r[i], &g->z[i], &g->rx[i]);
+  }
+}
+
+CORE_KERNEL_FN void ops_gate_close(const CoreDeviceThread *at, const OpsGate *g) {
+  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
+    const float *a = g->a + i / g->width * 3 * g->width;
+    row_gate_close(a[2 * g->width + i % g->width] + g->ug[i], g->z[i], g->x[i], &g->h[i], &g->out[i]);
+  }
+}
+
+CORE_KERNEL_FN void ops_gate_close_gradient(const CoreDeviceThread *at, const OpsGate *g) {
+  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
+    const size_t row = i / g->width, c = i % g->width;
+    float *da = g->da + row * 3 * g->width, dh, dz;
+    row_gate_close_backward(g->dout[i], g->z[i], g->h[i], g->x[i], &dh, &dz, &g->dx[i]);
+    g->dug[i] = dh;
+    da[2 * g->width + c] = dh;
+    da[g->width + c] = dz;
+    g->du[row * 2 * g->width + g->width + c] = dz;
+  }
+}
+
+CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const OpsGate *g) {
+  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
+    const size_t row = i / g->width, c = i % g->width;
+    const float dr = row_gate_open_backward(g->drx[i], g->r[i], g->x[i]);
+    g->da[row * 3 * g->width + c] = dr;
+    g->du[row * 2 * g->width + c] = dr;
+    g->dx[i] += g->drx[i] * g->r[i];
+  }
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsMessages {
+  OpsRows x;
+  OpsMessage m;
+  float *shapes;               /* [rows][entities][width] */
+  float *things;               /* [rows][count][width]: embeddings or messages */
+  float *gathered;             /* [rows][count][ends + 1][width] */
+} OpsMessages;
+
+CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMessages *a) {
+  const size_t width = (size_t)a->m.width, parts = (size_t)a->m.ends + 1, count = (size_t)a->m.count;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * count * parts * width; i += core_device_stride(at)) {
+    const size_t c = i % width, part = i / width % parts, thing = i / width / parts, row = thing / count;
+    const float *observation = ops_row_of(a->x, row);
+    const int k = (int)(thing % count);
+    float number = 0;
+    if (observation[a->m.mask + k] != 0 && part < parts - 1) {
+      const int entity = row_message_entity(observation, &a->m, k, (int)part);
+      number = a->shapes[(row * (size_t)a->m.entities + (size_t)entity) * width + c];
+    } else if (observation[a->m.mask + k] != 0) {
+      number = a->things[thing * width + c];
+    }
+    a->gathered[i] = number;
+  }
+}
+
+/* What an entity of the shapes' matrix gets from all that was gathered from it. */
+CORE_DEVICE_FN float ops_message_return(const OpsMessages *a, size_t row, int entity, size_t c, float sum) {
+  const float *observation = ops_row_of(a->x, row);
+  const size_t width = (size_t)a->m.width, parts = (size_t)a->m.ends + 1, first = row * (size_t)a->m.count;
+  for (int k = 0; k < a->m.count; k++)
+    for (int end = 0; end < a->m.ends && observation[a->m.mask + k] != 0; end++)
+      if (row_message_entity(observation, &a->m, k, end) == entity)
+        sum += a->gathered[((first + (size_t)k) * parts + (size_t)end) * width + c];
+  return sum;
+}
+
+/* A thread a number of a shape, or of a thing's embedding. */
+CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
+  const size_t width = (size_t)a->m.width, ends = (size_t)a->m.ends, count = (size_t)a->m.count;
+  const size_t entities = (size_t)a->m.entities, each = entities + count;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each * width; i += core_device_stride(at)) {
+    const size_t c = i % width, row = i / width / each, k = i / width % each;
+    if (k < entities) {
+      float *shape = &a->shapes[(row * entities + k) * width + c];
+      *shape = ops_message_return(a, row, (int)k, c, *shape);
+    } else if (ops_row_of(a->x, row)[(size_t)a->m.mask + k - entities] != 0) {
+      const size_t thing = row * count + k - entities;
+      a->things[thing * width + c] += a->gathered[(thing * (ends + 1) + ends) * width + c];
+    }
+  }
+}
+
+CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMessages *a) {
+  const size_t width = (size_t)a->m.width, entities = (size_t)a->m.entities, count = (size_t)a->m.count;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * entities * width; i += core_device_stride(at)) {
+    const size_t c = i % width, row = i / width / entities;
+    const int entity = (int)(i / width % entities);
+    const float *observation = ops_row_of(a->x, row);
+    float sum = a->shapes[i];
+    for (int k = 0; k < a->m.count; k++)
+      if (observation[a->m.mask + k] != 0 && row_message_entity(observation, &a->m, k, 0) == entity)
+        sum += a->things[(row * count + (size_t)k) * width + c];
+    a->shapes[i] = sum;
+  }
+}
+
+CORE_KERNEL_FN void ops_message_scatter_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
+  const size_t width = (size_t)a->m.width, count = (size_t)a->m.count;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * count * width; i += core_device_stride(at)) {
+    const size_t thing = i / width, row = thing / count;
+    const float *observation = ops_row_of(a->x, row);
+    const int k = (int)(thing % count);
+    if (observation[a->m.mask + k] == 0) {
+      a->things[i] = 0;
+      continue;
+    }
+    const size_t entity = row * (size_t)a->m.entities + (size_t)row_message_entity(observation, &a->m, k, 0);
+    a->things[i] = a->shapes[entity * width + i % width];
+  }
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* Masked attention among the shapes of one world (entity.h): what a query of a head sees and sends, shared by the CPU's
+ * loops over worlds and the device's threads. Worlds have a dozen shapes and heads of two numbers, so this is loops, not
+ * matrix products; probabilities are computed again for the gradient. */
+#ifndef TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
+#define TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
+#include "trainer/ops/entity.h"
+#include "trainer/ops/fast_math_internal.h"
+
+/* One world's inputs. */
+typedef struct RowWorld {
+  const OpsAttention *attention;
+  const float *observation, *qkv;
+} RowWorld;
+
+CORE_DEVICE_FN int row_is_active(const RowWorld *w, int entity) {
+  return entity == 0 || w->observation[w->attention->mask + entity - 1] != 0;
+}
+
+/* May `query` look at `key` in a head of this relation's bit? */
+CORE_DEVICE_FN int row_is_allowed(const RowWorld *w, int query, int key, unsigned bit) {
+  if (!row_is_active(w, key)) return 0;
+  if (query == 0 || key == 0) return 1;
+  const int shapes = w->attention->entities - 1;
+  return ((unsigned)w->observation[w->attention->relations + (query - 1) * shapes + key - 1] & bit) != 0;
+}
+
+/* The head's query (part 0), key (1) or value (2) of an entity. */
+CORE_DEVICE_FN const float *row_attention_part(const RowWorld *w, int entity, int part, int head) {
+  const OpsAttention *a = w->attention;
+  return w->qkv + (((size_t)entity * 3 + part) * a->heads + head) * a->size;
+}
+
+CORE_DEVICE_FN float row_dot(const float *x, const float *y, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+CORE_DEVICE_FN unsigned row_attention_bit(const OpsAttention *a, int head) { return 1u << head * a->kinds / a->heads; }
+
+/* Probabilities of an active query; there is always the dummy to look at. */
+CORE_DEVICE_FN void row_attention_weigh(const RowWorld *w, int query, int head, float *p) {
+  const OpsAttention *a = w->attention;
+  const float scale = 1.0f / sqrtf((float)a->size), *q = row_attention_part(w, query, 0, head);
+  float largest = -INFINITY, sum = 0;
+  for (int key = 0; key < a->entities; key++) {
+    p[key] = -INFINITY;
+    if (!row_is_allowed(w, query, key, row_attention_bit(a, head))) continue;
+    p[key] = scale * row_dot(q, row_attention_part(w, key, 1, head), a->size);
+    if (p[key] > largest) largest = p[key];
+  }
+  for (int key = 0; key < a->entities; key++) {
+    p[key] = p[key] == -INFINITY ? 0 : fast_exp(p[key] - largest);
+    sum += p[key];
+  }
+  for (int key = 0; key < a->entities; key++) p[key] /= sum;
+}
+
+/* What an active query of a head sees: out [size] (set). */
+CORE_DEVICE_FN void row_attend(const RowWorld *w, int query, int head, float *out) {
+  const OpsAttention *a = w->attention;
+  float p[OPS_ENTITIES_MAX];
+  for (int i = 0; i < a->size; i++) out[i] = 0;
+  if (!row_is_active(w, query)) return;
+  row_attention_weigh(w, query, head, p);
+  for (int key = 0; key < a->entities; key++)
+    for (int i = 0; p[key] != 0 && i < a->size; i++) out[i] += p[key] * row_attention_part(w, key, 2, head)[i];
+}
+
+/* What one query of one head sends to the head's queries, keys and values: added to dqkv, the world's. */
+CORE_DEVICE_FN void row_attend_backward(const RowWorld *w, int query, int head, const float *dout, float *dqkv) {
+  const OpsAttention *a = w->attention;
+  const RowWorld gradient = {a, w->observation, dqkv};
+  const float scale = 1.0f / sqrtf((float)a->size), *q = row_attention_part(w, query, 0, head);
+  float p[OPS_ENTITIES_MAX], mean = 0, *dq = (float *)row_attention_part(&gradient, query, 0, head);
+  float dp[OPS_ENTITIES_MAX];
+  if (!row_is_active(w, query)) return;
+  row_attention_weigh(w, query, head, p);
+  for (int key = 0; key < a->entities; key++) {
+    dp[key] = p[key] != 0 ? row_dot(dout, row_attention_part(w, key, 2, head), a->size) : 0;
+    mean += p[key] * dp[key];
+  }
+  for (int key = 0; key < a->entities; key++) {
+    const float ds = scale * p[key] * (dp[key] - mean), *k = row_attention_part(w, key, 1, head);
+    float *dk = (float *)row_attention_part(&gradient, key, 1, head);
+    float *dv = (float *)row_attention_part(&gradient, key, 2, head);
+    for (int i = 0; p[key] != 0 && i < a->size; i++) {
+      dq[i] += ds * k[i];
+      dk[i] += ds * q[i];
+      dv[i] += p[key] * dout[i];
+    }
+  }
+}
+
+#endif
