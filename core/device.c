@@ -76,7 +76,20 @@ int core_device_list(CoreDeviceId *id, int most) {
   return count;
 }
 
-int core_device_open(const char *wanted, int number, CoreDevice **device, char *reason) {
+/* Of a GPU that several programs have been given together. */
+static int take_share(CoreDevice *device) {
+  const char *text = getenv("CORE_DEVICE_SHARE");
+  char *end;
+  if (text == NULL || device == NULL) return CORE_OK;
+  const double share = strtod(text, &end);
+  if (end == text || *end != '\0' || !(share > 0 && share <= 1))
+    return core_error(CORE_USAGE, "CORE_DEVICE_SHARE = %.40s: write the part of the GPU's memory that this program may use, "
+                      "0.25 or another number above 0 and at most 1", text);
+  if (device->memory_bytes != SIZE_MAX) device->memory_bytes = (size_t)(share * (double)device->memory_bytes);
+  return CORE_OK;
+}
+
+static int open_any(const char *wanted, int number, CoreDevice **device, char *reason) {
   enum { REASON = 256 };
   Emulation emulation;
   *device = NULL;
@@ -94,6 +107,13 @@ int core_device_open(const char *wanted, int number, CoreDevice **device, char *
   if (CORE_HAS_CUDA) snprintf(reason, REASON, "%s", core_error_message()); /* a build for CPUs need not excuse itself */
   core_error_clear();
   return CORE_OK;
+}
+
+int core_device_open(const char *wanted, int number, CoreDevice **device, char *reason) {
+  int code = open_any(wanted, number, device, reason);
+  if (code == CORE_OK) code = take_share(*device);
+  if (code != CORE_OK) core_device_close(device);
+  return code;
 }
 
 void core_device_close(CoreDevice **device) {

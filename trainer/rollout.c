@@ -95,6 +95,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
                        .episode_steps = rollout->episode_steps};
   env->step(env, actions, &out);
   look(rollout, t, out.observations, env->observation_length);
+  if (rollout->is_compact) compact_store(&rollout->compact, env, t + 1, out.observations);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   see(rollout, ops, t + 1);

@@ -80,8 +80,9 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
   point.exposed_us = gpus > 1 ? fmax(0, end - point.minibatch_us) : 0;
   point.host_us = host_us(gpus);
   point.uneven_us = point.minibatch_us * uneven_share(run, gpus);
-  const double more = run->minibatches * (point.exposed_us + point.host_us + point.uneven_us);
-  point.efficiency = iteration_us / (iteration_us + more);
+  const double more = run->minibatches * (point.exposed_us + point.uneven_us);
+  point.efficiency = iteration_us / (iteration_us + more + run->minibatches * point.host_us);
+  point.unwaited = iteration_us / (iteration_us + more);
   return point;
 }
 
@@ -104,12 +105,13 @@ static void print_points(const ScalingRun *run, const Training *training) {
   for (int i = 0; i < sending.buckets; i++)
     printf(" %s %zu bytes%s", sending.bucket[i].is_actor ? "actor" : "critic", sending.bucket[i].n * sizeof(float),
            i + 1 < sending.buckets ? "," : "\n");
-  printf("%5s %10s %9s %10s %11s %8s %10s %11s\n", "GPUs", "minibatch", "sums", "window", "not hidden", "host", "uneven",
-         "efficiency");
+  printf("%5s %10s %9s %10s %11s %8s %10s %11s %13s\n", "GPUs", "minibatch", "sums", "window", "not hidden", "host",
+         "uneven", "efficiency", "without host");
   for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
     const ScalingPoint p = scaling_predict(&machine, run, &training->agent, bucket, gpus[i]);
-    printf("%5d %7.0f us %6.0f us %7.0f us %8.0f us %5.0f us %7.0f us %9.1f %%\n", p.gpus, p.minibatch_us, p.sum_us,
-           p.window_us, p.exposed_us, p.host_us, p.uneven_us, 100 * p.efficiency);
+    printf("%5d %7.0f us %6.0f us %7.0f us %8.0f us %5.0f us %7.0f us %9.1f %% %11.1f %%\n", p.gpus,
+           p.minibatch_us, p.sum_us, p.window_us, p.exposed_us, p.host_us, p.uneven_us, 100 * p.efficiency,
+           100 * p.unwaited);
   }
   printf("DD-PPO (Wijmans et al. 2020): 83.6 %% at 128 GPUs (107 times one)\n");
 }

@@ -35,6 +35,7 @@ typedef struct ScalingPoint {
   double host_us;              /* waits of the host that several ranks add to a minibatch */
   double uneven_us;            /* for the rank that drew most rows */
   double efficiency;           /* steps/s a GPU, of those that one has alone */
+  double unwaited;             /* the same if the host did not wait: were updates queued as one GPU's are (queue.h) */
 } ScalingPoint;
 
 /* Microseconds of one sum over so many GPUs: the best of NCCL's algorithms and protocols. */

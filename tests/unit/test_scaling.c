@@ -45,6 +45,7 @@ static void predict_all(const char *sharing, const char *bucket_kb) {
     assert_true(p.exposed_us >= 0 && p.exposed_us <= p.sum_us && p.efficiency <= before);
     if (gpus > 1) assert_true(p.exposed_us > 0); /* what is complete last can not hide */
     assert_near_to(p.efficiency, 1e5 / (1e5 + 100 * (p.exposed_us + p.host_us + p.uneven_us)));
+    assert_near_to(p.unwaited, 1e5 / (1e5 + 100 * (p.exposed_us + p.uneven_us)));
     before = p.efficiency;
   }
   training_destroy(&training);
