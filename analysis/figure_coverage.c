@@ -50,7 +50,7 @@ typedef struct Coverages {
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static int run_folder(const Coverages *c, size_t run, char *folder) {
-  return core_files_path(folder, "%s/runs/%s", c->root, c->context.selection.runs[run].id);
+  return store_path_run(c->root, c->context.selection.runs[run].id, NULL, folder);
 }
 
 static size_t runs_of(const Coverages *c) { return c->context.selection.count; }

@@ -74,7 +74,7 @@ static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], **names = NULL;
   size_t count = 0;
   int code = CORE_OK;
-  TRY(core_files_path(folder, "%s/runs/%s", p->root, run->id));
+  TRY(store_path_run(p->root, run->id, NULL, folder));
   if (!core_files_exists(folder)) return CORE_OK;
   TRY(core_files_list(folder, &names, &count));
   double last = (double)core_config_iterations(&run->config);

@@ -46,7 +46,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     " VALUES(?, ?, ?" STORE_EVALUATION_COLUMNS(COMMA_MARK) ")",
   [PUT_PROGRESS] =
     "INSERT INTO run_log(run_id, attempt, kind, file, offset, mark, damage, first_damage)"
-    " VALUES(?1, ?2, ?3, 'runs/' || ?1 || '/' || ?3 || '.' || ?2 || '.tsv', ?4, ?5, ?6, ?7)"
+    " VALUES(?1, ?2, ?3, ?8, ?4, ?5, ?6, ?7)"
     " ON CONFLICT(run_id, attempt, kind) DO UPDATE SET offset = excluded.offset, mark = excluded.mark,"
     " damage = damage + excluded.damage, first_damage = coalesce(first_damage, excluded.first_damage)",
   [PUT_LOG_ATTEMPT] = "INSERT OR IGNORE INTO attempt(run_id, attempt) VALUES(?1, ?2)",
@@ -181,6 +181,7 @@ static int commit_progress(StoreBlock *block) {
     sqlite3_bind_int64(put, 5, item->mark);
     sqlite3_bind_int64(put, 6, item->damage.lines);
     bind_known(put, 7, item->damage.first_line);
+    sqlite3_bind_text(put, 8, item->file, -1, SQLITE_STATIC);
     TRY(store_database_run(block->database, put));
     sqlite3_bind_text(put_attempt, 1, item->id, -1, SQLITE_STATIC);
     sqlite3_bind_int(put_attempt, 2, item->attempt);

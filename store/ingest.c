@@ -80,20 +80,24 @@ static int load_known(StoreDatabase *database, const char *sweep, Known **list, 
   return code;
 }
 
+/* A path of the workspace as it is kept and shown, which another mount of it shares. */
+static const char *in_workspace(const Import *import, const char *path) { return path + strlen(import->root) + 1; }
+
 /* A folder that no sweep has recorded here: a run that was started by hand, or a database made anew. */
 static int adopt_run(Import *import, const char *id) {
   char path[CORE_PATH_MAX], found_id[CORE_RUN_ID], text[512];
   CoreConfig config = core_config_default();
   TRY(store_path_run(import->root, id, "config.ini", path));
+  const char *shown = in_workspace(import, path);
   const CoreConfig *known = NULL;
   if (!core_files_exists(path)) {
-    snprintf(text, sizeof text, "runs/%s has no config.ini; its settings are not known", id);
+    snprintf(text, sizeof text, "%s is not there; the run's settings are not known", shown);
   } else if (core_config_read(path, &config) != CORE_OK) {
     snprintf(text, sizeof text, "%s", core_error_message());
   } else {
     core_config_id(&config, found_id);
     if (strcmp(found_id, id) == 0) known = &config;
-    else snprintf(text, sizeof text, "runs/%s/config.ini describes run %s; its settings are not taken", id, found_id);
+    else snprintf(text, sizeof text, "%s describes run %s; its settings are not taken", shown, found_id);
   }
   if (!known) note_fault(import, text);
   return store_database_put_config(import->database, known, id);
@@ -115,15 +119,14 @@ static int adopt_runs(Import *import, const char *const *ids, size_t count) {
 }
 
 /* Both lists are sorted: `known` keeps the runs that have a folder, `strange` gets the folders to adopt. */
-static size_t match_folders(Known *known, size_t known_count, char **names, size_t name_count, const char **strange,
-                            size_t *strange_count) {
+static size_t match_folders(Known *known, size_t known_count, char (*ids)[CORE_RUN_ID], size_t id_count,
+                            const char **strange, size_t *strange_count) {
   size_t kept = 0, k = 0;
   *strange_count = 0;
-  for (size_t n = 0; n < name_count; n++) {
-    if (!store_is_run_id(names[n])) continue;
-    while (k < known_count && strcmp(known[k].id, names[n]) < 0) k++;
-    bool is_known = k < known_count && strcmp(known[k].id, names[n]) == 0;
-    if (!is_known || known[k].adopt) strange[(*strange_count)++] = names[n];
+  for (size_t n = 0; n < id_count; n++) {
+    while (k < known_count && strcmp(known[k].id, ids[n]) < 0) k++;
+    bool is_known = k < known_count && strcmp(known[k].id, ids[n]) == 0;
+    if (!is_known || known[k].adopt) strange[(*strange_count)++] = ids[n];
     if (is_known) known[kept++] = known[k++];
   }
   return kept;
@@ -136,26 +139,24 @@ static int by_run(const void *a, const void *b) {
 
 /* The known runs that have a folder, in the order of their keys, which is the order rows are appended fastest in. */
 static int find_runs(Import *import, const char *sweep, Known **known, size_t *count) {
-  char path[CORE_PATH_MAX], **names = NULL;
-  size_t name_count = 0, all, strange_count;
+  char (*ids)[CORE_RUN_ID];
+  size_t id_count, all, strange_count;
   *known = NULL;
   *count = 0;
-  TRY(core_files_path(path, "%s/runs", import->root));
-  if (!core_files_exists(path)) return CORE_OK;
-  TRY(core_files_list(path, &names, &name_count));
-  const char **strange = core_memory_allocate((name_count + 1) * sizeof *strange);
+  TRY(store_path_list_runs(import->root, NULL, &ids, &id_count));
+  if (id_count == 0) return CORE_OK;
+  const char **strange = core_memory_allocate((id_count + 1) * sizeof *strange);
   int code = load_known(import->database, sweep, known, &all);
-  if (code == CORE_OK) *count = match_folders(*known, all, names, name_count, strange, &strange_count);
+  if (code == CORE_OK) *count = match_folders(*known, all, ids, id_count, strange, &strange_count);
   if (code == CORE_OK && !sweep && strange_count > 0) {
     free(*known);
     *known = NULL;
     code = adopt_runs(import, strange, strange_count);
     if (code == CORE_OK) code = load_known(import->database, sweep, known, &all);
-    if (code == CORE_OK) *count = match_folders(*known, all, names, name_count, strange, &strange_count);
+    if (code == CORE_OK) *count = match_folders(*known, all, ids, id_count, strange, &strange_count);
   }
   if (code == CORE_OK && *count > 0) qsort(*known, *count, sizeof **known, by_run);
-  for (size_t i = 0; i < name_count; i++) free(names[i]);
-  free(names);
+  free(ids);
   free(strange);
   return code;
 }
@@ -232,11 +233,11 @@ static int take_row(void *context, const StoreIteration *iteration, const StoreE
   return store_block_is_full(block) ? BLOCK_FULL : CORE_OK;
 }
 
-static void note_damage(Import *import, const char *id, const Log *log, const StoreLogDamage *damage) {
+static void note_damage(Import *import, const Log *log, const StoreLogDamage *damage) {
   char text[160];
   if (damage->lines == 0) return;
-  snprintf(text, sizeof text, "runs/%s/%s.%d.tsv:%lld: damaged line, skipped", id, store_runlog_kind_name(log->kind),
-           log->attempt, (long long)damage->first_line);
+  snprintf(text, sizeof text, "%.100s:%lld: damaged line, skipped", in_workspace(import, log->path),
+           (long long)damage->first_line);
   note_fault(import, text);
   import->result->damaged_lines += damage->lines;
 }
@@ -257,10 +258,11 @@ static int import_log(Import *import, const Known *known, Log *log, bool *change
     if (progress.offset > log->offset) {
       *changed = true;
       memcpy(progress.id, known->id, CORE_RUN_ID);
+      snprintf(progress.file, sizeof progress.file, "%s", in_workspace(import, log->path));
       if (store_runlog_mark(log->path, progress.offset, &size, &progress.mark) != CORE_OK)
         note_fault(import, core_error_message());
       store_block_add_progress(import->block, &progress);
-      note_damage(import, known->id, log, &progress.damage);
+      note_damage(import, log, &progress.damage);
       log->offset = progress.offset;
     }
     if (code == BLOCK_FULL) TRY(store_block_commit(import->block));
@@ -285,14 +287,16 @@ static int import_logs(Import *import, const Known *known, Log *logs, size_t cou
 /* ---- a run ------------------------------------------------------------------------------------------------------ */
 
 /* The folder's time of change in nanoseconds; 0 when it can not be read. */
-static int64_t folder_time(int runs_folder, const char *id) {
+static int64_t folder_time(const char *root, int workspace, const char *id) {
+  char folder[STORE_RUN_FOLDER];
   struct stat status;
-  if (fstatat(runs_folder, id, &status, 0) < 0) return 0;
+  if (store_path_run_folder(root, id, folder) != CORE_OK || fstatat(workspace, folder, &status, 0) < 0) return 0;
   return (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 }
 
 /* Can only a change that touches the folder (a new log, a new state) make news of this run? */
-static bool is_settled(const char *root, const StoreState *state, int64_t time_ns) {
+static bool is_settled(const char *root, const StoreState *state, bool has_logs, int64_t time_ns) {
+  if (state->status == STORE_PENDING && has_logs) return false; /* its state is gone: logs may grow all the same */
   if (state->status == STORE_RUNNING || state->status == STORE_LOST) return false;
   return store_clock_unix_s(root) - 1e-9 * (double)time_ns > SETTLED_S; /* by the clock that stamps files, not by ours */
 }
@@ -314,7 +318,7 @@ static int import_run(Import *import, const Known *known, int64_t time_ns) {
   int code = import_logs(import, known, logs, count, &changed);
   free(logs);
   if (code != CORE_OK) return code;
-  seen.folder_time = readable && is_settled(import->root, &seen.state, time_ns) ? time_ns : 0;
+  seen.folder_time = readable && is_settled(import->root, &seen.state, count > 0, time_ns) ? time_ns : 0;
   seen.mark = store_crc32(&seen.state, sizeof seen.state);
   bool news = seen.mark != known->mark;
   if (readable && (news || seen.folder_time != known->folder_time)) store_block_add_seen(import->block, &seen);
@@ -323,18 +327,16 @@ static int import_run(Import *import, const Known *known, int64_t time_ns) {
 }
 
 static int import_runs(Import *import, const char *sweep) {
-  char path[CORE_PATH_MAX];
   Known *known;
   size_t count;
-  TRY(core_files_path(path, "%s/runs", import->root));
   int code = find_runs(import, sweep, &known, &count);
-  int runs_folder = count ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  int workspace = count ? open(import->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    int64_t time_ns = folder_time(runs_folder, known[i].id);
+    int64_t time_ns = folder_time(import->root, workspace, known[i].id);
     if (time_ns != 0 && time_ns != known[i].folder_time) code = import_run(import, &known[i], time_ns);
   }
   if (code == CORE_OK) code = store_block_commit(import->block);
-  if (runs_folder >= 0) close(runs_folder);
+  if (workspace >= 0) close(workspace);
   free(known);
   return code;
 }

@@ -16,6 +16,7 @@ typedef struct StoreLogProgress {
   int64_t offset;
   uint32_t mark;          /* store_runlog_mark at `offset` */
   StoreLogDamage damage;  /* of this step */
+  char file[96];          /* in the workspace */
 } StoreLogProgress;
 
 /* A run's state as read, before its logs were. */

@@ -2,6 +2,7 @@
  * program joins user text to a path. */
 #include "store/paths.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <limits.h>
+
+#include "core/memory.h"
 
 int store_root(const char *option, char root[CORE_PATH_MAX]) {
   const char *chosen = option, *environment = getenv("SWEEP_ROOT");
@@ -35,11 +38,111 @@ bool store_is_run_id(const char *id) {
   return strspn(id, "0123456789abcdef") == CORE_RUN_ID - 1 && id[CORE_RUN_ID - 1] == '\0';
 }
 
-int store_path_run(const char *root, const char *id, const char *file, char path[CORE_PATH_MAX]) {
+/* ---- runs' folders ---------------------------------------------------------------------------------------------- */
+
+enum { SHARD_DIGITS = 2 };
+
+static bool is_shard(const char *name) {
+  return strspn(name, "0123456789abcdef") == SHARD_DIGITS && name[SHARD_DIGITS] == '\0';
+}
+
+/* Whether the workspace asked for last has runs outside shards. */
+static _Thread_local struct { char root[CORE_PATH_MAX]; bool known, has_flat; } layout;
+
+static void remember_layout(const char *root, bool has_flat) {
+  snprintf(layout.root, sizeof layout.root, "%s", root);
+  layout.known = true;
+  layout.has_flat = has_flat;
+}
+
+static bool has_flat_runs(const char *root) {
+  char path[CORE_PATH_MAX];
+  struct dirent *entry;
+  bool found = false;
+  if (layout.known && strcmp(layout.root, root) == 0) return layout.has_flat;
+  DIR *folder = core_files_path(path, "%s/runs", root) == CORE_OK ? opendir(path) : NULL;
+  while (folder && !found && (entry = readdir(folder))) found = store_is_run_id(entry->d_name);
+  if (folder) closedir(folder);
+  remember_layout(root, found);
+  return found;
+}
+
+int store_path_run_folder(const char *root, const char *id, char folder[STORE_RUN_FOLDER]) {
+  char path[CORE_PATH_MAX];
   if (!store_is_run_id(id))
     return core_error(CORE_USAGE, "'%.40s' is no run id: it takes %d digits of 0-9 and a-f", id, CORE_RUN_ID - 1);
-  return core_files_path(path, "%s/runs/%s%s%s", root, id, file ? "/" : "", file ? file : "");
+  if (has_flat_runs(root)) {
+    snprintf(folder, STORE_RUN_FOLDER, "runs/%s", id);
+    TRY(core_files_path(path, "%s/%s", root, folder));
+    if (core_files_exists(path)) return CORE_OK;
+  }
+  snprintf(folder, STORE_RUN_FOLDER, "runs/%.*s/%s", SHARD_DIGITS, id, id);
+  return CORE_OK;
 }
+
+int store_path_run(const char *root, const char *id, const char *file, char path[CORE_PATH_MAX]) {
+  char folder[STORE_RUN_FOLDER];
+  TRY(store_path_run_folder(root, id, folder));
+  return core_files_path(path, "%s/%s%s%s", root, folder, file ? "/" : "", file ? file : "");
+}
+
+typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
+
+/* The runs of one folder, runs/ itself or a shard. */
+static int list_folder(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
+  char **names;
+  size_t count;
+  TRY(core_files_list(path, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    const bool is_run = store_is_run_id(names[i]);
+    if (!shard && is_shard(names[i])) shards[strtoul(names[i], NULL, 16)] = true;
+    if (!shard && is_run) list->has_flat = true;
+    if (is_run && strncmp(names[i], prefix, strlen(prefix)) == 0 &&
+        (!shard || strncmp(names[i], shard, SHARD_DIGITS) == 0)) {
+      if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 256;
+        list->ids = core_memory_resize(list->ids, list->capacity * sizeof *list->ids);
+      }
+      memcpy(list->ids[list->count++], names[i], CORE_RUN_ID);
+    }
+    free(names[i]);
+  }
+  free(names);
+  return CORE_OK;
+}
+
+static int by_id(const void *a, const void *b) { return strcmp(a, b); }
+
+int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE_RUN_ID], size_t *count) {
+  char path[CORE_PATH_MAX], name[8];
+  bool shards[256] = {false};
+  RunList list = {0};
+  int code = CORE_OK;
+  if (!prefix) prefix = "";
+  *ids = NULL, *count = 0;
+  TRY(core_files_path(path, "%s/runs", root));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY_GOTO(code, out, list_folder(path, prefix, NULL, &list, shards));
+  remember_layout(root, list.has_flat);
+  for (unsigned shard = 0; shard < 256; shard++) {
+    snprintf(name, sizeof name, "%02x", shard);
+    if (!shards[shard] || strncmp(name, prefix, strlen(prefix) < SHARD_DIGITS ? strlen(prefix) : SHARD_DIGITS) != 0)
+      continue;
+    TRY_GOTO(code, out, core_files_path(path, "%s/runs/%s", root, name));
+    TRY_GOTO(code, out, list_folder(path, prefix, name, &list, NULL));
+  }
+  if (list.count) qsort(list.ids, list.count, sizeof *list.ids, by_id);
+  for (size_t i = 0; i < list.count; i++) /* one that stands in both places, as no version leaves it, counts once */
+    if (*count == 0 || strcmp(list.ids[*count - 1], list.ids[i]) != 0)
+      memmove(list.ids[(*count)++], list.ids[i], CORE_RUN_ID);
+  *ids = list.ids;
+  return CORE_OK;
+out:
+  free(list.ids);
+  return code;
+}
+
+/* ---- filesystems ------------------------------------------------------------------------------------------------ */
 
 /* statfs f_type of filesystems that reach over a network, or through FUSE or a hypervisor: on them memory shared
  * between processes (SQLite's WAL) and locks may not work. From statfs(2) and the filesystems' own headers. */

@@ -242,9 +242,11 @@ static int move_to(Cursor *cursor, int64_t row) {
   return SQLITE_OK;
 }
 
-/* A bound of a comparison; text and the like, which no row is compared with in earnest, bounds nothing. */
-static int64_t bound(sqlite3_value *value, int64_t none) {
+/* A bound of a comparison. Text and the like, which no row is compared with in earnest, bounds nothing (SQLite looks again);
+ * with NULL no row compares. */
+static int64_t bound(sqlite3_value *value, int64_t none, bool *nothing) {
   int type = sqlite3_value_numeric_type(value);
+  *nothing = *nothing || type == SQLITE_NULL;
   return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_int64(value) : none;
 }
 
@@ -252,14 +254,16 @@ static int filter(sqlite3_vtab_cursor *base, int wanted, const char *text, int a
   Cursor *cursor = (Cursor *)base;
   (void)text, (void)argc;
   keep_current(table_of(base));
+  bool nothing = false;
   cursor->first = 0;
   cursor->last = INT64_MAX;
   if (wanted & WANTED_EXACT) {
-    cursor->first = bound(*argv, 0);
-    cursor->last = bound(*argv, INT64_MAX);
+    cursor->first = bound(*argv, 0, &nothing);
+    cursor->last = bound(*argv, INT64_MAX, &nothing);
   }
-  if (wanted & WANTED_FROM) cursor->first = bound(*argv++, 0);
-  if (wanted & WANTED_TO) cursor->last = bound(*argv, INT64_MAX);
+  if (wanted & WANTED_FROM) cursor->first = bound(*argv++, 0, &nothing);
+  if (wanted & WANTED_TO) cursor->last = bound(*argv, INT64_MAX, &nothing);
+  if (nothing) cursor->last = -1;
   if (cursor->first < 0) cursor->first = 0;
   cursor->backwards = wanted & WANTED_BACKWARDS;
   cursor->at_end = false;

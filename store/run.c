@@ -166,14 +166,14 @@ static void write_field(const StoreState *state, const Field *field, CoreText *t
 }
 
 /* `fault` is what is wrong with it. */
-static int damaged_state(const char *id, const char *fault) {
-  return core_error(CORE_FAIL, "runs/%s/state is damaged (%s); remove it to go on", id, fault);
+static int damaged_state(const char *path, const char *fault) {
+  return core_error(CORE_FAIL, "%s is damaged (%s); remove it to go on", path, fault);
 }
 
-static int parse_state(const char *id, char *data, size_t size, StoreState *state) {
+static int parse_state(const char *path, char *data, size_t size, StoreState *state) {
   bool has_status = false;
   char fault[96];
-  if (memchr(data, '\0', size)) return damaged_state(id, "it is no text");
+  if (memchr(data, '\0', size)) return damaged_state(path, "it is no text");
   char *save = NULL;
   for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     char *equals = strchr(line, '=');
@@ -184,12 +184,12 @@ static int parse_state(const char *id, char *data, size_t size, StoreState *stat
       if (!read_field(state, &fields[i], equals + 1)) {
         snprintf(fault, sizeof fault, "%s=%.40s", line, equals + 1);
         clean_text(fault);
-        return damaged_state(id, fault);
+        return damaged_state(path, fault);
       }
       if (fields[i].kind == FIELD_STATUS) has_status = true;
     }
   }
-  return has_status ? CORE_OK : damaged_state(id, "it names no status");
+  return has_status ? CORE_OK : damaged_state(path, "it names no status");
 }
 
 /* ---- state ------------------------------------------------------------------------------------------------------ */
@@ -225,7 +225,7 @@ int store_run_state_read(const char *root, const char *id, bool concluded, Store
   TRY(store_path_run(root, id, "state", path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, STATE_BYTES_MAX, &data, &size));
-  int code = parse_state(id, data, size, state);
+  int code = parse_state(path, data, size, state);
   free(data);
   if (code != CORE_OK || !concluded || state->status != STORE_RUNNING) return code;
   TRY(is_lost(root, id, state, &lost));

@@ -1,4 +1,4 @@
-/* A run's folder runs/<id>: its config, the lease that keeps a second writer out, and its state as others see it.
+/* A run's folder (paths.h says where): its config, the lease that keeps a second writer out, and its state as others see it.
  *
  *   config.ini   the resolved configuration        log.txt      the program's own messages
  *   state        key=value lines, replaced atomically          ckpt/  checkpoints
@@ -41,7 +41,7 @@ typedef struct StoreState {
 
 enum { STORE_HEARTBEAT_S = 5, STORE_LOST_AFTER_S = 60 };
 
-/* Creates runs/<id> with config.ini when it is not there yet (both may exist already; settings that are not part of the
+/* Creates the run's folder with config.ini when it is not there yet (both may exist already; settings that are not part of the
  * id take the new values). CORE_FAIL when config.ini there describes another run. */
 int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]);
 
@@ -54,7 +54,7 @@ int store_run_state_read(const char *root, const char *id, bool concluded, Store
 double store_run_age_s(const char *root, const char *id);
 int store_run_state_write(const char *root, const char *id, const StoreState *state);
 
-/* The right to write in runs/<id>: fails with CORE_FAIL and the holder's host and pid when a live writer has it.
+/* The right to write in the run's folder: fails with CORE_FAIL and the holder's host and pid when a live writer has it.
  * A stale one is taken over. Released by store_run_release or the process's end. */
 typedef struct StoreLease StoreLease;
 int store_run_acquire(const char *root, const char *id, StoreLease **lease);

@@ -134,16 +134,11 @@ static int run_by_index(const char *root, const char *text, const char *slash, c
 }
 
 static int run_by_prefix(const char *root, const char *prefix, char id[CORE_RUN_ID]) {
-  char folder[CORE_PATH_MAX], **names = NULL;
-  size_t count = 0, found = 0, length = strlen(prefix);
-  TRY(core_files_path(folder, "%s/runs", root));
-  if (core_files_exists(folder)) TRY(core_files_list(folder, &names, &count));
-  for (size_t i = 0; i < count; i++) {
-    if (!store_is_run_id(names[i]) || strncmp(names[i], prefix, length) != 0) continue;
-    memcpy(id, names[i], CORE_RUN_ID);
-    found++;
-  }
-  free_names(names, count);
+  char (*ids)[CORE_RUN_ID];
+  size_t found;
+  TRY(store_path_list_runs(root, prefix, &ids, &found));
+  if (found == 1) memcpy(id, ids[0], CORE_RUN_ID);
+  free(ids);
   if (found == 1) return CORE_OK;
   if (found) return core_error(CORE_USAGE, "%zu runs begin with '%s'; give more digits", found, prefix);
   return core_error(CORE_USAGE, "no run of %s has the id '%s'; sweep plan --runs and sweep status list them", root,

@@ -14,7 +14,7 @@
 #include "trainer/show.h"
 
 static const char TRAIN_TEXT[] =
-  "Trains one agent as its configuration says, in <root>/runs/<id>: run logs, checkpoints, log.txt and state. The id "
+  "Trains one agent as its configuration says, in <root>/runs/ab/<id>: run logs, checkpoints, log.txt and state. The id "
   "is a hash of the configuration, so the same configuration is the same run.\n\n"
   "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
   "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or SIGINT after "
@@ -114,7 +114,7 @@ static int command_checkpoint(int argc, char **argv) {
   if (code == CORE_OK && help)
     core_options_help("trainer checkpoint FILE...", "Checks checkpoint files and lists what they hold.", table);
   else if (code == CORE_OK && count == 0)
-    code = core_error(CORE_USAGE, "name a checkpoint file (runs/<id>/ckpt/iteration-*.ckpt)");
+    code = core_error(CORE_USAGE, "name a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)");
   for (size_t i = 0; i < count && code == CORE_OK && !help; i++) {
     CoreText text = {0};
     code = checkpoint_describe(files[i], &text);

@@ -216,7 +216,7 @@ static int play_episode(const PlayOptions *options, Player *player, Stage *stage
 
 static int check_options(const PlayOptions *options) {
   if (!options->checkpoint)
-    return core_error(CORE_USAGE, "whose policy? --checkpoint takes a run's id or runs/<id>/ckpt/iteration-*.ckpt");
+    return core_error(CORE_USAGE, "whose policy? --checkpoint takes a run's id or runs/ab/<id>/ckpt/iteration-*.ckpt");
   TRY(picture_check_size(options->size));
   if (options->steps < -1) return core_error(CORE_USAGE, "--steps %lld: must be 0 or more", (long long)options->steps);
   if (options->seed < -1 || options->seed > UINT32_MAX)

@@ -20,7 +20,7 @@ row() { # name launcher... : the best iteration's transitions a second
   awk -F'\t' -v name="$name" -v rest="transitions/s,$n,${machine:-unknown},$commit" '
     $1 == "iteration" { for (i = 1; i <= NF; i++) if ($i ~ /^steps_per_second/) column = i; next }
     /^#/ { next } $column > best { best = $column }
-    END { printf "trainer,%s,steps_per_second,%.6g,%s\n", name, best, rest }' $(ls -t "$work"/runs/*/stats.*.tsv | head -1)
+    END { printf "trainer,%s,steps_per_second,%.6g,%s\n", name, best, rest }' $(ls -t "$work"/runs/*/*/stats.*.tsv | head -1)
 }
 more=(--set train.threads="$n"); row "ranks_1x$n" env
 more=(--set train.threads=1); row "ranks_${n}x1" mpirun -n "$n"

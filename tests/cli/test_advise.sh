@@ -38,7 +38,7 @@ $make_workspace "$tap_dir/young" 1 1 && rm -rf "$tap_dir/young/runs"
 tap_run "watch: nothing measured yet" 0 "no evaluation yet" analyze watch two_grids --root "$tap_dir/young" --once
 
 # A run that is going on: the picture follows it, and ends with it.
-first=$(basename "$(ls -d "$tap_dir"/work/runs/* | head -1)") state=$tap_dir/work/runs
+first=$(basename "$(ls -d "$tap_dir"/work/runs/*/* | head -1)") state=$tap_dir/work/runs/${first:0:2}
 sed -i "s/^status=.*/status=stopped/; s/^host=.*/host=elsewhere/" "$state/$first/state"
 status=$(grep -c '^status=stopped' "$state/$first/state")
 if [ "$status" = 1 ]; then

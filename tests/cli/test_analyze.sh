@@ -158,7 +158,7 @@ run sql "$folder/young/results.db" --csv "SELECT count(*) AS n FROM run"; check 
 
 # ---- what is new is imported first; damage is told
 $make_workspace "$folder/new" 1 20 2>/dev/null
-stats=$(ls "$folder"/new/runs/*/stats.1.tsv | head -1)
+stats=$(ls "$folder"/new/runs/*/*/stats.1.tsv | head -1)
 sed -i '7s/0/1/' "$stats"
 run ddr-vs-solve "$folder/new/results.db"
 check "run logs beside the database are imported" says "12 runs of 12 configurations (1 seed each)"

@@ -36,11 +36,11 @@ train() { # root options...
   mkdir -p "$root"
   trainer --config "$tap_dir/small.ini" --root "$root" "$@"
 }
-run_of() { basename "$tap_dir/$1"/runs/*; }
+run_of() { basename "$tap_dir/$1"/runs/*/*; }
 # What the newest checkpoint holds, less the clock and the file's own name.
-contents() { trainer checkpoint "$(ls "$tap_dir/$1"/runs/*/ckpt/*.ckpt | tail -1)" | grep -vE '^file|section +clock'; }
+contents() { trainer checkpoint "$(ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt | tail -1)" | grep -vE '^file|section +clock'; }
 
-has_checkpoint() { ls "$tap_dir/$1"/runs/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
+has_checkpoint() { ls "$tap_dir/$1"/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
 # stopped_and_resumed ROOT OPTIONS...: stopped by a signal when it has saved, then finished
 stopped_and_resumed() {
   local root=$1; shift
@@ -49,7 +49,7 @@ stopped_and_resumed() {
   tap_wait 60 has_checkpoint "$root"
   kill -USR1 $pid
   wait $pid
-  train "$root" --quiet --resume "$@" || [ "$(sed -n 's/^status=//p' "$tap_dir/$root"/runs/*/state)" = finished ]
+  train "$root" --quiet --resume "$@" || [ "$(sed -n 's/^status=//p' "$tap_dir/$root"/runs/*/*/state)" = finished ]
 }
 
 number=0
@@ -73,7 +73,7 @@ LEARNERS
 for k in 1 2 3; do
   tap_run "policy $k plays through its own statistics" 0 "return" trainer play --checkpoint "$(run_of whole$k)" \
     --root "$tap_dir/whole$k" --steps 3 -o "$tap_dir/a.svg"
-  statistics=$(trainer checkpoint "$(ls "$tap_dir/whole$k"/runs/*/ckpt/*.ckpt | tail -1)" | grep -c "observation moments")
+  statistics=$(trainer checkpoint "$(ls "$tap_dir/whole$k"/runs/*/*/ckpt/*.ckpt | tail -1)" | grep -c "observation moments")
   tap_result "its checkpoint holds them" "$([ "$statistics" -eq 1 ]; echo $?)"
 done
 tap_run "weights are inherited with their statistics" 0 "starting from" train whole1 --set algo.name=ppo_ewma \

@@ -140,7 +140,7 @@ for figure in fig13 fig14; do tap_run $figure 0 "10 runs of 10 configurations" d
 submit experiments/fixed_point/fig2_kl_minibatch.ini --profile demo --set sweep.seeds=1 --set train.total_steps=4096 --set eval.count=1 --set eval.episodes=8 --set metrics.profile_every=1
 tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/results.db"
 ids=$(analyze sql "$real/results.db" --csv "SELECT id FROM run JOIN sweep_run ON run_id = id WHERE sweep = 'fixed_point_fig2' AND json_extract(config, '\$.ppo.num_minibatches') = 8" | tail -n +2)
-mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
+mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/${id:0:2}/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
 same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
 # visited states: one plane for the runs of a task; coverage_50 where all had looked at as many states
 submit experiments/onpolicy/fig1b_more_data.ini --profile demo --set sweep.seeds=1 --set train.total_steps=8192 --set eval.count=1 \
@@ -148,13 +148,13 @@ submit experiments/onpolicy/fig1b_more_data.ini --profile demo --set sweep.seeds
 tap_run "onpolicy-fig2" 0 "wheelfeet: envs 32, steps 128" draw onpolicy-fig2 "$real/results.db"
 rows onpolicy-fig2 | awk -F, '{ n++; if ($(NF-3) != 300 || !($(NF-2) > 0.004 && $(NF-2) < 0.12 && $(NF-1) <= $(NF-2))) bad = 1 } END { exit bad || n != 6 }'
 tap_result "each run covers some of its plane, by equally many states" $? "$(rows onpolicy-fig2)"
-id=$(rows onpolicy-fig2 | awk -F, 'NR == 1 { print $(NF-6) }'); last=$(ls "$real/runs/$id" | sed -n 's/^states\.\(.*\)\.npy$/\1/p' | sort -n | tail -1)
-mv "$real/runs/$id/states.$last.npy" "$tap_dir/aside"
+id=$(rows onpolicy-fig2 | awk -F, 'NR == 1 { print $(NF-6) }'); last=$(ls "$real/runs/${id:0:2}/$id" | sed -n 's/^states\.\(.*\)\.npy$/\1/p' | sort -n | tail -1)
+mv "$real/runs/${id:0:2}/$id/states.$last.npy" "$tap_dir/aside"
 tap_run "a run with fewer states sets how many are compared, as all have ended" 0 '"states": 150.0' draw coverage "$real/results.db" \
   --sweep onpolicy_fig1b_more_data --json
-head -c 200 "$tap_dir/aside" >"$real/runs/$id/states.$last.npy"
+head -c 200 "$tap_dir/aside" >"$real/runs/${id:0:2}/$id/states.$last.npy"
 tap_run "a file of states that was cut short" 1 "states.$last.npy: not a whole float32 matrix" draw coverage "$real/results.db" --sweep onpolicy_fig1b_more_data
-mv "$tap_dir/aside" "$real/runs/$id/states.$last.npy"
+mv "$tap_dir/aside" "$real/runs/${id:0:2}/$id/states.$last.npy"
 tap_run "onpolicy-fig9" 0 "random projection" draw onpolicy-fig9 "$real/results.db"
 mine=$(analyze sql "$real/results.db" --csv "WITH r AS (SELECT id, json_extract(config, '\$.env.morphologies') AS task,
   json_extract(config, '\$.env.num') AS num, json_extract(config, '\$.ppo.num_steps') AS steps, (SELECT max(coverage_states) FROM

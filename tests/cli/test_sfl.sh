@@ -35,8 +35,8 @@ count = 4
 [checkpoint]
 every = 0
 INI
-folder() { echo "$1"/runs/*; }
-newest() { ls "$1"/runs/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
+folder() { echo "$1"/runs/*/*; }
+newest() { ls "$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
 contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^file|section +clock'; }
 # Column values by name, a line an iteration, of all attempts; the last attempt's line stands.
 column() { # root name...

@@ -127,13 +127,13 @@ small=(--set env.morphologies=car --set env.difficulty=0 --set env.level_count=4
   --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=16 --set net.depth=1 --set eval.count=0
   --set train.threads=1 --set train.total_steps=256)
 tap_run "a run to look at" 0 "" trainer "${small[@]}" --quiet
-run=$(basename runs/*)
-ckpt=runs/$run/ckpt/iteration-000000000002.ckpt
-before=$(cd "runs/$run" && find . -type f -exec cksum {} + | sort)
+run=$(basename runs/*/*)
+ckpt=runs/${run:0:2}/$run/ckpt/iteration-000000000002.ckpt
+before=$(cd "runs/${run:0:2}/$run" && find . -type f -exec cksum {} + | sort)
 tap_run "play shows a run's policy" 0 "after iteration 2" trainer play --checkpoint "$run" --level 1 --steps 5 -o p.svg
 tap_run "play takes a checkpoint file" 0 "run $run after iteration 2" trainer play -c "$ckpt" -l 1 -n 5 -o q.svg
 tap_check "and plays the same episode" "$(cmp p.svg q.svg 2>&1)"
-tap_check "inside the checkpoint's folder too" "$(cd "runs/$run/ckpt" && trainer play -c "$(basename "$ckpt")" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
+tap_check "inside the checkpoint's folder too" "$(cd "runs/${run:0:2}/$run/ckpt" && trainer play -c "$(basename "$ckpt")" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
   cmp "$tap_dir/p.svg" "$tap_dir/r.svg" 2>&1)"
 tap_check "another seed acts otherwise" "$(trainer play -c "$run" -l 1 -n 5 --seed 9 -o s.svg >/dev/null; [ -s s.svg ] || echo 'no picture'
   cmp -s p.svg s.svg && echo 'the same picture')"
@@ -143,7 +143,7 @@ if [ -e a.png ]; then
   tap_run "play draws a .gif" 0 "4 steps" trainer play -c "$run" -n 4 -o p.gif --size 100
   expect_equal "of the size asked for, with a label" "$(hex p.gif 0 6) $(gif_size p.gif)" "474946383961 116x132"
 fi
-tap_check "play leaves the run as it was" "$(diff <(echo "$before") <(cd "runs/$run" && find . -type f -exec cksum {} + | sort))"
+tap_check "play leaves the run as it was" "$(diff <(echo "$before") <(cd "runs/${run:0:2}/$run" && find . -type f -exec cksum {} + | sort))"
 tap_run "play: no checkpoint named" 2 "--checkpoint" trainer play
 tap_run "play: a run that is not there" 2 "no run 0123456789abcdef" trainer play -c 0123456789abcdef
 tap_run "play: a workspace that is not there" 1 "nowhere" trainer play -c "$run" --root nowhere
@@ -157,8 +157,8 @@ tap_run "play: a damaged checkpoint" 1 "damaged" trainer play -c "$run" -o x.svg
 head -c 200 damaged.bak >"$ckpt"
 tap_run "play: a torn checkpoint" 1 "damaged" trainer play -c "$ckpt" -o x.svg
 cp damaged.bak "$ckpt"
-sed -i 's/^width = 16/width = 32/' "runs/$run/config.ini"
+sed -i 's/^width = 16/width = 32/' "runs/${run:0:2}/$run/config.ini"
 tap_run "play: a configuration of another run" 2 "belongs to run $run" trainer play -c "$ckpt" -o x.svg
-rm -r "runs/$run/ckpt"/*
+rm -r "runs/${run:0:2}/$run/ckpt"/*
 tap_run "play: no checkpoint yet" 2 "no checkpoint there yet" trainer play -c "$run" -o x.svg
 tap_done

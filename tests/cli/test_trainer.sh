@@ -50,12 +50,12 @@ tap_expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discr
 tap_expect "pqn runs to its end" 0 'finished, 2 of 2' trainer "${small[@]}" --set algo.name=pqn --set env.actions=discrete
 tap_check "its log has a loss of Q and no critic" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) { sub(/\[.*/, "", $i); c[$i] = i } }
   NR == 3 && ($c["value_loss"] == "" || $c["kl"] == "" || $c["grad_norm_critic"] != "" || $c["policy_loss"] != "") { print }
-  END { if (NR != 4) print NR " lines" }' runs/*/stats.1.tsv)"
+  END { if (NR != 4) print NR " lines" }' runs/*/*/stats.1.tsv)"
 rm -r runs
 
 sgd=(--set algo.name=noisy_sgd --set train.total_steps=300)
 tap_expect "noisy_sgd runs to its end" 0 'finished, 300 of 300 iterations' trainer "${sgd[@]}" --set sgd.learning_rate=0:0.1+100:0.01
-log=$(echo runs/*/stats.1.tsv)
+log=$(echo runs/*/*/stats.1.tsv)
 tap_check "its log holds distance and rate" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
   NR == 103 && ($c["learning_rate"] != 0.01 || $c["distance"] > 2 || $c["kl[nat]"] != "") { print } END { if (NR != 302) print NR }' "$log")"
 tap_expect "noisy_sgd that diverges says so" 1 'converges below 1' trainer "${sgd[@]}" --set sgd.learning_rate=20
@@ -64,22 +64,22 @@ tap_expect "noisy_sgd can not be scaled" 2 'no environments' trainer "${sgd[@]}"
 rm -r runs
 
 tap_expect "KL profiles are written" 0 'finished, 2 of 2' trainer "${small[@]}" --set metrics.profile_every=2
-tap_check "one file, a line a minibatch, ending at no KL" "$(cd runs/*; ls profile.*.tsv | grep -vx profile.1.tsv
+tap_check "one file, a line a minibatch, ending at no KL" "$(cd runs/*/*; ls profile.*.tsv | grep -vx profile.1.tsv
   awk -F'\t' 'NF != 5 { print NR ": " NF " fields" } NR == 2 && $5 != 100 { print "not all of the rollout counts at first: " $5 } END { if (NR != 4 || $2 != 100 || $4 != 0) print }' profile.1.tsv)"
 rm -r runs
 
 # ---- going on from another run
 long=("${small[@]}" --set algo.name=ppo_ewma --set train.total_steps=512)
 tap_expect "a parent" 0 'finished, 2 of 2' trainer "${long[@]}" --set train.total_steps=256
-parent=$(basename runs/*)
+parent=$(basename runs/*/*)
 tap_expect "init.from goes on with another COM" 0 "starting from $parent@2 .init.restore = all., at iteration 2 of 4" \
   trainer "${long[@]}" --set ppo.com=8 --set "init.from=run:$parent"
-child=$(ls runs | grep -v "$parent")
-tap_check "its state and log.txt name the parent, its log begins behind it" "$(grep -qx "parent=$parent@2" "runs/$child/state" ||
-  echo "no parent in state"; grep -q "starting from $parent@2" "runs/$child/log.txt" || echo "not in log.txt"
-  awk 'NR == 3 && $1 != 3 { print } END { if (NR != 4) print NR " lines" }' "runs/$child/stats.1.tsv")"
+child=$(basename -a runs/*/* | grep -v "$parent")
+tap_check "its state and log.txt name the parent, its log begins behind it" "$(grep -qx "parent=$parent@2" "runs/${child:0:2}/$child/state" ||
+  echo "no parent in state"; grep -q "starting from $parent@2" "runs/${child:0:2}/$child/log.txt" || echo "not in log.txt"
+  awk 'NR == 3 && $1 != 3 { print } END { if (NR != 4) print NR " lines" }' "runs/${child:0:2}/$child/stats.1.tsv")"
 tap_expect "by path, only the weights" 0 'starting from .*init.restore = weights., at iteration 0 of 2' trainer "${small[@]}" \
-  --set "init.from=runs/$parent/ckpt/iteration-000000000002.ckpt" --set init.restore=weights
+  --set "init.from=runs/${parent:0:2}/$parent/ckpt/iteration-000000000002.ckpt" --set init.restore=weights
 tap_expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
 tap_expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
 tap_expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
@@ -89,7 +89,7 @@ tap_expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --se
 rm -r runs
 
 tap_expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"
-run=$(echo runs/*)
+run=$(echo runs/*/*)
 tap_check "its folder holds config, state, logs and a checkpoint" "$(for f in config.ini state stats.1.tsv eval.1.tsv log.txt \
   ckpt/iteration-000000000002.ckpt; do [ -s "$run/$f" ] || echo "no $f"; done)"
 tap_check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'finished already' || echo "not recognised"
@@ -106,11 +106,11 @@ rm -r runs other
 
 tap_expect "--dry-run tells on what else is evaluated" 0 'as often on +random_s/3' trainer "${small[@]}" --set eval.levels=random_s/3 --dry-run
 tap_expect "evaluations on other levels" 0 'finished, 2 of 2' trainer "${small[@]}" --set eval.levels=random_s/3+chain
-tap_check "have rows of their own" "$(awk -F'\t' '$1 ~ /^[0-9]+$/ { n[$2]++ } END { for (k in n) print k, n[k] }' runs/*/eval.1.tsv |
+tap_check "have rows of their own" "$(awk -F'\t' '$1 ~ /^[0-9]+$/ { n[$2]++ } END { for (k in n) print k, n[k] }' runs/*/*/eval.1.tsv |
   sort | tr '\n' ' ' | grep -vx 'chain 2 random_s/3 2 train 2 ')"
 tap_expect "discrete actions" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.actions=discrete
 tap_expect "a new level each episode" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.task=random_s --set env.reset=new
 tap_expect "without a generator there are none" 2 'use random_s' trainer "${small[@]}" --set env.reset=new
-run=$(basename "$(grep -l 'actions = discrete' runs/*/config.ini | xargs dirname)")
+run=$(basename "$(grep -l 'actions = discrete' runs/*/*/config.ini | xargs dirname)")
 tap_expect "a discrete policy plays" 0 'car|step|solved' trainer play --checkpoint "$run" --level 2 -o play.svg
 tap_done

@@ -39,7 +39,7 @@ start() { # root options...: the same in the background; sets pid
   mkdir -p "$root"
   trainer --config "$work/small.ini" --root "$root" --quiet "$@" & pid=$!
 }
-folder() { echo "$1"/runs/*; }
+folder() { echo "$1"/runs/*/*; }
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
 newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
 # What a checkpoint holds, less the clock and the file's own name.
@@ -61,9 +61,9 @@ same_as_reference() { # root [reference]
   diff <(rows "$reference" stats) <(rows "$1" stats) | head -5
   diff <(rows "$reference" eval) <(rows "$1" eval) | head -5
 }
-has_checkpoint() { compgen -G "$1/runs/*/ckpt/*.ckpt" >/dev/null; }
+has_checkpoint() { compgen -G "$1/runs/*/*/ckpt/*.ckpt" >/dev/null; }
 
-newest_name() { ls "$1"/runs/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
+newest_name() { ls "$1"/runs/*/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
 moved() { [ "$(newest_name "$1")" != "$before" ]; } # a checkpoint newer than `before`
 moved_or_ended() { moved "$1" || ! kill -0 $pid; }
 # Starts the run again and again and kills it at random moments, every other time from the start on, every other time after

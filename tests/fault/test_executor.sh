@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.."
 export SWEEP_ROOT=$tap_dir/work
 mkdir -p "$SWEEP_ROOT"
 running_pids() { # of runs whose state says running and whose process is there
-  for state in "$SWEEP_ROOT"/runs/*/state; do
+  for state in "$SWEEP_ROOT"/runs/*/*/state; do
     grep -q '^status=running' "$state" || continue
     pid=$(sed -n 's/^pid=//p' "$state")
     [ -e "/proc/$pid" ] && echo "$pid"
@@ -53,18 +53,18 @@ rows=$(analyze sql "$SWEEP_ROOT/results.db" "SELECT count(*) AS n FROM iteration
 # A killed executor takes its trainers with it (they checkpoint); the next submit goes on.
 experiment killed 500000 # longer than any test: it is stopped, never finished
 sweep submit "$tap_dir/killed.ini" --jobs 2 >/dev/null
-tap_wait 20 sh -c "grep -q '^status=running' $SWEEP_ROOT/runs/*/state"
+tap_wait 20 sh -c "grep -q '^status=running' $SWEEP_ROOT/runs/*/*/state"
 sleep 1
 pid=$(executor_pid killed)
 kill -9 "$pid"
 gone() { [ -z "$(running_pids)" ]; }
 tap_wait 20 gone; tap_result "trainers end when their executor is killed" $? "$(running_pids)"
 tap_run "status says that the executor is gone" 0 "the executor is gone" sweep status killed
-before=$(cat "$SWEEP_ROOT"/runs/*/stats.1.tsv | wc -l)
+before=$(cat "$SWEEP_ROOT"/runs/*/*/stats.1.tsv | wc -l)
 tap_run "submit starts a new executor" 0 "started executor" sweep submit "$tap_dir/killed.ini" --jobs 2
-again() { ls "$SWEEP_ROOT"/runs/*/stats.2.tsv >/dev/null 2>&1 && grep -q '^status=running' "$SWEEP_ROOT"/runs/*/state; }
+again() { ls "$SWEEP_ROOT"/runs/*/*/stats.2.tsv >/dev/null 2>&1 && grep -q '^status=running' "$SWEEP_ROOT"/runs/*/*/state; }
 tap_wait 20 again; tap_result "interrupted runs go on as a second attempt" $?
-after=$(cat "$SWEEP_ROOT"/runs/*/stats.1.tsv | wc -l)
+after=$(cat "$SWEEP_ROOT"/runs/*/*/stats.1.tsv | wc -l)
 [ "$before" = "$after" ]; tap_result "what the first attempt logged is untouched" $? "$before then $after lines"
 
 # A second executor does not start: the living one takes the new sweep.
@@ -85,7 +85,7 @@ while read -r run; do # of the stopped sweep's runs; those of the sweep that joi
   [ -e "$run/stats.1.tsv" ] || continue
   began=$((began + 1))
   [ -n "$(find "$run/ckpt" -type f)" ] || bare+="$run "
-done < <(grep -oE '\b[0-9a-f]{16}\b' "$SWEEP_ROOT/sweeps/killed/manifest.tsv" | sed "s|^|$SWEEP_ROOT/runs/|")
+done < <(grep -oE '\b[0-9a-f]{16}\b' "$SWEEP_ROOT/sweeps/killed/manifest.tsv" | sed -E "s|^(..)|$SWEEP_ROOT/runs/\1/\1|")
 [ $began -gt 0 ] && [ -z "$bare" ]; tap_result "stopped runs have checkpoints" $? "$began began, without a checkpoint: $bare"
 tap_run "a stopped sweep goes on where it was" 0 "4 runs to do" sweep submit "$tap_dir/killed.ini"
 sweep stop killed >/dev/null
@@ -106,5 +106,5 @@ tap_run "logs of an unknown run" 2 "no run" sweep logs ffffffffffffffff
 tap_run "stop of a run that does not run" 2 "is not running" sweep stop "$id"
 tap_run "status --json is JSON" 0 '"finished": 4' sweep status whole --json
 tap_run "force runs finished runs again" 0 "4 finished" sweep submit "$tap_dir/whole.ini" --force --wait
-ls "$SWEEP_ROOT/runs/$id/stats.2.tsv" >/dev/null 2>&1; tap_result "as a second attempt" $?
+ls "$SWEEP_ROOT/runs/${id:0:2}/$id/stats.2.tsv" >/dev/null 2>&1; tap_result "as a second attempt" $?
 tap_done

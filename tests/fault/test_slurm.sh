@@ -69,7 +69,7 @@ tap_wait 30 running 4
 kill -9 $(grep -lzxF -- "$SWEEP_ROOT" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | while read -r pid; do # no pgrep in bare Debian
   [ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$(command -v trainer)")" ] && echo "$pid"
 done | head -2)
-tap_wait 20 sh -c "ls $SWEEP_ROOT/runs/*/stats.2.tsv 2>/dev/null"
+tap_wait 20 sh -c "ls $SWEEP_ROOT/runs/*/*/stats.2.tsv 2>/dev/null"
 tap_result "killed trainers are started again in place" $? "$(fresh_status long --runs)"
 task=$(squeue -h -t R -n long -o %i | head -1)
 scontrol requeue "$task"

@@ -19,7 +19,7 @@ if command -v mpirun >/dev/null && srun -n1 --mpi=list 2>&1 | grep -q pmix; then
   experiment ranks 1 ${RANK_ITERATIONS:-2000} "nodes = 2" "ranks_per_run = 2"
   checkpoint_every=0
   submit ranks >/dev/null
-  run=$SWEEP_ROOT/runs/$(ids_of ranks)
+  run=$(folder_of "$(ids_of ranks)")
   saved() { ls "$run"/ckpt/* >/dev/null 2>&1; }
   tap_wait 60 saved; tap_result "a run of two ranks saves a checkpoint" $? "$(fresh_status ranks; cat "$run/log.txt")"
   rank=$(grep -lzx "SLURM_PROCID=1" $(grep -lzxF -- "$SWEEP_ROOT" /proc/[0-9]*/cmdline 2>/dev/null | sed 's/cmdline/environ/') 2>/dev/null | cut -d/ -f3)
@@ -53,11 +53,11 @@ SH
   done
   beaten() { # each has told of its progress
     local id
-    for id in $(ids_of behind) $(ids_of ahead); do grep -qs '^iteration=[1-9]' "$SWEEP_ROOT/runs/$id/state" || return 1; done
+    for id in $(ids_of behind) $(ids_of ahead); do grep -qs '^iteration=[1-9]' "$(folder_of "$id")/state" || return 1; done
   }
   tap_wait 60 beaten
-  grep -qx "host=far" "$SWEEP_ROOT/runs/$(ids_of behind | head -1)/state"; tap_result "trainers whose clocks are an hour behind and ahead" $? "$(cat "$SWEEP_ROOT"/runs/*/state)"
-  beat=$(sed -n 's/^heartbeat_unix_s=\([0-9]*\).*/\1/p' "$SWEEP_ROOT/runs/$(ids_of behind | head -1)/state")
+  grep -qx "host=far" "$(folder_of "$(ids_of behind | head -1)")/state"; tap_result "trainers whose clocks are an hour behind and ahead" $? "$(cat "$SWEEP_ROOT"/runs/*/*/state)"
+  beat=$(sed -n 's/^heartbeat_unix_s=\([0-9]*\).*/\1/p' "$(folder_of "$(ids_of behind | head -1)")/state")
   [ "$beat" -lt $(($(date +%s) - 3000)) ]; tap_result "write times that are" $? "$beat"
   for offset in 0 -3600 3600; do # of sweep status
     for name in behind ahead; do
@@ -68,7 +68,7 @@ SH
       awk -v eta="${eta:-1e9}" 'BEGIN { exit !(eta >= 0 && eta < 3600) }'; tap_result "and a sane ETA" $? "eta $eta in: $out"
     done
   done
-  tap_run "no second writer gets in" 1 "is being written by process" trainer --quiet --root "$SWEEP_ROOT" --config "$SWEEP_ROOT/runs/$(ids_of ahead | head -1)/config.ini" --resume
+  tap_run "no second writer gets in" 1 "is being written by process" trainer --quiet --root "$SWEEP_ROOT" --config "$(folder_of "$(ids_of ahead | head -1)")/config.ini" --resume
   tap_wait 200 queue_empty
   counts behind 2 ${CLOCK_ITERATIONS:-9000}
   counts ahead 2 ${CLOCK_ITERATIONS:-9000}
@@ -87,7 +87,7 @@ submit hungry >/dev/null
 tap_wait 60 ended hungry
 tap_run "status says that memory ran out" 0 "2 out of memory" fresh_status hungry
 tap_run "submit does not try again" 0 "2 ran out of memory" submit hungry
-starts=$(for id in $(ids_of hungry); do sed -n 's/^starts=//p' "$SWEEP_ROOT/runs/$id/job"; done | xargs)
+starts=$(for id in $(ids_of hungry); do sed -n 's/^starts=//p' "$(folder_of "$id")/job"; done | xargs)
 [ "$starts" = "1 1" ]; tap_result "each was started once" $? "$starts"
 tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry hungry --mem 100M
 tap_wait 60 ended hungry

@@ -45,7 +45,7 @@ learns() {
       continue
     fi
     rates=$(awk -F'\t' '/^#/ { next } !at { for (i = 1; i <= NF; i++) if ($i ~ /^solve_rate( |$)/) at = i; next } { print $at }' \
-      "$root"/runs/*/eval.1.tsv)
+      "$root"/runs/*/*/eval.1.tsv)
     echo "# $name, seed $seed: solve rates $(tr '\n' ' ' <<<"$rates")"
     awk -v least="$least" '{ last = $1 } END { exit !(NR == 6 && last >= least) }' <<<"$rates"
     tap_result "$name, seed $seed: at least $least at the end" $? "solve rates: $rates"

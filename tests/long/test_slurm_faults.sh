@@ -16,7 +16,7 @@ if ! cluster_start; then tap_skip "slow faults on a real cluster" "$cluster_prob
 mounted=
 trap 'cluster_stop; [ -n "$mounted" ] && umount "$mounted"; tap_cleanup' EXIT
 fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
-attempts() { ls "$SWEEP_ROOT"/runs/*/stats."$1".tsv 2>/dev/null | wc -l; }
+attempts() { ls "$SWEEP_ROOT"/runs/*/*/stats."$1".tsv 2>/dev/null | wc -l; }
 only=${SLURM_FAULT:-}
 wanted() { case "$1" in *"$only"*) ;; *) return 1 ;; esac; }
 

@@ -68,6 +68,10 @@ trunk=(--set net.sharing=shared --set net.norm=layer --set env.actions=continuou
 train 1 trunk1 "${trunk[@]}" >out 2>&1
 train 3 trunk3 "${trunk[@]}" >out 2>&1
 near "the same with a common trunk, layer norm and real-valued actions" trunk1 trunk3 1e-5
+q=(--set algo.name=pqn --set env.actions=discrete --set ppo.minibatch_by=transitions)
+train 1 q1 "${q[@]}" >out 2>&1
+train 2 q2 "${q[@]}" --set train.observation_storage=state >out 2>&1
+near "Q values, and observations kept as what changes" q1 q2 1e-5
 # 12 worlds in minibatches of whole worlds: some ranks have no row of some minibatch.
 train 1 worlds1 --set ppo.minibatch_by=environments --set ppo.num_minibatches=6 >out 2>&1
 train 4 worlds4 --set ppo.minibatch_by=environments --set ppo.num_minibatches=6 >out 2>&1

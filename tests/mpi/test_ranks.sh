@@ -39,7 +39,7 @@ train() { # ranks root options...
   if [ "$ranks" = 1 ]; then timeout 120 trainer --config small.ini --root "$root" --quiet "$@"
   else timeout 120 mpirun -n "$ranks" trainer --config small.ini --root "$root" --quiet "$@"; fi
 }
-folder() { echo "$1"/runs/*; }
+folder() { echo "$1"/runs/*/*; }
 newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
 contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
@@ -127,7 +127,7 @@ for learner in sfl sapg; do
   mkdir -p "dead.$learner"
   mpirun -n 3 trainer --config small.ini --root "dead.$learner" --quiet "${settings[@]}" --set train.total_steps=1e9 \
     --set checkpoint.every=0 --set eval.count=0 >out 2>&1 & pid=$!
-  tap_wait 60 sh -c "ls dead.$learner/runs/*/ckpt/*.ckpt" >/dev/null 2>&1
+  tap_wait 60 sh -c "ls dead.$learner/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
   kill -9 "$(sed -n "s/.*rank 1 of 3 on .*process \([0-9]*\).*/\1/p" "$(folder "dead.$learner")/log.txt")"
   start=$SECONDS; wait $pid; rc=$?
   tap_result "$learner: a killed rank ends the run, which goes on with one process" \
@@ -154,7 +154,7 @@ long=(--set train.total_steps=9600 --set comm.deterministic=yes --set checkpoint
 train 1 whole "${long[@]}"
 mkdir -p moved
 mpirun -n 2 trainer --config small.ini --root moved --quiet "${long[@]}" >out 2>&1 & pid=$!
-if tap_wait 60 sh -c 'ls moved/runs/*/ckpt/*.ckpt' >/dev/null 2>&1; then
+if tap_wait 60 sh -c 'ls moved/runs/*/*/ckpt/*.ckpt' >/dev/null 2>&1; then
   kill -USR1 "$(sed -n 's/.*rank 1 of 2 on .*process \([0-9]*\).*/\1/p' "$(folder moved)/log.txt")"
 fi
 wait $pid; rc=$?
@@ -176,7 +176,7 @@ for victim in 1 2; do
   mkdir -p "dead$victim"
   mpirun -n 3 trainer --config small.ini --root "dead$victim" --quiet --set train.total_steps=1e9 --set checkpoint.every=0 \
     >out 2>&1 & pid=$!
-  tap_wait 60 sh -c "ls dead$victim/runs/*/ckpt/*.ckpt" >/dev/null 2>&1
+  tap_wait 60 sh -c "ls dead$victim/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
   kill -9 "$(sed -n "s/.*rank $victim of 3 on .*process \([0-9]*\).*/\1/p" "$(folder dead$victim)/log.txt")"
   start=$SECONDS; wait $pid; rc=$?
   pattern="rank $victim of 3 on .* (process [0-9]*) ended without a word: killed"
@@ -189,7 +189,7 @@ for victim in 1 2; do
 done
 mkdir -p dead0
 mpirun -n 2 trainer --config small.ini --root dead0 --quiet --set train.total_steps=1e9 --set checkpoint.every=0 >out 2>&1 & pid=$!
-tap_wait 60 sh -c "ls dead0/runs/*/ckpt/*.ckpt" >/dev/null 2>&1
+tap_wait 60 sh -c "ls dead0/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
 other=$(sed -n "s/.*rank 1 of 2 on .*process \([0-9]*\).*/\1/p" "$(folder dead0)/log.txt")
 kill -9 "$(sed -n "s/.*rank 0 of 2 on .*process \([0-9]*\).*/\1/p" "$(folder dead0)/log.txt")"
 wait $pid; rc=$?

@@ -40,13 +40,14 @@ INI
     for line in "$@"; do echo "$line"; done
   } >"$tap_dir/$name.ini"
 }
+folder_of() { echo "$SWEEP_ROOT/runs/${1:0:2}/$1"; } # of a run, by its id
 submit() { sweep submit "$tap_dir/$1.ini" "${@:2}"; }
-state_count() { grep -lE "^status=$1\$" "$SWEEP_ROOT"/runs/*/state 2>/dev/null | wc -l; } # over all sweeps of the workspace
+state_count() { grep -lE "^status=$1\$" "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | wc -l; } # over all sweeps of the workspace
 finished() { [ "$(state_count finished)" -ge "$1" ]; }
 running() { [ "$(state_count running)" -ge "$1" ]; }
 queue_empty() { [ "$(squeue -h -o %i | wc -l)" = 0 ]; }
 in_queue() { squeue -h -r -n "$1" -o %i | wc -l; }
-iterations_done() { grep -h '^iteration=' "$SWEEP_ROOT"/runs/*/state 2>/dev/null | cut -d= -f2 | awk '{ s += $1 } END { print s + 0 }'; }
+iterations_done() { grep -h '^iteration=' "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | cut -d= -f2 | awk '{ s += $1 } END { print s + 0 }'; }
 
 # counts NAME RUNS ITERATIONS: all runs finished, each once; every iteration of each in results.db once.
 counts() {
@@ -54,10 +55,10 @@ counts() {
   sweep collect >/dev/null 2>&1
   ids=$(tail -n +3 "$SWEEP_ROOT/sweeps/$name/manifest.tsv" | cut -f2)
   rows=$(analyze sql "$SWEEP_ROOT/results.db" "SELECT count(*) AS n FROM iteration AS i JOIN sweep_run AS s ON s.run_id = i.run_id WHERE s.sweep = '$name'" | grep -oE '[0-9]+' | tail -1)
-  lost=$(for id in $ids; do grep -qs '^status=finished' "$SWEEP_ROOT/runs/$id/state" || echo "$id"; done | wc -l)
+  lost=$(for id in $ids; do grep -qs '^status=finished' "$SWEEP_ROOT/runs/${id:0:2}/$id/state" || echo "$id"; done | wc -l)
   out="runs $runs, lost $lost; rows $rows of $((runs * iterations))"
   [ "$(wc -w <<<"$ids")" = "$runs" ] && [ "$lost" = 0 ] && [ "$rows" = $((runs * iterations)) ]
   tap_result "$name: runs lost = 0, rows lost = 0" $? "$out"
 }
 # Every run has been started by one process at a time: no attempt number twice, none left out.
-attempts_of() { ls "$SWEEP_ROOT"/runs/*/stats.*.tsv 2>/dev/null | wc -l; }
+attempts_of() { ls "$SWEEP_ROOT"/runs/*/*/stats.*.tsv 2>/dev/null | wc -l; }

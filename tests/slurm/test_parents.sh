@@ -42,7 +42,7 @@ tap_check "a child's but for the number that its parents have not got yet" "$(
 tap_wait 90 queue_empty
 counts kin 15 20
 tap_check "each child began from its parent's end" "$(
-  began=$(grep -lE '^parent=[0-9a-f]{16}@20$' "$SWEEP_ROOT"/runs/*/state | wc -l); [ "$began" = 10 ] || echo "$began of 10")"
+  began=$(grep -lE '^parent=[0-9a-f]{16}@20$' "$SWEEP_ROOT"/runs/*/*/state | wc -l); [ "$began" = 10 ] || echo "$began of 10")"
 
 # ---- each waits for its own
 family own 3

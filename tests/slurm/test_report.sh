@@ -40,7 +40,7 @@ checkpoint_every=0 experiment twice 1 800
 submit twice >/dev/null
 tap_wait 60 running 1
 sleep 1
-pid=$(sed -n 's/^pid=//p' "$(grep -l '^status=running' "$SWEEP_ROOT"/runs/*/state)")
+pid=$(sed -n 's/^pid=//p' "$(grep -l '^status=running' "$SWEEP_ROOT"/runs/*/*/state)")
 kill -9 "$pid"
 tap_wait 90 queue_empty
 tap_run "report: what is done twice is wasted" 0 '"starts": 2' sweep report twice --json

@@ -60,8 +60,9 @@ if command -v mpirun >/dev/null && srun -n1 --mpi=list 2>&1 | grep -q pmix; then
   submit ranks >/dev/null
   tap_wait 60 queue_empty
   counts ranks 2 20
-  grep -qh "rank 1" "$SWEEP_ROOT/runs/$(tail -1 "$SWEEP_ROOT/sweeps/ranks/manifest.tsv" | cut -f2)/log.txt"
-  tap_result "as two ranks on two nodes" $? "$(cat "$SWEEP_ROOT/runs/$(tail -1 "$SWEEP_ROOT/sweeps/ranks/manifest.tsv" | cut -f2)/log.txt")"
+  id=$(tail -1 "$SWEEP_ROOT/sweeps/ranks/manifest.tsv" | cut -f2)
+  grep -qh "rank 1" "$SWEEP_ROOT/runs/${id:0:2}/$id/log.txt"
+  tap_result "as two ranks on two nodes" $? "$(cat "$SWEEP_ROOT/runs/${id:0:2}/$id/log.txt")"
 else
   tap_skip "ranks on two nodes" "no MPI with PMIx here"
 fi

@@ -46,7 +46,7 @@ static void test_values_arrive(void **state) {
   snprintf(expected, sizeof expected,
            "SELECT count(*) FROM run JOIN iteration ON iteration.run_id = run.id WHERE id = '%s'", id);
   assert_int_equal(query_int(expected), 4);
-  snprintf(expected, sizeof expected, "runs/%s/eval.1.tsv|0\nruns/%s/stats.1.tsv|0\n", id, id);
+  snprintf(expected, sizeof expected, "runs/%.2s/%s/eval.1.tsv|0\nruns/%.2s/%s/stats.1.tsv|0\n", id, id, id, id);
   assert_query("SELECT file, damage FROM run_log ORDER BY file", expected);
 }
 
@@ -104,7 +104,7 @@ static void test_damaged_line(void **state) {
   StoreImport result = import_all();
   assert_int_equal(result.rows, 4);
   assert_int_equal(result.damaged_lines, 1);
-  snprintf(expected, sizeof expected, "runs/%s/stats.1.tsv:5: damaged line, skipped", id);
+  snprintf(expected, sizeof expected, "runs/%.2s/%s/stats.1.tsv:5: damaged line, skipped", id, id);
   assert_string_equal(result.first_damage, expected);
   assert_query("SELECT group_concat(iteration, ' ') FROM iteration", "1 2 4 5\n");
   assert_query("SELECT damage, first_damage FROM run_log", "1|5\n");

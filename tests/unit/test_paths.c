@@ -34,9 +34,43 @@ static void test_paths(void **state) {
   assert_ok(store_path_sweep("/w", "fig8_ddr", "sweep.ini", path));
   assert_string_equal(path, "/w/sweeps/fig8_ddr/sweep.ini");
   assert_ok(store_path_run("/w", "0123456789abcdef", "state", path));
-  assert_string_equal(path, "/w/runs/0123456789abcdef/state");
+  assert_string_equal(path, "/w/runs/01/0123456789abcdef/state");
   assert_ok(store_path_run("/w", "0123456789abcdef", NULL, path));
-  assert_string_equal(path, "/w/runs/0123456789abcdef");
+  assert_string_equal(path, "/w/runs/01/0123456789abcdef");
+}
+
+/* A workspace of an older version: its runs stay where they are, new ones go into shards. */
+static void test_flat_workspace(void **state) {
+  (void)state;
+  static const char *const folders[] = {"runs/0123456789abcdef", "runs/01/0123aaaaaaaaaaaa", "runs/45/4567456745674567",
+                                        "runs/01/4567000000000000", "runs/45/not-a-run", "runs/xy/0123bbbbbbbbbbbb"};
+  char path[CORE_PATH_MAX], expected[CORE_PATH_MAX], (*ids)[CORE_RUN_ID];
+  size_t count;
+  assert_ok(store_path_list_runs(root, NULL, &ids, &count));
+  assert_int_equal(count, 0);
+  free(ids);
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    assert_ok(core_files_path(path, "%s/%s", root, folders[i]));
+    assert_ok(core_files_make_directories(path));
+  }
+  assert_ok(store_path_list_runs(root, NULL, &ids, &count));
+  assert_int_equal(count, 3);
+  assert_string_equal(ids[0], "0123456789abcdef");
+  assert_string_equal(ids[1], "0123aaaaaaaaaaaa");
+  assert_string_equal(ids[2], "4567456745674567");
+  free(ids);
+  assert_ok(store_path_list_runs(root, "0123", &ids, &count));
+  assert_int_equal(count, 2);
+  free(ids);
+  assert_ok(store_path_run(root, "0123456789abcdef", "state", path));
+  assert_ok(core_files_path(expected, "%s/runs/0123456789abcdef/state", root));
+  assert_string_equal(path, expected);
+  assert_ok(store_path_run(root, "0123aaaaaaaaaaaa", NULL, path));
+  assert_ok(core_files_path(expected, "%s/runs/01/0123aaaaaaaaaaaa", root));
+  assert_string_equal(path, expected);
+  assert_ok(store_path_run(root, "ffffffffffffffff", NULL, path));
+  assert_ok(core_files_path(expected, "%s/runs/ff/ffffffffffffffff", root));
+  assert_string_equal(path, expected);
 }
 
 static void test_hostile_names(void **state) {
@@ -67,7 +101,8 @@ static void test_filesystem(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_root), cmocka_unit_test(test_paths), cmocka_unit_test(test_hostile_names),
+    WORKSPACE_TEST(test_root), cmocka_unit_test(test_paths), WORKSPACE_TEST(test_flat_workspace),
+    cmocka_unit_test(test_hostile_names),
     cmocka_unit_test(test_filesystem),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
