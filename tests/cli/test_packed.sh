@@ -8,7 +8,7 @@ export OMP_NUM_THREADS=1 CORE_DEVICE=emulated:gpus=1,memory=64M
 small=(--quiet --set train.device=cuda --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set env.num=8
   --set ppo.num_steps=16 --set ppo.num_minibatches=2 --set ppo.epochs=2 --set net.width=16 --set net.depth=2
   --set train.total_steps=512 --set eval.count=0)
-contents() { trainer checkpoint "$1"/runs/*/ckpt/*.ckpt | grep -vE '^file|section +clock'; }
+contents() { trainer checkpoint "$1"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock'; }
 
 for seed in 1 2 3 4; do
   mkdir "alone$seed" "packed$seed"

@@ -50,7 +50,7 @@ if ! command -v mpirun >/dev/null; then echo "no mpirun: ranks were not run" | t
     mkdir "$root/$ranks"
     part "comm.deterministic, $ranks ranks" "${mpi[@]}" -n "$ranks" build/bin/trainer --root "$root/$ranks" "${small[@]}" \
       --set comm.deterministic=yes
-    build/bin/trainer checkpoint "$root/$ranks"/runs/*/ckpt/*.ckpt | grep -vE '^file|section +clock' >"$root/bits.$ranks"
+    build/bin/trainer checkpoint "$root/$ranks"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock' >"$root/bits.$ranks"
   done
   [ "$gpus" -lt 2 ] || part "the same bits from 1 and 2 GPUs" cmp "$root/bits.1" "$root/bits.2"
   part "two ranks on one GPU" env CUDA_VISIBLE_DEVICES=0 "${mpi[@]}" -n 2 build/bin/trainer --root "$root" "${small[@]}" \

@@ -40,7 +40,7 @@ train() { # ranks root options...
   if [ "$ranks" = 1 ]; then timeout 120 trainer --config small.ini --root "$root" --quiet "$@"
   else timeout 120 mpirun -n "$ranks" trainer --config small.ini --root "$root" --quiet "$@"; fi
 }
-folder() { echo "$1"/runs/*; }
+folder() { echo "$1"/runs/*/*; }
 newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
 contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; }
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
@@ -87,7 +87,7 @@ long=(--set comm.deterministic=yes --set train.total_steps=3840 --set checkpoint
 train 1 whole "${long[@]}" >out 2>&1
 mkdir -p moved
 mpirun -n 2 trainer --config small.ini --root moved --quiet "${long[@]}" >out 2>&1 & pid=$!
-tap_wait 60 sh -c 'ls moved/runs/*/ckpt/*.ckpt' >/dev/null 2>&1 && kill -USR1 $pid
+tap_wait 60 sh -c 'ls moved/runs/*/*/ckpt/*.ckpt' >/dev/null 2>&1 && kill -USR1 $pid
 wait $pid; stopped=$?
 train 3 moved "${long[@]}" --resume >out 2>&1; rc=$?
 tap_result "3 devices go on from a checkpoint of 2, to the bits of a run that never stopped" \
@@ -95,7 +95,7 @@ tap_result "3 devices go on from a checkpoint of 2, to the bits of a run that ne
 
 mkdir -p dead
 mpirun -n 3 trainer --config small.ini --root dead --quiet --set train.total_steps=1e9 --set checkpoint.every=0 >out 2>&1 & pid=$!
-tap_wait 60 sh -c "ls dead/runs/*/ckpt/*.ckpt" >/dev/null 2>&1
+tap_wait 60 sh -c "ls dead/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
 kill -9 "$(sed -n 's/.*rank 1 of 3 on .*process \([0-9]*\).*/\1/p' "$(folder dead)/log.txt")"
 start=$SECONDS; wait $pid; rc=$?
 tap_result "a killed rank ends the others, who say which one it was" \
