@@ -19,10 +19,12 @@ static int check_configuration(const CoreConfig *config) {
   const char *learner = config->algo.name;
   if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
   if (core_config_has_curriculum(config)) return refuse("env.curriculum", config->env.curriculum, "env.curriculum = none");
-  if (strcmp(config->env.normalize_observations, "none") != 0)
-    return refuse("env.normalize_observations", config->env.normalize_observations, "env.normalize_observations = none");
-  if (strcmp(config->env.normalize_rewards, "none") != 0)
-    return refuse("env.normalize_rewards", config->env.normalize_rewards, "env.normalize_rewards = none");
+  if (ranks_size() > 1 && strcmp(config->env.normalize_observations, "none") != 0)
+    return refuse("with several ranks env.normalize_observations", config->env.normalize_observations,
+                  "env.normalize_observations = none");
+  if (ranks_size() > 1 && strcmp(config->env.normalize_rewards, "none") != 0)
+    return refuse("with several ranks env.normalize_rewards", config->env.normalize_rewards,
+                  "env.normalize_rewards = none");
   if (strcmp(config->train.observation_storage, "float16") == 0)
     return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
   if (config->init.from[0] != '\0') return refuse("init.from", "a checkpoint", "init.from to nothing");

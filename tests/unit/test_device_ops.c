@@ -5,6 +5,7 @@
 #include "sim/batch_kernels.h"
 #include "sim/observe_kernels.h"
 #include "trainer/ops/device_internal.h"
+#include "trainer/ops/kernels_normalise.h"
 #include "trainer/ops/kernels_entity.h"
 
 #include "ops_tools.h"

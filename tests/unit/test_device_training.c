@@ -187,6 +187,15 @@ static void test_divergence(void **state) {
   assert_non_null(strstr(message[0], "epoch 1, minibatch 2"));
 }
 
+/* Statistics that change with every step and once an iteration, those of rewards, warm-up, and going on from a checkpoint. */
+static void test_normalisation(void **state) {
+  (void)state;
+  compare("algo.name=ppo", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
+  compare("algo.name=ppo", WITH("env.normalize_observations=stoix", "env.normalize_warmup=5", "env.normalize_rewards=ppo_ewma",
+                                "env.actions=continuous"));
+  compare("algo.name=ppo", WITH("env.normalize_observations=rl_games"));
+}
+
 static void test_pqn(void **state) {
   (void)state;
   compare("algo.name=pqn", WITH("env.actions=discrete"));
@@ -232,6 +241,8 @@ static void test_checkpoint(void **state) {
   CoreConfig on_host = small_config("algo.name=ppo_ewma", "train.device=cpu");
   Checkpoint saved = {0}, resumed = {0}, host = {0};
   (void)state;
+  CoreConfig *const both[] = {&on_device, &on_host};
+  for (int i = 0; i < 2; i++) set(both[i], "env.normalize_observations=cleanrl"), set(both[i], "env.normalize_rewards=cleanrl");
   setenv("CORE_DEVICE", "emulated", 1);
   Training *a = make(&on_device), *b = make(&on_device), *c = make(&on_host);
   unsetenv("CORE_DEVICE");
@@ -275,7 +286,7 @@ static void test_gpu(void **state) {
 
 /* What is not made for devices says so, and auto goes on without. */
 static void test_refusals(void **state) {
-  static const char *const settings[] = {"algo.name=sapg", "env.normalize_observations=cleanrl"};
+  static const char *const settings[] = {"algo.name=sapg", "train.observation_storage=float16"};
   (void)state;
   setenv("CORE_DEVICE", "emulated", 1);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
@@ -303,7 +314,7 @@ int main(void) {
     cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
     cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded),
     cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16), cmocka_unit_test(test_gaussian),
-    cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_queued), cmocka_unit_test(test_pqn),
+    cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_queued), cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
     cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
     cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
