@@ -36,6 +36,12 @@ for tool in memcheck racecheck synccheck initcheck; do
   if [ ! -x "$sanitizer" ]; then echo "compute-sanitizer is not there: $tool was not run" | tee -a "$report"; continue; fi
   part "compute-sanitizer $tool, ops" "$sanitizer" --tool "$tool" --error-exitcode 9 build/tests/unit/test_device_ops
 done
+# Physics: shared memory of teams, in every width; steps of a few worlds only, since racecheck is slow.
+for tool in memcheck racecheck synccheck; do
+  [ -x "$sanitizer" ] || continue
+  part "compute-sanitizer $tool, physics" env TEST_BITS=gpu "$sanitizer" --tool "$tool" --error-exitcode 9 \
+    build/tests/unit/test_batch_bits
+done
 # Ranks: NCCL with a GPU each, MPI on copies also with two on one.
 gpus=$(nvidia-smi -L | grep -c '^GPU') mpi=(mpirun --oversubscribe)
 if [ "$(id -u)" -eq 0 ]; then mpi+=(--allow-run-as-root); fi
