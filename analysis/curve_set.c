@@ -77,7 +77,7 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static int read_curve(const AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run, AnalysisCurve *curve) {
+static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run, AnalysisCurve *curve) {
   bool row = false;
   int code;
   store_query_reset(query);
@@ -88,19 +88,26 @@ static int read_curve(const AnalysisCurveSet *set, StoreQuery *query, const Anal
     double x = store_query_real(query, (int)set->abscissa), y = store_query_real(query, 3);
     bool start = set->abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */
     if (isfinite(y)) analysis_curve_add(curve, start ? 0 : x, y);
+    set->infinite += isinf(y) != 0;
   }
   return code;
 }
 
-static int read_column(AnalysisCurveSet *set, size_t c) {
+/* has_infinite[run]: in a column so far. */
+static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   size_t without = 0;
   int code = store_query_open(set->context.database, set->columns[c]->sql, &query);
   set->curves[c] = core_memory_zero_allocate(selection->count, sizeof **set->curves);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+    const bool itself = r < selection->count - selection->repeats;
+    const size_t before = set->infinite;
     code = read_curve(set, query, &selection->runs[r], &set->curves[c][r]);
-    without += set->curves[c][r].n == 0 && r < selection->count - selection->repeats;
+    without += set->curves[c][r].n == 0 && itself;
+    if (!itself) set->infinite = before; /* counted where it is no repetition */
+    set->infinite_runs += set->infinite > before && !has_infinite[r];
+    has_infinite[r] |= set->infinite > before;
   }
   store_query_close(&query);
   if (c == 0) set->without = without;
@@ -276,19 +283,32 @@ static int group(AnalysisCurveSet *set) {
   return code;
 }
 
+static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
+  for (size_t c = 0; c < set->column_count; c++) {
+    TRY(read_column(set, c, has_infinite));
+    set->grid[c] = analysis_curve_grid(set->curves[c], set->context.selection.count, ANALYSIS_CURVE_GRID, set->log_x,
+                                       &set->grid_count[c]);
+  }
+  return CORE_OK;
+}
+
+void analysis_curve_set_infinite(const AnalysisCurveSet *set, CoreText *text) {
+  if (set->infinite)
+    core_text_appendf(text, " Infinite values, passed over: %zu, in %zu run%s.", set->infinite, set->infinite_runs,
+                      set->infinite_runs == 1 ? "" : "s");
+}
+
 int analysis_curve_set_read(AnalysisCurveSet *set, const char **operands, size_t operand_count) {
   TRY(understand(set));
   TRY(analysis_context_open(&set->context, &set->request, operands, operand_count));
   for (size_t c = 0; c < set->column_count; c++)
     if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
   TRY(group(set));
-  for (size_t c = 0; c < set->column_count; c++) {
-    TRY(read_column(set, c));
-    set->grid[c] = analysis_curve_grid(set->curves[c], set->context.selection.count, ANALYSIS_CURVE_GRID, set->log_x,
-                                       &set->grid_count[c]);
-  }
-  make_lines(set);
-  return CORE_OK;
+  bool *has_infinite = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *has_infinite);
+  int code = read_columns(set, has_infinite);
+  free(has_infinite);
+  if (code == CORE_OK) make_lines(set);
+  return code;
 }
 
 void analysis_curve_set_free(AnalysisCurveSet *set) {

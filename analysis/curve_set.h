@@ -46,6 +46,7 @@ typedef struct AnalysisCurveSet {
   AnalysisLineData *lines;
   size_t line_count, panel_count;
   size_t without;            /* runs that have no value of the first column */
+  size_t infinite, infinite_runs; /* values that no line can show, and runs that have some, of any column */
   size_t choice_count;       /* most candidates that --best-of chose from */
 } AnalysisCurveSet;
 
@@ -53,6 +54,8 @@ typedef struct AnalysisCurveSet {
 int analysis_curve_set_read(AnalysisCurveSet *set, const char **operands, size_t operand_count);
 void analysis_curve_set_free(AnalysisCurveSet *set);
 
+/* " Infinite values, passed over: 3, in 1 run." when there are any. */
+void analysis_curve_set_infinite(const AnalysisCurveSet *set, CoreText *text);
 /* Is the column drawn on a log axis, and averaged as logarithms? */
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column);
 /* "95 % Student t over runs ...": for captions and files. */

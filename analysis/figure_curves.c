@@ -78,6 +78,7 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   analysis_describe_runs(&set->context, &text);
   core_text_append(&text, ".");
   if (set->without) core_text_appendf(&text, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
+  analysis_curve_set_infinite(set, &text);
   if (set->columns[0]->evaluation && set->context.level_sets > 1)
     core_text_appendf(&text, " Levels: %s.", set->context.level_set);
   analysis_plot_caption(plot, core_text_string(&text));
@@ -206,8 +207,11 @@ static void print_table(const AnalysisCurveSet *set) {
   core_table_destroy(&table);
   CoreText runs = {0};
   analysis_describe_runs(&set->context, &runs);
-  printf("\n%s\n", core_text_string(&runs));
-  if (set->without) printf("without a value of %s: %zu\n", set->columns[0]->name, set->without);
+  core_text_append(&runs, ".");
+  if (set->without) core_text_appendf(&runs, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
+  analysis_curve_set_infinite(set, &runs);
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
   core_text_free(&runs);
 }
 
@@ -216,9 +220,10 @@ static json_t *json_number(double value) { return isfinite(value) ? json_real(va
 static void print_json(const AnalysisCurveSet *set) {
   CoreText interval = {0};
   analysis_curve_set_interval(set, &interval);
-  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s}", "figure", set->request.argv[0], "x",
+  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "figure", set->request.argv[0], "x",
                            analysis_abscissa_names[set->abscissa], "y", set->columns[0]->name, "filter",
-                           set->context.selection.filter, "interval", core_text_string(&interval));
+                           set->context.selection.filter, "interval", core_text_string(&interval),
+                           "without_value", (json_int_t)set->without, "infinite_values", (json_int_t)set->infinite);
   json_t *list = json_array();
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];

@@ -81,7 +81,7 @@ static void append_counts(const AnalysisDdr *ddr, CoreText *text) {
                       " Hollow: short of the panel's budget (%zu run%s%s), in the correlation only when diverged.",
                       panel->hollow, panel->hollow == 1 ? "" : "s", ddr->panel_count > 1 ? " in the last panel" : "");
   }
-  if (missing) core_text_appendf(text, " Not drawn, without DDR or evaluation yet: %zu.", missing);
+  if (missing) core_text_appendf(text, " Not drawn, without evaluation yet or a finite DDR above 0: %zu.", missing);
 }
 
 static void format_rho(const AnalysisDdrPanel *panel, char *text, size_t size) {

@@ -38,17 +38,24 @@ static const char last_sql[] =
   "SELECT key, (SELECT max(row) & 4294967295 FROM iteration_row WHERE row BETWEEN key << 32 AND key << 32 | 4294967295)"
   " FROM run WHERE id = ?1";
 
-typedef struct Queries { StoreQuery *evaluation, *iteration, *last; } Queries;
+typedef struct Queries {
+  StoreQuery *evaluation, *iteration, *last;
+  size_t infinite, infinite_runs; /* values that no curve can show, and runs that have some */
+} Queries;
 
-static int read_evaluations(StoreQuery *query, const char *id, AnalysisCurve *curve) {
+static void add_point(Queries *q, AnalysisCurve *curve, double x, double y) {
+  if (isfinite(y)) analysis_curve_add(curve, x, y);
+  q->infinite += isinf(y) != 0;
+}
+
+static int read_evaluations(Queries *q, const char *id, AnalysisCurve *curve) {
+  StoreQuery *query = q->evaluation;
   bool row = false;
   int code;
   store_query_reset(query);
   store_query_bind_text(query, 1, id);
-  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    double score = store_query_real(query, 1);
-    if (isfinite(score)) analysis_curve_add(curve, store_query_real(query, 0), score);
-  }
+  while ((code = store_query_step(query, &row)) == CORE_OK && row)
+    add_point(q, curve, store_query_real(query, 0), store_query_real(query, 1));
   return code;
 }
 
@@ -66,10 +73,8 @@ static int read_iterations(Queries *q, const char *id, AnalysisCurve *curves) {
     TRY(store_query_step(q->iteration, &row));
     if (!row) break;
     next = store_query_int(q->iteration, 0) + 1;
-    for (int m = 1; m < MEASURES; m++) {
-      double value = store_query_real(q->iteration, m + 1);
-      if (isfinite(value)) analysis_curve_add(&curves[m], store_query_real(q->iteration, 1), value);
-    }
+    for (int m = 1; m < MEASURES; m++)
+      add_point(q, &curves[m], store_query_real(q->iteration, 1), store_query_real(q->iteration, m + 1));
   }
   return CORE_OK;
 }
@@ -112,8 +117,10 @@ static int read_group(const AnalysisReport *report, Queries *q, size_t group, An
   for (size_t r = 0; r < report->selection.count; r++) {
     if (report->groups.group_of[r] != group) continue;
     AnalysisCurve *of = curves + at++ * MEASURES;
-    TRY(read_evaluations(q->evaluation, report->selection.runs[r].id, &of[0]));
+    const size_t before = q->infinite;
+    TRY(read_evaluations(q, report->selection.runs[r].id, &of[0]));
     TRY(read_iterations(q, report->selection.runs[r].id, of));
+    q->infinite_runs += q->infinite > before;
   }
   return CORE_OK;
 }
@@ -160,22 +167,26 @@ static Ranked *rank_groups(const AnalysisReport *report) {
 int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   Queries q = {0};
   double grid[PLACES + 1], last = 0;
-  char note[256];
+  char note[384];
   size_t shown = report->groups.count < SERIES_MAX ? report->groups.count : SERIES_MAX;
   json_t *series = json_array(), *words = json_object();
   for (size_t r = 0; r < report->selection.count; r++) last = fmax(last, report->measured[r].transitions);
   for (size_t i = 0; i <= PLACES; i++) grid[i] = last * (double)i / PLACES;
   for (size_t m = 0; m < MEASURES; m++) json_object_set_new(words, series_measures[m].name, json_string(series_measures[m].words));
-  snprintf(note, sizeof note, "Mean over the runs of a configuration (their number in brackets), 95 %% Student t where at least "
-           "3 runs are there; never beyond a run's own end. %zu of %zu configurations, best final score first.", shown,
-           report->groups.count);
-  json_object_set_new(root, "curves", json_pack("{s:o, s:o, s:o, s:s}", "x", numbers(grid, PLACES + 1), "series", series,
-                                                "measures", words, "note", note));
+  json_t *curves = json_pack("{s:o, s:o, s:o}", "x", numbers(grid, PLACES + 1), "series", series, "measures", words);
+  json_object_set_new(root, "curves", curves);
   int code = store_query_open(report->database, evaluation_sql, &q.evaluation);
   if (code == CORE_OK) code = store_query_open(report->database, iteration_sql, &q.iteration);
   if (code == CORE_OK) code = store_query_open(report->database, last_sql, &q.last);
   Ranked *order = rank_groups(report);
   for (size_t i = 0; i < shown && code == CORE_OK; i++) code = add_series(report, &q, order[i].group, grid, series);
+  int length = snprintf(note, sizeof note, "Mean over the runs of a configuration (their number in brackets), 95 %% Student t where at "
+                        "least 3 runs are there; never beyond a run's own end. %zu of %zu configurations, best final score first.",
+                        shown, report->groups.count);
+  if (q.infinite)
+    snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.", q.infinite,
+             q.infinite_runs, q.infinite_runs == 1 ? "" : "s");
+  json_object_set_new(curves, "note", json_string(note));
   free(order);
   store_query_close(&q.evaluation);
   store_query_close(&q.iteration);

@@ -2,6 +2,7 @@
  * (states, array expressions) is here too. */
 #include "slurm/cluster.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,15 @@ int slurm_limits(SlurmCluster *cluster, const SlurmLimits **limits) {
   cluster->has_limits = true;
   *limits = &cluster->limits;
   return CORE_OK;
+}
+
+int slurm_allowance(SlurmCluster *cluster, const char *account, const char *qos, SlurmAllowance *allowance) {
+  const SlurmLimits *limits;
+  *allowance = (SlurmAllowance){.submit_room = -1, .cpu_minutes = INFINITY, .gpu_minutes = INFINITY, .task_cpu_minutes = INFINITY,
+                                .task_minutes = INFINITY};
+  TRY(slurm_limits(cluster, &limits));
+  if (!limits->accounting || !cluster->api->allowance) return CORE_OK;
+  CALL("asking for an account's limits", allowance, account, qos, allowance);
 }
 
 int slurm_partitions(SlurmCluster *cluster, SlurmPartition **partitions, size_t *count) {

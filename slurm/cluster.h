@@ -62,13 +62,22 @@ typedef struct SlurmLimits {
   char version[32], cluster[SLURM_NAME];
   int64_t array_tasks_max;   /* tasks that one array may have: MaxArraySize, or max_array_tasks where that is lower */
   int64_t jobs_max;          /* jobs that slurmctld keeps at all: MaxJobCount */
-  int64_t submit_max;        /* jobs that this user may have in the queue (MaxSubmitJobs); 0: no limit known */
   int64_t message_timeout_s; /* after which a command gives up */
   int64_t min_job_age_s;     /* after which finished jobs are forgotten */
   int64_t requeue_delay_s;   /* a requeued job waits about so long */
   bool accounting;           /* is there a database for sacct? */
   char mpi_default[SLURM_NAME], preempt_mode[SLURM_NAME];
 } SlurmLimits;
+
+/* What an account (and a quality of service) lets this user do, by the accounting database's limits. Without a limit: submit_room -1, and
+ * INFINITY for minutes. */
+typedef struct SlurmAllowance {
+  char account[SLURM_NAME];           /* the one that was asked about, or the user's default; "" when there is none */
+  int64_t submit_max, submit_room;    /* jobs in the queue (array tasks count each): at most, and how many more now */
+  double cpu_minutes, gpu_minutes;    /* left of GrpTRESMins */
+  double task_cpu_minutes;            /* a task may use (MaxTRESMinsPerJob) */
+  double task_minutes;                /* a task may last (MaxWall) */
+} SlurmAllowance;
 
 typedef struct SlurmPartition {
   char name[SLURM_NAME];
@@ -122,6 +131,7 @@ typedef struct SlurmApi {
   void (*close)(void *way);
   int (*limits)(void *way, SlurmLimits *limits, SlurmFault *fault);
   int (*partitions)(void *way, SlurmPartition **partitions, size_t *count, SlurmFault *fault);
+  int (*allowance)(void *way, const char *account, const char *qos, SlurmAllowance *allowance, SlurmFault *fault);
   int (*submit)(void *way, const SlurmJob *job, int64_t *id, SlurmFault *fault);
   int (*test)(void *way, const SlurmJob *job, SlurmForecast *forecast, SlurmFault *fault);
   int (*list)(void *way, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault);
@@ -144,6 +154,9 @@ const char *slurm_fault_name(SlurmFault fault);             /* "unreachable" ...
 
 /* Asked once a handle, then remembered. */
 int slurm_limits(SlurmCluster *cluster, const SlurmLimits **limits);
+/* account "": the user's default; qos "": none. Where nothing can be asked (no accounting, slurmrestd), nothing is limited: Slurm
+ * refuses what goes too far. */
+int slurm_allowance(SlurmCluster *cluster, const char *account, const char *qos, SlurmAllowance *allowance);
 /* free(*partitions). */
 int slurm_partitions(SlurmCluster *cluster, SlurmPartition **partitions, size_t *count);
 

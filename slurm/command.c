@@ -1,10 +1,12 @@
 /* Slurm through its commands. Answers are parsed strictly: a line that is not understood makes the whole answer garbled, since
  * a job that is overlooked would be submitted twice. */
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "slurm/allowance_internal.h"
 #include "slurm/cluster.h"
 #include "slurm/limits_internal.h"
 #include "slurm/process_internal.h"
@@ -16,7 +18,7 @@ enum { EXPRESSION_MAX = 2000, FIELDS_MAX = 16 };
 /* The last line that says something, without "sbatch: error: " and "fatal: ". */
 static void last_words(const CoreText *text, char *words, size_t size) {
   static const char *const prefixes[] = {"error: ", "fatal: ", "sbatch: ", "squeue: ", "scontrol: ", "scancel: ", "sacct: ", "sinfo: "};
-  char *copy = core_text_duplicate(core_text_string(text)), *save = NULL;
+  char *copy = core_text_duplicate(core_text_string(text)), *save = NULL, limit[128] = "";
   words[0] = '\0';
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -24,8 +26,12 @@ static void last_words(const CoreText *text, char *words, size_t size) {
       line += strlen(prefixes[i]);
       i = (size_t)-1; /* again from the first */
     }
-    if (*line) snprintf(words, size, "%s", line);
+    const size_t length = strlen(line); /* "AssocMaxSubmitJobLimit" before "Job violates accounting/QOS policy": both are told */
+    const bool names_limit = length > 5 && strcmp(line + length - 5, "Limit") == 0 && !strchr(line, ' ');
+    if (names_limit) snprintf(limit, sizeof limit, " (%.100s)", line);
+    else if (*line) snprintf(words, size, "%s", line);
   }
+  snprintf(words + strlen(words), size - strlen(words), "%s", limit);
   free(copy);
 }
 
@@ -114,21 +120,11 @@ static void commands_close(void *way) { (void)way; }
 
 /* ---- limits and partitions --------------------------------------------------------------------------------------- */
 
-/* The lowest MaxSubmitJobs of the user's associations and their qos; 0 when none is set or nothing can be asked. */
-static int64_t ask_submit_max(void) {
-  const char *user = getenv("USER");
-  char who[128];
-  int64_t lowest = 0, number;
-  if (!user || core_text_check_name(user, "user") != CORE_OK || !slurm_process_exists("sacctmgr")) return 0;
-  snprintf(who, sizeof who, "user=%s", user);
-  const char *const arguments[] = {"sacctmgr", "-nP", "show", "assoc", who, "format=MaxSubmitJobs", NULL};
-  SlurmOutput output;
-  if (slurm_process_run(arguments, NULL, SLURM_CALL_S, &output) != CORE_OK) return 0;
-  char *save = NULL, *text = output.out.data;
-  for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
-    if (output.exit_code == 0 && core_text_to_int(line, &number) && number > 0 && (lowest == 0 || number < lowest)) lowest = number;
-  slurm_output_free(&output);
-  return lowest;
+static int commands_allowance(void *way, const char *account, const char *qos, SlurmAllowance *allowance, SlurmFault *fault) {
+  *fault = SLURM_ABSENT;
+  TRY(slurm_allowance_ask(account, qos, allowance));
+  *fault = SLURM_FINE;
+  return CORE_OK;
 }
 
 static int commands_limits(void *way, SlurmLimits *limits, SlurmFault *fault) {
@@ -142,7 +138,6 @@ static int commands_limits(void *way, SlurmLimits *limits, SlurmFault *fault) {
     code = core_error(CORE_FAIL, "this cluster allows no job arrays (MaxArraySize = %lld); ask its administrators",
                       (long long)limits->array_tasks_max);
   slurm_output_free(&output);
-  if (code == CORE_OK && limits->accounting) limits->submit_max = ask_submit_max();
   return code;
 }
 
@@ -292,6 +287,13 @@ static int commands_list(void *way, const char *const *names, size_t count, Slur
   return code;
 }
 
+/* The name behind a user's number, where this machine knows one. */
+static void name_user(const char *number, char *name, size_t size) {
+  int64_t id;
+  const struct passwd *user = core_text_to_int(number, &id) && id >= 0 ? getpwuid((uid_t)id) : NULL;
+  snprintf(name, size, "%s", user ? user->pw_name : number);
+}
+
 /* JobID|State|ExitCode|ElapsedRaw|Submit|Start|User|Partition|NodeList|Reason; JobID is "12_3", "12_[4-9]" or "12". */
 static bool read_accounted(char *line, SlurmTasks *tasks) {
   char *field[FIELDS_MAX];
@@ -301,7 +303,7 @@ static bool read_accounted(char *line, SlurmTasks *tasks) {
   if (underscore) *underscore = '\0';
   if (!read_id(field[0], &task.job)) return false;
   task.state = slurm_state_from_name(field[1]);
-  if (strncmp(field[1], "CANCELLED by ", 13) == 0) COPY(task.cancelled_by, field[1] + 13);
+  if (strncmp(field[1], "CANCELLED by ", 13) == 0) name_user(field[1] + 13, task.cancelled_by, sizeof task.cancelled_by);
   if (sscanf(field[2], "%d:%d", &task.exit_code, &task.exit_signal) != 2) return false;
   task.elapsed_s = number_or(field[3], 0);
   task.submit_unix_s = moment(field[4]), task.start_unix_s = moment(field[5]);
@@ -391,6 +393,6 @@ static int commands_requeue(void *way, SlurmId id, SlurmFault *fault) {
 }
 
 const SlurmApi slurm_api_commands = {
-  .name = "cli",           .open = commands_open,     .close = commands_close,     .limits = commands_limits,
+  .name = "cli",           .open = commands_open,     .close = commands_close,     .limits = commands_limits, .allowance = commands_allowance,
   .partitions = commands_partitions, .submit = commands_submit, .test = commands_test, .list = commands_list,
   .history = commands_history, .cancel = commands_cancel, .hold = commands_hold,   .requeue = commands_requeue};

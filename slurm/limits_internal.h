@@ -3,7 +3,7 @@
 #define SLURM_LIMITS_INTERNAL_H
 #include "slurm/cluster.h"
 
-/* Lines "Key = value"; what is not there gets Slurm's default (submit_max: 0). false: the text says neither its version nor
+/* Lines "Key = value"; what is not there gets Slurm's default. false: the text says neither its version nor
  * a MaxArraySize, so that it is no answer of scontrol's. */
 bool slurm_limits_parse(const char *text, SlurmLimits *limits);
 

@@ -13,6 +13,7 @@
 #include "store/maintain.h"
 #include "store/paths.h"
 #include "store/runlog_internal.h"
+#include "store/schema.h"
 
 typedef struct Checking {
   StoreDatabase *database;
@@ -323,7 +324,12 @@ int store_check(StoreDatabase *database, const char *root, bool repair,
                 void (*tell_finding)(void *context, const StoreFinding *finding), void *context, StoreCheck *check) {
   Checking c = {.database = database, .root = root, .repair = repair, .tell = tell_finding, .context = context,
                 .check = check};
+  int64_t version;
   *check = (StoreCheck){0};
+  TRY(store_database_int(database, "PRAGMA user_version", &version));
+  if (version < STORE_SCHEMA_CHUNKS)
+    return core_error(CORE_USAGE, "%s is of an older version (%lld), which this program does not check; bring it forward first "
+                      "with: sweep collect", database->path, (long long)version);
   if (repair && database->read_only)
     return core_error(CORE_USAGE, "%s is open for reading only: it can not be repaired", database->path);
   if (repair) TRY(store_database_begin(database));

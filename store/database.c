@@ -18,6 +18,7 @@
 #include "store/chunk_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"
+#include "store/older_internal.h"
 #include "store/paths.h"
 #include "store/rows_internal.h"
 #include "store/runlog_internal.h"
@@ -226,6 +227,10 @@ static int migrate(StoreDatabase *database) {
   if (code == CORE_OK && version > 0) code = make_views(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)
+    core_info("%s was brought forward from version %lld to %d; as it was it stands beside it as %s.v%lld. Programs of an "
+              "older version refuse it from now on", database->path, (long long)version, STORE_SCHEMA_VERSION, database->path,
+              (long long)version);
   if (code != CORE_OK) store_database_rollback(database);
   return code;
 }
@@ -298,6 +303,7 @@ static int open_for_reading(StoreDatabase *database) {
   TRY(identify(database, &version));
   if (version == 0)
     return core_error(CORE_USAGE, "%s holds no results yet; import them with: sweep status", database->path);
+  TRY(store_older_imitate(database, version));
   if (version < STORE_SCHEMA_BINS) TRY(store_bins_imitate(database));
   return version < STORE_SCHEMA_CHUNKS ? CORE_OK : store_rows_make_view(database);
 }

@@ -16,7 +16,7 @@ enum { POLL_MS = 500, JOB_TIME_S = 60, ARRAY_LOW = 1000 };
 
 /* ---- what the controller says ------------------------------------------------------------------------------------ */
 
-static void check_limits(SweepCheckup *checkup, SlurmCluster *cluster) {
+static void check_limits(SweepCheckup *checkup, SlurmCluster *cluster, const SlurmSettings *settings) {
   const SlurmLimits *limits;
   if (slurm_limits(cluster, &limits) != CORE_OK) {
     sweep_checkup_add(checkup, "Slurm", SWEEP_BAD, "try again later; scontrol ping shows when it is back", "%s", core_error_message());
@@ -27,8 +27,10 @@ static void check_limits(SweepCheckup *checkup, SlurmCluster *cluster) {
   sweep_checkup_add(checkup, "array limit", limits->array_tasks_max < ARRAY_LOW ? SWEEP_NOTE : SWEEP_GOOD,
                     limits->array_tasks_max < ARRAY_LOW ? "larger sweeps become several arrays; slurm.runs_per_task makes fewer tasks of them" : NULL,
                     "%lld tasks an array", (long long)limits->array_tasks_max);
-  char submit[64] = "";
-  if (limits->submit_max > 0) snprintf(submit, sizeof submit, ", %lld of yours", (long long)limits->submit_max);
+  char submit[SLURM_NAME + 64] = "";
+  SlurmAllowance allowance;
+  if (slurm_allowance(cluster, settings->account, settings->qos, &allowance) == CORE_OK && allowance.submit_room >= 0)
+    snprintf(submit, sizeof submit, ", %lld of account %s", (long long)allowance.submit_max, allowance.account);
   sweep_checkup_add(checkup, "job limit", SWEEP_GOOD, NULL, "%lld jobs in the queue%s; finished ones are forgotten after %lld s",
                     (long long)limits->jobs_max, submit, (long long)limits->min_job_age_s);
   sweep_checkup_add(checkup, "accounting", limits->accounting ? SWEEP_GOOD : SWEEP_NOTE,
@@ -206,7 +208,7 @@ void sweep_checkup_slurm(SweepCheckup *checkup, const char *root, const SlurmSet
                       "%s", core_error_message());
     return;
   }
-  check_limits(checkup, cluster);
+  check_limits(checkup, cluster, settings);
   if (slurm_fault(cluster) == SLURM_FINE) {
     check_partitions(checkup, cluster, settings);
     if (strcmp(slurm_cluster_api(cluster), "cli") == 0) check_mpi(checkup, settings);

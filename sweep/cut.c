@@ -11,7 +11,7 @@
 
 enum { ARRAY_TASKS_OTHERWISE = 1000 };
 
-SweepCut sweep_cut_make(const SweepLaunch *launch, const SlurmLimits *limits, size_t runs, int64_t number) {
+SweepCut sweep_cut_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs, int64_t number) {
   const int64_t packed = launch->settings->runs_per_task;
   SweepCut cut = {.launch = launch,
                   .number = number,
@@ -19,7 +19,7 @@ SweepCut sweep_cut_make(const SweepLaunch *launch, const SlurmLimits *limits, si
                   .runs = runs,
                   .tasks = ((int64_t)runs + packed - 1) / packed,
                   .array_tasks = limits ? limits->array_tasks_max : ARRAY_TASKS_OTHERWISE};
-  if (limits && limits->submit_max > 0 && limits->submit_max < cut.array_tasks) cut.array_tasks = limits->submit_max;
+  if (room > 0 && room < cut.array_tasks) cut.array_tasks = room;
   if (limits && limits->jobs_max > 0 && limits->jobs_max < cut.array_tasks) cut.array_tasks = limits->jobs_max;
   cut.arrays = (cut.tasks + cut.array_tasks - 1) / cut.array_tasks;
   return cut;

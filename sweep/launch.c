@@ -50,6 +50,8 @@ typedef struct Submission {
   SweepPlacement placement;
   SlurmTasks queue;
   const SlurmLimits *limits;   /* NULL without a cluster */
+  SlurmAllowance allowance;    /* of the account, when the submission began */
+  int64_t room;                /* tasks that it still lets us submit; -1: any number */
   SweepWait after;             /* jobs of settings->after that are still there */
   SweepLaunched *done;
   Wanted *wanted;              /* [count] */
@@ -431,17 +433,27 @@ static int write_batch(const Submission *s, Wave *wave, bool only_talk) {
   return code;
 }
 
+/* Does this array still fit what the account lets us have in the queue? One that does not keeps later ones out too: they may
+ * begin from its runs. */
+static bool fits_queue(Submission *s, const SweepCut *cut, int64_t array) {
+  const int64_t left = cut->tasks - array * cut->array_tasks, tasks = left < cut->array_tasks ? left : cut->array_tasks;
+  const bool fits = s->room < 0 || tasks <= s->room;
+  if (s->room >= 0) s->room = fits ? s->room - tasks : 0;
+  return fits;
+}
+
 /* One wave as a batch, from the description to Slurm. */
 static int launch_wave(Submission *s, Wave *wave, int64_t number) {
   const SweepLaunch *launch = s->launch;
   const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
-  wave->cut = sweep_cut_make(launch, s->limits, wave->order.count, number);
+  wave->cut = sweep_cut_make(launch, s->limits, s->allowance.submit_room, wave->order.count, number);
   wave->jobs = core_memory_zero_allocate((size_t)wave->cut.arrays, sizeof *wave->jobs);
   s->done->tasks += (size_t)wave->cut.tasks;
   if (!launch->preview) describe(s, &wave->cut);
   if (launch->cluster && !launch->preview) TRY(sweep_launch_fits(launch->cluster, launch->settings));
   TRY(write_batch(s, wave, only_talk));
   for (int64_t array = 0; array < wave->cut.arrays && !launch->dry_run; array++) {
+    if (!only_talk && !fits_queue(s, &wave->cut, array)) break;
     TRY(carry_out(s, wave, array));
     if (launch->test_only) break;
     if (only_talk) continue;
@@ -453,14 +465,24 @@ static int launch_wave(Submission *s, Wave *wave, int64_t number) {
   return CORE_OK;
 }
 
+static void print_allowance(const Submission *s) {
+  CoreText text = {0};
+  sweep_launch_allowance(&s->allowance, s->launch->settings, s->count, &text);
+  printf("%s", core_text_string(&text));
+  core_text_free(&text);
+}
+
 static int launch_waves(Submission *s) {
   const SweepLaunch *launch = s->launch;
   int code = find_parents(s);
   if (code != CORE_OK || s->count == 0) return code;
   arrange(s);
-  if (!launch->preview && !launch->dry_run && !launch->test_only) sweep_notify_begin(launch->root, launch->name);
-  for (size_t w = 0; w < s->wave_count && code == CORE_OK; w++)
+  const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
+  if (!only_talk) sweep_notify_begin(launch->root, launch->name);
+  if (launch->cluster && !launch->preview) print_allowance(s);
+  for (size_t w = 0; w < s->wave_count && code == CORE_OK && (only_talk || s->room != 0); w++)
     code = launch_wave(s, &s->waves[w], s->placement.journal.batches + 1 + (int64_t)w);
+  if (code == CORE_OK && !only_talk) s->done->waiting = s->count - s->done->submitted;
   if (code != CORE_OK && (s->done->submitted || *s->done->refusal)) s->done->refused = s->count - s->done->submitted;
   return code;
 }
@@ -474,6 +496,8 @@ static int begin(Submission *s, int *lock) {
   TRY(sweep_placement_read(s->launch->root, s->manifest, &s->placement));
   if (!s->launch->cluster) return CORE_OK;
   TRY(slurm_limits(s->launch->cluster, &s->limits));
+  TRY(slurm_allowance(s->launch->cluster, s->launch->settings->account, s->launch->settings->qos, &s->allowance));
+  s->room = s->allowance.submit_room;
   if (only_talk) TRY(list(s));
   else TRY(settle(s));
   return find_after(s);
@@ -492,7 +516,7 @@ static void end(Submission *s, int *lock) {
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
                       SweepLaunched *done) {
   *done = (SweepLaunched){0};
-  Submission s = {.launch = launch, .manifest = manifest, .grid = grid, .done = done};
+  Submission s = {.launch = launch, .manifest = manifest, .grid = grid, .done = done, .room = -1};
   SweepIds places = {0};
   int lock, code;
   s.wanted = core_memory_allocate((grid->runs + 1) * sizeof *s.wanted);
@@ -515,7 +539,7 @@ out:
 int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices, size_t count,
                        SweepLaunched *done) {
   *done = (SweepLaunched){0};
-  Submission s = {.launch = launch, .manifest = manifest, .done = done};
+  Submission s = {.launch = launch, .manifest = manifest, .done = done, .room = -1};
   int lock, code;
   s.wanted = core_memory_allocate((count + 1) * sizeof *s.wanted);
   TRY_GOTO(code, out, begin(&s, &lock));

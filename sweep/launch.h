@@ -36,6 +36,7 @@ typedef struct SweepLaunched {
   size_t arrays, tasks;
   size_t refused;                 /* runs that Slurm did not take; refusal says why */
   char refusal[512];
+  size_t waiting;                 /* runs that the account's limit on queued jobs keeps out for now */
 } SweepLaunched;
 
 /* Submits the runs of the grid that are neither done nor in the queue. Prints a line for each array. CORE_FAIL:
@@ -50,6 +51,9 @@ int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest,
 
 /* "at most 12.5 GPU-hours and 50 CPU-hours" by the tasks' time limits. */
 void sweep_launch_cost(const SlurmSettings *settings, size_t runs, CoreText *text);
+
+/* Lines on what the account still allows, where these runs need more: jobs in the queue, minutes of processors and GPUs. */
+void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs, CoreText *text);
 
 /* Does what is asked for fit a partition of this cluster at all? CORE_USAGE names the setting and the largest that
  * fits. */

@@ -131,6 +131,16 @@ static int print_cost(const SweepPlan *plan) {
   TRY(sweep_spec_slurm(plan->spec, &settings));
   sweep_launch_cost(&settings, plan->to_run, &text);
   printf("on Slurm     %s\n", core_text_string(&text));
+  core_text_clear(&text);
+  SlurmCluster *cluster;
+  SlurmAllowance allowance;
+  if (slurm_cluster_open(settings.api, &cluster, NULL) == CORE_OK) { /* a plan can be made anywhere; on a login node it knows more */
+    if (slurm_allowance(cluster, settings.account, settings.qos, &allowance) == CORE_OK)
+      sweep_launch_allowance(&allowance, &settings, plan->to_run, &text);
+    slurm_cluster_close(&cluster);
+  }
+  core_error_clear();
+  printf("%s", core_text_string(&text));
   core_text_free(&text);
   return CORE_OK;
 }

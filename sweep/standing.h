@@ -35,6 +35,9 @@ bool sweep_standing_applies(const char *root, const char *name);
  * the user's cache folder). CORE_FAIL when Slurm can not be asked. Caller frees. */
 int sweep_standing_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks);
 
+/* Whoever has just changed the queue forgets the answers kept of it, or status would miss the change for seconds. */
+void sweep_standing_forget(void);
+
 /* Joins. tasks NULL: Slurm could not be asked, `problem` says why. Asks the accounting database for the runs that nobody else
  * knows anything of, if there is one. */
 int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem, SweepStanding *standing);

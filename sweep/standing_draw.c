@@ -1,4 +1,5 @@
 /* Asking Slurm with a cache of a few seconds, and drawing a standing for people. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,16 @@ static void write_cache(const char *path, const SlurmTasks *tasks) {
   bool good = fwrite(&row, sizeof row, 1, file) == 1 && fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
   good = fclose(file) == 0 && good;
   if (!good || rename(temporary, path) != 0) unlink(temporary);
+}
+
+void sweep_standing_forget(void) { /* leaves core_error alone: it is called on the way out of failures too */
+  char path[CORE_PATH_MAX];
+  if (!cache_path(NULL, 0, path)) return;
+  *strrchr(path, '/') = '\0';
+  DIR *folder = opendir(path);
+  for (const struct dirent *entry; folder && (entry = readdir(folder));)
+    if (strncmp(entry->d_name, "queue-", 6) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
+  if (folder) closedir(folder);
 }
 
 int sweep_standing_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {

@@ -34,8 +34,13 @@ static StoreDatabase *open_and_import(const char *root) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database = NULL;
   StoreImport result;
+  int64_t older = 0;
   int code = store_path_database(root, path);
-  if (code == CORE_OK) code = store_database_open(path, false, &database);
+  if (code == CORE_OK) code = store_database_open_to_show(path, &database, &older);
+  if (code == CORE_OK && older) {
+    core_warn(STORE_OLDER_NOTE, path, (long long)older);
+    return database;
+  }
   if (code == CORE_OK) code = store_import(database, root, NULL, false, &result);
   if (code != CORE_OK) core_warn("results.db was not brought up to date: %s", core_error_message());
   else if (result.damaged_lines > 0)

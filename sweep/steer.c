@@ -152,6 +152,7 @@ static int act(const Chosen *chosen, Verb verb) {
   }
   if (verb == CANCEL) TRY_GOTO(code, out, note_cancel(chosen));
   code = verb == CANCEL ? slurm_cancel(queue.cluster, ids, count) : slurm_hold(queue.cluster, ids, count, verb == HOLD);
+  sweep_standing_forget();
   if (code != CORE_OK) goto out;
   printf("%s: %zu runs %s%s\n", chosen->name, count_runs_of(&queue, ids, count), done[verb],
          verb == CANCEL ? "; running ones save a checkpoint first, sweep submit goes on with them" : "");
@@ -303,6 +304,7 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
   const SweepLaunch launch = {.root = chosen->common.root, .name = chosen->name, .cluster = cluster, .settings = &settings,
                               .force = options->force, .dry_run = options->dry_run};
   code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
+  sweep_standing_forget();
   if (done.submitted) printf("%s: %zu runs submitted again\n", chosen->name, done.submitted);
   if (done.queued) printf("  %zu are in the queue already\n", done.queued);
   if (done.orphans) printf("  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans, done.orphan);

@@ -17,7 +17,10 @@
 #include "sweep/notify.h"
 #include "sweep/progress.h"
 #include "sweep/queue.h"
+#include "sweep/standing.h"
 #include "sweep/sweep.h"
+
+enum { ROOM_POLL_S = 10 };
 
 typedef struct SubmitOptions {
   SweepCommon common;
@@ -200,6 +203,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
                               .held = options->held};
   SweepLaunched done;
   const int code = sweep_launch_grid(&launch, grid, manifest, &done);
+  if (!options->dry_run && !options->test_only) sweep_standing_forget();
   if (code != CORE_OK && done.submitted + done.refused > 0)
     return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
                       done.submitted, done.refused, core_error_message());
@@ -207,9 +211,16 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   if (done.submitted > 0)
     printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays,
            done.arrays == 1 ? "" : "s");
-  else if (!options->dry_run && !options->test_only) printf("nothing to submit\n");
+  else if (!options->dry_run && !options->test_only && !done.waiting) printf("nothing to submit\n");
   print_kept(&done, grid->spec->name);
-  return options->wait && !options->dry_run && !options->test_only ? watch(options->common.root, grid) : CORE_OK;
+  if (done.waiting > 0 && !options->wait)
+    return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the limit on jobs in the queue is reached; sweep submit again when some have "
+                      "ended, or submit --wait, which does so by itself", done.waiting);
+  if (!options->wait || options->dry_run || options->test_only) return CORE_OK;
+  if (done.submitted + done.queued == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
+  const int verdict = watch(options->common.root, grid);
+  if (done.waiting == 0 || verdict == CORE_FAIL) return verdict; /* failed runs are for a person to look at */
+  return submit_to_slurm(options, grid, manifest, settings, cluster);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

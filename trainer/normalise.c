@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "trainer/normalise_device.h"
 #include "trainer/ranks.h"
 
 enum { TILE = 16 }; /* features that one thread takes: whole cache lines of every row */
@@ -19,22 +21,6 @@ NormaliseRule normalise_rule(const char *name) {
 /* What a rule takes for granted before the first observation: so many rows of mean 0 and variance 1. */
 static double prior(NormaliseRule rule) {
   return rule == NORMALISE_CLEANRL ? 1e-4 : rule == NORMALISE_RL_GAMES ? 1 : 0;
-}
-
-/* Largest magnitude of a normalised number. */
-static double bound(NormaliseRule rule) {
-  return rule == NORMALISE_CLEANRL ? 10 : rule == NORMALISE_RL_GAMES ? 5 : INFINITY;
-}
-
-double normalise_factor(NormaliseRule rule, double count, double m2) {
-  if (count == 0) return 1;
-  const double variance = fmax(m2, 0) / count;
-  switch (rule) {
-    case NORMALISE_STOIX: return 1 / sqrt(fmin(fmax(variance, 5e-4 * 5e-4), 5e4 * 5e4));
-    case NORMALISE_CLEANRL: return 1 / sqrt(variance + 1e-8);
-    case NORMALISE_RL_GAMES: return 1 / sqrt(variance + 1e-5);
-    default: return 1;
-  }
 }
 
 /* ---- moments ---------------------------------------------------------------------------------------------------- */
@@ -69,47 +55,65 @@ double normalise_merge(double count, double *mean, double *m2, int features, con
 /* ---- observations ----------------------------------------------------------------------------------------------- */
 
 void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, CoreArena *arena) {
-  *normaliser = (Normaliser){.rule = rule, .features = features};
-  CORE_ARENA(arena, normaliser->moments, normalise_moments(features), "observation moments [1 + 2 features]");
-  CORE_ARENA(arena, normaliser->next, normalise_moments(features), "next observation moments [1 + 2 features]");
-  CORE_ARENA(arena, normaliser->factor, (size_t)features, "observation factors [features]");
+  *normaliser = (Normaliser){.rule = rule, .features = features, .device = core_arena_device(arena)};
+  CORE_ARENA_DEVICE(arena, normaliser->moments, normalise_moments(features), "observation moments [1 + 2 features]");
+  CORE_ARENA_DEVICE(arena, normaliser->next, normalise_moments(features), "next observation moments [1 + 2 features]");
+  CORE_ARENA_DEVICE(arena, normaliser->factor, (size_t)features, "observation factors [features]");
+  if (normaliser->device) normalise_device_register(normaliser, arena);
 }
 
 static void make_factors(Normaliser *normaliser) {
+  if (normaliser->device) {
+    normalise_device_factors(normaliser);
+    return;
+  }
   const double *m2 = normaliser->moments + 1 + normaliser->features;
   for (int k = 0; k < normaliser->features; k++)
     normaliser->factor[k] = normalise_factor(normaliser->rule, normaliser->moments[0], m2[k]);
 }
 
+static size_t moments_bytes(const Normaliser *normaliser) {
+  return normalise_moments(normaliser->features) * sizeof *normaliser->moments;
+}
+
 void normalise_restored(Normaliser *normaliser) {
-  memcpy(normaliser->next, normaliser->moments, normalise_moments(normaliser->features) * sizeof *normaliser->next);
+  core_device_copy(normaliser->device, normaliser->next, normaliser->moments, moments_bytes(normaliser));
   make_factors(normaliser);
 }
 
 void normalise_start(Normaliser *normaliser) {
   const double count = prior(normaliser->rule);
-  double *mean = normaliser->moments + 1, *m2 = mean + normaliser->features;
-  normaliser->moments[0] = count;
-  for (int k = 0; k < normaliser->features; k++) {
-    mean[k] = 0;
-    m2[k] = count; /* variance 1 */
-  }
+  const size_t features = (size_t)normaliser->features;
+  double *moments = core_memory_zero_allocate(normalise_moments(normaliser->features), sizeof *moments);
+  moments[0] = count;
+  for (size_t k = 0; k < features; k++) moments[1 + features + k] = count; /* means 0, variances 1 */
+  core_device_to_device(normaliser->device, normaliser->moments, moments, moments_bytes(normaliser));
+  free(moments);
   normalise_restored(normaliser);
 }
 
-void normalise_add(Normaliser *normaliser, const float *x, int rows) {
+static void add(const Normaliser *normaliser, const float *x, int rows) {
   double *mean = normaliser->next + 1, *m2 = mean + normaliser->features;
-  normaliser->next[0] = normalise_merge(normaliser->next[0], mean, m2, normaliser->features, x, rows);
+  if (normaliser->device) normalise_device_add(normaliser, x, rows);
+  else normaliser->next[0] = normalise_merge(normaliser->next[0], mean, m2, normaliser->features, x, rows);
+}
+
+void normalise_add(Normaliser *normaliser, const float *x, int rows) {
+  add(normaliser, x, rows);
   if (normaliser->rule == NORMALISE_CLEANRL) normalise_advance(normaliser);
 }
 
 void normalise_advance(Normaliser *normaliser) {
-  memcpy(normaliser->moments, normaliser->next, normalise_moments(normaliser->features) * sizeof *normaliser->next);
+  core_device_copy(normaliser->device, normaliser->moments, normaliser->next, moments_bytes(normaliser));
   make_factors(normaliser);
 }
 
 void normalise_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride) {
-  const double *mean = normaliser->moments + 1, *factor = normaliser->factor, limit = bound(normaliser->rule);
+  if (normaliser->device) {
+    normalise_device_apply(normaliser, x, rows, y, y_stride);
+    return;
+  }
+  const double *mean = normaliser->moments + 1, *factor = normaliser->factor, limit = normalise_bound(normaliser->rule);
   const int features = normaliser->features;
 #pragma omp parallel for schedule(static) if ((double)rows * features > 1e5)
   for (int r = 0; r < rows; r++) {
@@ -129,29 +133,30 @@ RewardRule reward_rule(const char *name) {
 }
 
 void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena) {
-  *scale = (RewardScale){.rule = rule, .gamma = gamma, .worlds = worlds, .all_worlds = all_worlds};
+  *scale = (RewardScale){.rule = rule, .gamma = gamma, .worlds = worlds, .all_worlds = all_worlds,
+                         .device = core_arena_device(arena)};
   if (rule == REWARD_NONE) return;
-  CORE_ARENA(arena, scale->returns, (size_t)worlds, "discounted rewards [worlds]");
+  CORE_ARENA_DEVICE(arena, scale->returns, (size_t)worlds, "discounted rewards [worlds]");
   if (all_worlds > worlds) CORE_ARENA(arena, scale->all, (size_t)all_worlds, "discounted rewards of all ranks");
-  CORE_ARENA(arena, scale->moments, 3, "moments of discounted rewards");
+  CORE_ARENA_DEVICE(arena, scale->moments, 3, "moments of discounted rewards");
 }
 
 /* Both implementations begin with 1e-4 returns of mean 0 and variance 1. */
 void reward_restart(RewardScale *scale) {
-  if (scale->rule != REWARD_NONE) memset(scale->returns, 0, (size_t)scale->worlds * sizeof *scale->returns);
+  if (scale->rule == REWARD_NONE) return;
+  core_device_zero(scale->device, scale->returns, (size_t)scale->worlds * sizeof *scale->returns);
 }
 
 void reward_start(RewardScale *scale) {
   if (scale->rule == REWARD_NONE) return;
   reward_restart(scale);
-  scale->moments[0] = 1e-4;
-  scale->moments[1] = 0;
-  scale->moments[2] = 1e-4;
+  const double moments[] = {1e-4, 0, 1e-4};
+  core_device_to_device(scale->device, scale->moments, moments, sizeof moments);
 }
 
 static void scale_rewards(const RewardScale *scale, float *rewards, size_t n) {
-  const double factor = 1 / sqrt(scale->moments[2] / scale->moments[0] + 1e-8);
-  for (size_t i = 0; i < n; i++) rewards[i] = (float)fmin(fmax((double)rewards[i] * factor, -10), 10);
+  const double factor = normalise_reward_factor(scale->moments[0], scale->moments[2]);
+  for (size_t i = 0; i < n; i++) rewards[i] = normalise_reward(rewards[i], factor);
 }
 
 /* Adds the running returns of all worlds. */
@@ -172,6 +177,10 @@ static void count_returns(const RewardScale *scale) {
 
 void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones) {
   if (scale->rule == REWARD_NONE) return;
+  if (scale->device) {
+    reward_device_step(scale, rewards, dones);
+    return;
+  }
   for (int w = 0; w < scale->worlds; w++) scale->returns[w] = scale->returns[w] * scale->gamma + (double)rewards[w];
   count_returns(scale);
   for (int w = 0; w < scale->worlds; w++)
@@ -180,5 +189,7 @@ void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones) {
 }
 
 void reward_finish(const RewardScale *scale, float *rewards, size_t n) {
-  if (scale->rule == REWARD_PPO_EWMA) scale_rewards(scale, rewards, n);
+  if (scale->rule != REWARD_PPO_EWMA) return;
+  if (scale->device) reward_device_finish(scale, rewards, n);
+  else scale_rewards(scale, rewards, n);
 }

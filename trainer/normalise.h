@@ -6,14 +6,8 @@
 #include <stdint.h>
 
 #include "core/memory.h"
+#include "trainer/normalise_rule.h"
 
-/* x -> (x - mean) / deviation of all x so far, feature by feature. */
-typedef enum NormaliseRule {
-  NORMALISE_NONE,
-  NORMALISE_STOIX,     /* deviation within 5e-4..5e4; statistics change once an iteration (spec ppo.md 1.8) */
-  NORMALISE_CLEANRL,   /* variance + 1e-8, result within +-10; statistics change with every step (8.1) */
-  NORMALISE_RL_GAMES,  /* variance + 1e-5, result within +-5; statistics change once an iteration (7.3) */
-} NormaliseRule;
 /* "none", "stoix", "cleanrl", "rl_games": the choices of env.normalize_observations. */
 NormaliseRule normalise_rule(const char *name);
 
@@ -25,6 +19,8 @@ typedef struct Normaliser {
   double *moments;     /* [1 + 2 features] in use */
   double *next;        /* the same, with what came since: in use from normalise_advance on (CLEANRL: at once) */
   double *factor;      /* [features] 1 / deviation, of `moments` */
+  CoreDevice *device;  /* where these are, and the x and y of the functions below; NULL: on the host */
+  double *sums, *shift; /* a device's: sums of parts; by how much means move */
 } Normaliser;
 
 static inline size_t normalise_moments(int features) { return 1 + 2 * (size_t)features; }
@@ -43,8 +39,6 @@ void normalise_apply(const Normaliser *normaliser, const float *x, int rows, flo
 
 /* mean and m2 [features] of `count` rows, with those of x [rows][features] added; returns the new count. */
 double normalise_merge(double count, double *mean, double *m2, int features, const float *x, int rows);
-/* 1 / deviation of one feature. */
-double normalise_factor(NormaliseRule rule, double count, double m2);
 
 /* ---- rewards ---------------------------------------------------------------------------------------------------- */
 
@@ -63,6 +57,7 @@ typedef struct RewardScale {
   double *all;         /* [all_worlds] returns of all ranks, which the statistics are of; NULL with one rank */
   double *returns;     /* [worlds] discounted sum of the episode that runs */
   double *moments;     /* count, mean, sum of squared differences */
+  CoreDevice *device;  /* where returns, moments, and the rewards of the functions below are; NULL: on the host */
 } RewardScale;
 
 /* All of these do nothing for REWARD_NONE. */

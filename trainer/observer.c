@@ -27,7 +27,7 @@ void observer_register(Observer *observer, const CoreConfig *config, const Env *
   observer->has_moments = rule != NORMALISE_NONE || observer->blocks > 0;
   observer->active = observer->has_moments || observer->is_half;
   if (!observer->active) return;
-  CORE_ARENA(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");
+  CORE_ARENA_DEVICE(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");
   if (!observer->has_moments) return;
   if (all_worlds > worlds)
     CORE_ARENA(arena, observer->all, (size_t)all_worlds * (size_t)observer->shown, "observations of all ranks");

@@ -46,8 +46,8 @@ void observer_count_arrived(Observer *observer);
 void observer_count_acted_on(Observer *observer);
 /* The training worlds as the agent sees them, [worlds][seen]. */
 void observer_see(const Observer *observer, float *seen);
-/* Other worlds, raw [worlds][shown], all in the last block, the leader's; both on the device (NULL: the host), where only
- * an observer that is not active can look. */
+/* Other worlds, raw [worlds][shown], all in the last block, the leader's; both on the device (NULL: the host), which
+ * knows no blocks and no halves. */
 void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen);
 /* At an iteration's end: statistics that change once an iteration change now. */
 void observer_advance(Observer *observer);

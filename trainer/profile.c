@@ -2,6 +2,7 @@
 #include "trainer/profile.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "trainer/estimators.h"
 #include "trainer/metrics.h"
@@ -17,13 +18,14 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
   profile->piece = profile->room < agent->max_rows ? profile->room : agent->max_rows;
   size_t states = (size_t)profile->room, most = (size_t)profile->most;
   CORE_ARENA(arena, profile->index, states, "profile rows [states]");
-  CORE_ARENA(arena, profile->observations, states * (size_t)rollout->features,
+  if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
+  CORE_ARENA_DEVICE(arena, profile->observations, states * (size_t)rollout->features,
              "profile observations [states][features]");
-  CORE_ARENA(arena, profile->logits, most * states * (size_t)rollout->head.logits,
+  CORE_ARENA_DEVICE(arena, profile->logits, most * states * (size_t)rollout->head.logits,
              "profile snapshots [minibatches][states][logits]");
-  CORE_ARENA(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
-  CORE_ARENA(arena, profile->behaviour_logp, states, "profile behaviour log-probabilities [states]");
-  CORE_ARENA(arena, profile->logp, states, "profile log-probabilities [states]");
+  CORE_ARENA_DEVICE(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
+  CORE_ARENA_DEVICE(arena, profile->behaviour_logp, states, "profile behaviour log-probabilities [states]");
+  CORE_ARENA_DEVICE(arena, profile->logp, states, "profile log-probabilities [states]");
   CORE_ARENA(arena, profile->ratios, 2 * most, "profile ratios [2][minibatches]");
   CORE_ARENA(arena, profile->ess_percent, most, "profile effective sample sizes");
   CORE_ARENA(arena, profile->update, most, "profile minibatches");
@@ -49,9 +51,14 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
     int64_t row = shards_row(&rollout->shards, metrics_state(seed, iteration, i, profile->states, total));
     if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
   }
-  rollout_gather_observations(rollout, ops, profile->index, profile->own, profile->observations);
-  ops->gather_rows(ops, rollout->logp, profile->index, profile->behaviour_logp, profile->own, 1);
-  rollout_gather_actions(rollout, ops, profile->index, profile->own, profile->actions);
+  const uint32_t *index = profile->index;
+  if (ops->device) {
+    core_device_to_device(ops->device, profile->index_on_device, index, (size_t)profile->own * sizeof *index);
+    index = profile->index_on_device;
+  }
+  rollout_gather_observations(rollout, ops, index, profile->own, profile->observations);
+  ops->gather_rows(ops, rollout->logp, index, profile->behaviour_logp, profile->own, 1);
+  rollout_gather_actions(rollout, ops, index, profile->own, profile->actions);
   profile->taken = profile->seen = 0;
   take(profile, ops, agent);
 }
@@ -83,11 +90,17 @@ static void add_ratios(Profile *profile, Ops *ops, int i) {
     ops->policy_logp(ops, &profile->head, snapshot(profile, i) + (size_t)row * logits,
                      profile->actions + (size_t)row * bytes, profile->logp + row, rows);
   }
+  void *copy[2];
+  const size_t all = (size_t)profile->own * sizeof(float);
+  const float *logp = core_device_view(ops->device, profile->logp, all, &copy[0]);
+  const float *behaviour = core_device_view(ops->device, profile->behaviour_logp, all, &copy[1]);
   for (int row = 0; row < profile->own; row++) {
-    const double l = (double)profile->logp[row] - (double)profile->behaviour_logp[row];
+    const double l = (double)logp[row] - (double)behaviour[row];
     log_sum_add(ratio, l);
     log_sum_add(squared, 2 * l);
   }
+  free(copy[0]);
+  free(copy[1]);
 }
 
 static void measure_ess(Profile *profile, Ops *ops) {

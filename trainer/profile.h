@@ -14,11 +14,13 @@ typedef struct Profile {
   int piece;                   /* states that the ops take at once */
   OpsHead head;
   int own, room;               /* of the states: this rank's, and how many those can be */
-  uint32_t *index;             /* [room] */
+  uint32_t *index, *index_on_device; /* [room]; NULL without a device */
+  /* On the ops' device: */
   float *observations;         /* [room][features] */
   float *logits;               /* [most][room][logits] */
   uint8_t *actions;            /* [room][action_bytes] taken in the states */
   float *behaviour_logp, *logp; /* [room] their log-probabilities when taken; those of a snapshot */
+  /* On the host: */
   LogSum *ratios;              /* [2][most] of the ratios snapshot / behaviour, and of their squares */
   int *update;                 /* [most] minibatches before the snapshot: 0, q, 2q, ..., updates */
   double *sequential;          /* [most - 1] mean KL(snapshot i+1 || snapshot i) */

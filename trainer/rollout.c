@@ -80,11 +80,11 @@ static void look(Rollout *rollout, int t, const float *shown, int features) {
   if (rollout->visited) visited_see(rollout->visited, t, rollout->device ? rollout->shown : shown);
 }
 
-/* One step of the environment from row block t to t + 1. ops NULL: on the host. */
+/* One step of the environment from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is kept. */
 static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
   const size_t n = (size_t)rollout->worlds, row = (size_t)t * n;
-  const void *actions = action_for_env(ops, &rollout->head, rollout->actions + row * rollout->action_bytes,
-                                       rollout->worlds, rollout->bounded);
+  const void *actions = rollout->actions + row * rollout->action_bytes;
+  if (ops) actions = action_for_env(ops, &rollout->head, actions, rollout->worlds, rollout->bounded);
   const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
                        .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                        .episode_steps = rollout->episode_steps};
@@ -95,12 +95,21 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
   see(rollout, ops, t + 1);
 }
 
+/* Drawn on the host, wherever they are needed. */
+static void draw_actions(Rollout *rollout, uint64_t seed, int step) {
+  const size_t bytes = (size_t)rollout->worlds * rollout->action_bytes;
+  void *drawn = rollout->device ? core_memory_allocate(bytes) : rollout->actions;
+  action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)rollout->shards.first_world,
+                (uint32_t)step, drawn);
+  core_device_to_device(rollout->device, rollout->actions, drawn, bytes);
+  if (rollout->device) free(drawn);
+}
+
 /* Statistics of observations before the first iteration, outside of the budget. */
 static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
   env->reset(env, shown_at(rollout, 0));
   for (int step = 0; step < rollout->observer.warm_up; step++) {
-    action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)rollout->shards.first_world,
-                  (uint32_t)step, rollout->actions);
+    draw_actions(rollout, seed, step);
     observer_count_acted_on(&rollout->observer);
     step_env(rollout, env, NULL, 0);
   }

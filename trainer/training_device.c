@@ -15,25 +15,25 @@ static int refuse(const char *setting, const char *value, const char *instead) {
 /* What still reads or writes the device's arrays on the host (docs/cuda.md has the list), by the setting that asks for it. */
 static int check_configuration(const CoreConfig *config) {
   const char *learner = config->algo.name;
-  if (strcmp(learner, "ppo") != 0 && strcmp(learner, "ppo_ewma") != 0)
-    return refuse("algo.name", learner, "algo.name = ppo or ppo_ewma");
+  if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
   if (ranks_size() > 1) return refuse("the number of ranks", "several", "one process");
   if (config->comm.deterministic) return refuse("comm.deterministic", "yes", "comm.deterministic = no");
   if (core_config_has_curriculum(config)) return refuse("env.curriculum", config->env.curriculum, "env.curriculum = none");
-  if (strcmp(config->env.normalize_observations, "none") != 0)
-    return refuse("env.normalize_observations", config->env.normalize_observations, "env.normalize_observations = none");
-  if (strcmp(config->env.normalize_rewards, "none") != 0)
-    return refuse("env.normalize_rewards", config->env.normalize_rewards, "env.normalize_rewards = none");
-  if (strcmp(config->train.precision, "float32") != 0)
-    return refuse("train.precision", config->train.precision, "train.precision = float32");
   if (strcmp(config->train.observation_storage, "float32") != 0)
     return refuse("train.observation_storage", config->train.observation_storage, "train.observation_storage = float32");
-  if (config->metrics.profile_every > 0) return refuse("metrics.profile_every", "a number", "metrics.profile_every = 0");
   if (config->init.from[0] != '\0') return refuse("init.from", "a checkpoint", "init.from to nothing");
   return CORE_OK;
 }
 
-int training_device_open(Training *training) {
+/* What only a GPU can do. */
+static int check_host(const Training *training) {
+  if (training->device || strcmp(training->config.train.precision, "tf32") != 0) return CORE_OK;
+  return core_error(CORE_USAGE, "train.precision = tf32 is for GPUs, and this is trained on the CPU%s%s: set "
+                    "train.precision = bf16 or float32, or train.device = cuda", training->device_note[0] ? ", as " : "",
+                    training->device_note);
+}
+
+static int open_device(Training *training) {
   const CoreConfig *config = &training->config;
   const bool must = strcmp(config->train.device, "cuda") == 0;
   if (core_config_has_no_worlds(config)) return must ? refuse("algo.name", config->algo.name, "another learner") : CORE_OK;
@@ -50,6 +50,16 @@ int training_device_open(Training *training) {
   return CORE_OK;
 }
 
+int training_device_open(Training *training) {
+  TRY(open_device(training));
+  return core_config_has_no_worlds(&training->config) ? CORE_OK : check_host(training);
+}
+
+static OpsPrecision precision_of(const CoreConfig *config) {
+  const char *precision = config->train.precision;
+  return strcmp(precision, "bf16") == 0 ? OPS_BF16 : strcmp(precision, "tf32") == 0 ? OPS_TF32 : OPS_FLOAT32;
+}
+
 void training_device_close(Training *training) {
   for (int i = 0; i < training->mirrors; i++) free(training->mirror[i].host);
   training->mirrors = 0;
@@ -59,7 +69,8 @@ void training_device_close(Training *training) {
 int training_device_create_ops(Training *training) {
   const Agent *agent = &training->agent;
   if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
-  return ops_device_create(training->device, OPS_FLOAT32, agent_ops_rows(agent), agent_ops_width(agent), &training->ops);
+  return ops_device_create(training->device, precision_of(&training->config), agent_ops_rows(agent),
+                           agent_ops_width(agent), &training->ops);
 }
 
 int training_device_check_memory(const Training *training) {

@@ -1,6 +1,7 @@
 # Sourced by test scripts: TAP lines, a temporary folder that is removed, and tries of programs.
 tap_count=0 tap_bad=0
 tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/sweep-test.XXXXXX")
+tool() { "$SWEEP_BUILD/tests/cli/cli_tool" "$@"; } # SQLite, CRC-32 and JSON for tests: its opening comment says how
 tap_cleanup() { rm -rf "$tap_dir"; }
 trap tap_cleanup EXIT
 

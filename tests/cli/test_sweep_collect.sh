@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `sweep collect` and `sweep rebuild` over a run folder written here by the format's description alone (store/runlog.h,
-# with zlib's CRC-32), damaged lines included.
+# `sweep collect` and `sweep rebuild` over a run folder written here by the format's description alone (store/runlog.h),
+# damaged lines included.
 set -u
 . "$(dirname "$0")/tap.sh"
 root=$tap_dir/root; mkdir "$root"
@@ -10,29 +10,17 @@ tap_run "an empty workspace has nothing to collect" 0 "0 new rows from 0 runs" s
 tap_run "a sweep that is not there" 2 "there is no sweep 'x'" sweep collect x --root "$root"
 tap_run "a workspace that is not there" 1 "nowhere" sweep collect --root "$tap_dir/nowhere"
 
-if ! command -v python3 >/dev/null; then
-  tap_skip "run logs" "no python3 to write them with"
-  tap_done
-fi
-
 # log FIRST LAST: appends iterations to the run's log, the header first when there is none
-cat >"$tap_dir/log.py" <<'EOF'
-import sys, zlib, os
-root, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-run = "0123456789abcdef"
-folder = f"{root}/runs/{run}"
-os.makedirs(folder, exist_ok=True)
-path = f"{folder}/stats.1.tsv"
-crc = lambda text: "%08x" % zlib.crc32(text.encode())
-new = not os.path.exists(path)
-with open(path, "a") as f:
-    names = "iteration\ttransitions[transitions]\tsolve_rate\tsteps_per_second[transitions/s]\tcrc32"
-    if new: f.write(f"#runlog 1 stats {run} 1 {crc(names)}\n{names}\n")
-    for i in range(first, last + 1):
-        line = f"{i}\t{i * 128}\t{i / 1000}\t5000"
-        f.write(f"{line}\t{crc(line)}\n")
-EOF
-log() { python3 "$tap_dir/log.py" "$root" "$1" "$2"; }
+run=0123456789abcdef folder=$root/runs/0123456789abcdef
+log() {
+  local names=$'iteration\ttransitions[transitions]\tsolve_rate\tsteps_per_second[transitions/s]\tcrc32'
+  mkdir -p "$folder"
+  if [ ! -e "$folder/stats.1.tsv" ]; then
+    printf '#runlog 1 stats %s 1 %s\n%s\n' $run "$(tool crc <<<"$names" | sed 's/.*\t//')" "$names" >"$folder/stats.1.tsv"
+  fi
+  awk -v first="$1" -v last="$2" 'BEGIN { for (i = first; i <= last; i++) printf "%d\t%d\t%g\t5000\n", i, i * 128, i / 1000 }' |
+    tool crc >>"$folder/stats.1.tsv"
+}
 
 log 1 10
 out=$(rows)

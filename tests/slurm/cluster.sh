@@ -12,6 +12,8 @@
 #
 #   cluster_controller stop|start|freeze|thaw|kill     slurmctld; freeze is SIGSTOP: it hangs, connections time out
 #   cluster_munge stop|start                           the authentication daemon
+#   cluster_database stop|start                        slurmdbd, with a MariaDB of its own behind a socket. Before cluster_start:
+#                                                      cluster_accounting=1; account "lab" with this user is made
 #   cluster_node kill|stop|start|freeze|thaw NAME      slurmd of n1 ...; kill also ends the jobs' processes on it
 #   cluster_rest start|stop                            slurmrestd, as an ordinary user; SLURMRESTD points at its socket, and
 #                                                      $cluster_rest_tcp at another that wants tokens (before cluster_start:
@@ -22,7 +24,7 @@
 #
 # Requeued jobs wait for cred_expire seconds (120 by default at sites, here 5: the least that Slurm takes), dead nodes are noticed after SlurmdTimeout
 # (here 10 s), finished jobs forgotten after MinJobAge (here 60 s).
-cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_conf= cluster_dir= cluster_problem=
+cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_accounting= cluster_conf= cluster_dir= cluster_problem=
 cluster_user=$(id -un)
 
 cluster_missing() { # why there can be no cluster here; empty when there can
@@ -30,16 +32,25 @@ cluster_missing() { # why there can be no cluster here; empty when there can
   for command in munged slurmctld slurmd sbatch squeue scontrol sinfo; do
     PATH=$PATH:/usr/sbin:/sbin command -v $command >/dev/null || { echo "$command is not installed (apt-get install slurm-wlm munge)"; return; }
   done
+  [ -n "$cluster_accounting" ] || return 0
+  for command in mariadbd slurmdbd sacctmgr; do
+    PATH=$PATH:/usr/sbin:/sbin command -v $command >/dev/null || { echo "$command is not installed (apt-get install mariadb-server-core slurmdbd)"; return; }
+  done
 }
 
 cluster_port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# A block of ports that nobody listens on: slurmctld, then a slurmd each.
+# A block of ports that nobody listens on: slurmctld, then a slurmd each, slurmrestd, slurmdbd. Below those that Linux gives to outgoing
+# connections; several clusters that start at once hold a lock on theirs for as long as their test lives.
 cluster_find_ports() {
   local try port
-  for try in $(seq 20); do
-    cluster_port=$((20000 + (($$ * 37 + try * 101 + RANDOM) % 1000) * 40))
-    for port in $(seq $cluster_port $((cluster_port + cluster_nodes + 1))); do cluster_port_free "$port" || continue 2; done
+  for try in $(seq 40); do
+    cluster_port=$((20000 + (($$ * 37 + try * 101 + RANDOM) % 300) * 40))
+    exec {cluster_port_lock}>"${TMPDIR:-/tmp}/cluster-ports.$cluster_port"
+    flock -n "$cluster_port_lock" || { exec {cluster_port_lock}>&-; continue; }
+    for port in $(seq $cluster_port $((cluster_port + cluster_nodes + 2))); do
+      cluster_port_free "$port" || { exec {cluster_port_lock}>&-; continue 2; }
+    done
     return 0
   done
   return 1
@@ -55,7 +66,15 @@ cluster_write_conf() {
   fi
   { # what the test gave first: slurm.conf refuses a key that stands twice, so ours are left out where it did
     printf '%s\n' "$cluster_conf"
-    cat <<CONF | grep -vE "^($(sed -nE 's/^([A-Za-z]+)=.*/\1/p' <<<"$cluster_conf" | paste -sd'|' | sed 's/^$/-/'))="
+    [ -z "$cluster_accounting" ] || cat <<CONF
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort=$((cluster_port + cluster_nodes + 2))
+AccountingStoragePass=$cluster_dir/munge.sock
+AccountingStorageEnforce=associations,limits,qos
+CONF
+    cat <<CONF | grep -vE "^($(sed -nE 's/^([A-Za-z]+)=.*/\1/p' <<<"$cluster_conf${cluster_accounting:+
+AccountingStorageType=}" | paste -sd'|' | sed 's/^$/-/'))="
 ClusterName=test
 SlurmctldHost=$(hostname)(127.0.0.1)
 SlurmctldPort=$cluster_port
@@ -110,7 +129,7 @@ cluster_start() {
   cluster_write_conf
   export SLURM_CONF=$cluster_dir/slurm.conf
   (umask 077; head -c 128 /dev/urandom >"$cluster_dir/munge.key")
-  if ! cluster_munge start || ! cluster_controller start; then
+  if ! cluster_munge start || ! cluster_accounting_start || ! cluster_controller start; then
     cluster_problem="Slurm does not start here: $(cluster_log 3)"
     cluster_stop
     return 1
@@ -146,6 +165,48 @@ cluster_munge() {
     start) munged --force --socket="$cluster_dir/munge.sock" --key-file="$cluster_dir/munge.key" --seed-file="$cluster_dir/munge.seed" \
              --pid-file="$cluster_dir/munged.pid" --log-file="$cluster_dir/munged.log" >/dev/null 2>&1 ;;
     stop) cluster_end munged TERM ;;
+  esac
+}
+
+cluster_mariadb=(--no-defaults --user="$cluster_user" --skip-networking --skip-grant-tables --innodb-buffer-pool-size=64M
+  --innodb-log-file-size=16M --innodb-flush-log-at-trx-commit=0)
+cluster_accounting_start() { # the database, and in it this cluster, an account and its user
+  [ -n "$cluster_accounting" ] || return 0
+  mkdir -m 700 "$cluster_dir/mariadb" &&
+    { printf 'CREATE DATABASE mysql;\nUSE mysql;\n'; cat /usr/share/mysql/mysql_system_tables.sql; } | # stored procedures are kept there
+      mariadbd "${cluster_mariadb[@]}" --bootstrap --datadir="$cluster_dir/mariadb" >"$cluster_dir/mariadb-install.out" 2>&1 &&
+    cluster_database start && sacctmgr -Qi add cluster test >/dev/null &&
+    sacctmgr -Qi add account lab >/dev/null && sacctmgr -Qi add user "$cluster_user" account=lab >/dev/null
+}
+
+# MariaDB needs no passwords: its socket lies in a folder that only this user can enter, and it listens on no port.
+cluster_database() {
+  local i
+  case $1 in
+    start)
+      local socket=$cluster_dir/mariadb/socket
+      mariadbd "${cluster_mariadb[@]}" --datadir="$cluster_dir/mariadb" --socket="$socket" --pid-file="$cluster_dir/mariadbd.pid" \
+        >"$cluster_dir/mariadbd.out" 2>&1 </dev/null & disown
+      for i in $(seq 200); do [ -S "$socket" ] && break; sleep 0.1; done
+      (umask 077; cat >"$cluster_dir/slurmdbd.conf" <<CONF
+AuthType=auth/munge
+AuthInfo=socket=$cluster_dir/munge.sock
+DbdHost=$(hostname)
+DbdAddr=127.0.0.1
+DbdPort=$((cluster_port + cluster_nodes + 2))
+SlurmUser=$cluster_user
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=$cluster_user
+StorageLoc=accounting
+LogFile=$cluster_dir/slurmdbd.log
+PidFile=$cluster_dir/slurmdbd.pid
+CONF
+      )
+      MYSQL_UNIX_PORT=$socket slurmdbd >"$cluster_dir/slurmdbd.out" 2>&1 || return 1
+      for i in $(seq 100); do sacctmgr -n show cluster >/dev/null 2>&1 && return 0; sleep 0.1; done
+      return 1 ;;
+    stop) cluster_end slurmdbd TERM; cluster_end mariadbd TERM ;;
   esac
 }
 
@@ -237,6 +298,8 @@ cluster_stop() {
   for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" KILL; done # nobody needs what they would save
   cluster_rest stop
   cluster_end slurmctld KILL
+  cluster_end slurmdbd KILL
+  cluster_end mariadbd KILL
   [ -z "${pids// /}" ] || kill -9 $pids 2>/dev/null
   cluster_end munged KILL
   rm -rf "$cluster_dir"

@@ -5,6 +5,7 @@
 #include "sim/batch_kernels.h"
 #include "sim/observe_kernels.h"
 #include "trainer/ops/device_internal.h"
+#include "trainer/ops/kernels_normalise.h"
 #include "trainer/ops/kernels_entity.h"
 
 #include "ops_tools.h"
@@ -215,6 +216,13 @@ static void test_episodes(void) {
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
+/* x with so many bits of fraction, by the machine's own arithmetic. */
+static double round_to(float x, int bits) {
+  int exponent;
+  const double fraction = frexp((double)x, &exponent); /* 0.5 .. 1 */
+  return ldexp(round(ldexp(fraction, bits + 1)), exponent - bits - 1);
+}
+
 static void test_dense(void) {
   float *x = normals(12, ROWS * IN, 1), *w = normals(13, IN * OUT, 0.2), *b = normals(14, OUT, 0.2);
   float *upstream = normals(15, ROWS * OUT, 1), y[ROWS * OUT], dy[ROWS * OUT], dx[ROWS * IN], dw[IN * OUT], db[OUT];
@@ -235,6 +243,39 @@ static void test_dense(void) {
     ops->dense_backward(ops, gx, gw, gb, gy, gdy, NULL, gdw, gdb, ROWS, IN, OUT, a);
   }
   free(x), free(w), free(b), free(upstream);
+}
+
+/* Rounded factors: those of the CPU's bf16, and a TF32 product that is exact in doubles of rounded numbers. */
+static void test_rounded_factors(void) {
+  float *x = normals(12, ROWS * IN, 1), *w = normals(13, IN * OUT, 0.2), *b = normals(14, OUT, 0.2);
+  float y[ROWS * OUT], dy[ROWS * OUT], dx[ROWS * IN], dw[IN * OUT], db[OUT];
+  float *gx = UP(x, ROWS * IN), *gw = UP(w, IN * OUT), *gb = UP(b, OUT), *gy = UP(y, ROWS * OUT);
+  float *gdy = UP(x, ROWS * OUT), *gdx = UP(x, ROWS * IN), *gdw = UP(w, IN * OUT), *gdb = UP(b, OUT);
+  Ops *host, *rounded;
+  assert_int_equal(ops_cpu_create_bf16(1, ROWS, 64, &host), CORE_OK);
+  assert_int_equal(ops_device_create(device, OPS_BF16, ROWS, 64, &rounded), CORE_OK);
+  memcpy(dy, x, sizeof dy);
+  host->dense_forward(host, x, w, b, y, ROWS, IN, OUT, OPS_TANH);
+  rounded->dense_forward(rounded, gx, gw, gb, gy, ROWS, IN, OUT, OPS_TANH);
+  assert_close(y, gy, ROWS * OUT, 1e-6);
+  host->dense_backward(host, x, w, b, y, dy, dx, dw, db, ROWS, IN, OUT, OPS_LINEAR);
+  rounded->dense_backward(rounded, gx, gw, gb, gy, gdy, gdx, gdw, gdb, ROWS, IN, OUT, OPS_LINEAR);
+  assert_close(dx, gdx, ROWS * IN, 1e-6);
+  assert_close(dw, gdw, IN * OUT, 1e-6);
+  ops_destroy(&host), ops_destroy(&rounded);
+
+  assert_int_equal(ops_device_create(device, OPS_TF32, ROWS, 64, &rounded), CORE_OK);
+  memset(b, 0, OUT * sizeof *b);
+  rounded->dense_forward(rounded, gx, gw, UP(b, OUT), gy, ROWS, IN, OUT, OPS_LINEAR);
+  for (int r = 0; r < ROWS; r++)
+    for (int c = 0; c < OUT; c++) {
+      double sum = 0;
+      for (int k = 0; k < IN; k++) sum += round_to(x[r * IN + k], 10) * round_to(w[k * OUT + c], 10);
+      y[r * OUT + c] = (float)sum;
+    }
+  assert_close(y, gy, ROWS * OUT, is_gpu() ? 1e-3 : 1e-6); /* a GPU may cut where this rounds */
+  ops_destroy(&rounded);
+  free(x), free(w), free(b);
 }
 
 static void test_norm(void) {
@@ -486,7 +527,7 @@ static void test_arguments_have_one_layout(void **state) {
 
 static void run_all(void) {
   static void (*const all[])(void) = {test_sums, test_elementwise, test_gather, test_permutation, test_gae, test_episodes,
-                                      test_dense, test_norm, test_heads, test_continuous_extras, test_values_and_q, test_embedding};
+                                      test_dense, test_rounded_factors, test_norm, test_heads, test_continuous_extras, test_values_and_q, test_embedding};
   host_ops = make_ops(1);
   if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, &ops) != CORE_OK) fail_msg("%s", core_error_message());
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -102,6 +102,7 @@ static void compare(const char *algorithm, const char *const *more) { compare_fo
 static void test_ppo(void **state) { (void)state, compare("algo.name=ppo", NULL); }
 static void test_ppo_ewma(void **state) { (void)state, compare("algo.name=ppo_ewma", WITH("net.norm=layer")); }
 static void test_minibatch_norm(void **state) { (void)state, compare("algo.name=ppo", WITH("ppo.normalize_advantage=minibatch")); }
+static void test_bf16(void **state) { (void)state, compare("algo.name=ppo", WITH("train.precision=bf16")); }
 static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", WITH("net.sharing=shared")); }
 static void test_gaussian(void **state) { (void)state, compare("algo.name=ppo", WITH("env.actions=continuous")); }
 
@@ -117,10 +118,10 @@ static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WI
 
 /* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step, as it
  * does where it measures: the same bits, and what the host waits for does not grow with the minibatches. */
-static void compare_queued(const char *algorithm, const char *more) {
+static void compare_queued(const char *algorithm, const char *const *more) {
   CoreConfig queued = small_config(algorithm, "train.device=cuda");
-  if (more) set(&queued, more);
   set(&queued, "ppo.num_minibatches=8");
+  for (int i = 0; more && more[i]; i++) set(&queued, more[i]);
   set(&queued, "metrics.representation_every=1000");
   CoreConfig decided = queued;
   set(&decided, "metrics.representation_every=1");
@@ -133,12 +134,16 @@ static void compare_queued(const char *algorithm, const char *more) {
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
     assert_near_to("entropy", x.entropy, y.entropy, 1e-12);
-    assert_true(x.value_loss == y.value_loss && x.clip_fraction == y.clip_fraction && x.kl == y.kl);
-    assert_true(x.grad_norm_actor == y.grad_norm_actor && x.grad_norm_critic == y.grad_norm_critic);
+    assert_near_to("value_loss", x.value_loss, y.value_loss, 0);
+    assert_near_to("clip_fraction", x.clip_fraction, y.clip_fraction, 0);
+    assert_near_to("kl", x.kl, y.kl, 0);
+    assert_near_to("grad_norm_actor", x.grad_norm_actor, y.grad_norm_actor, 0);
+    assert_near_to("grad_norm_critic", x.grad_norm_critic, y.grad_norm_critic, 0);
     assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
     assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 0);
   }
-  assert_int_equal(a->device->graphs, 2 * 16 - 1); /* the first iteration is measured, and one minibatch not recorded */
+  const int64_t minibatches = queued.ppo.epochs * queued.ppo.num_minibatches;
+  assert_int_equal(a->device->graphs, 2 * minibatches - 1); /* the first iteration is measured, and one minibatch not recorded */
   assert_int_equal(b->device->graphs, 0);
   if (a->device->waits - before > 40) fail_msg("%llu waits", (unsigned long long)(a->device->waits - before));
   training_destroy(&a);
@@ -148,14 +153,15 @@ static void compare_queued(const char *algorithm, const char *more) {
 static void test_queued(void **state) {
   (void)state;
   compare_queued("algo.name=ppo", NULL);
-  compare_queued("algo.name=ppo", "ppo.normalize_advantage=minibatch_unbiased");
-  compare_queued("algo.name=ppo", "net.sharing=shared");
-  compare_queued("algo.name=ppo", "ppo.kl_penalty=0.5");
-  compare_queued("algo.name=ppo", "ppo.minibatch_by=environments");
-  compare_queued("algo.name=ppo", "ppo.max_grad_norm=0.01");
+  compare_queued("algo.name=ppo", WITH("ppo.normalize_advantage=minibatch_unbiased"));
+  compare_queued("algo.name=ppo", WITH("net.sharing=shared"));
+  compare_queued("algo.name=ppo", WITH("ppo.kl_penalty=0.5"));
+  compare_queued("algo.name=ppo", WITH("ppo.minibatch_by=environments"));
+  compare_queued("algo.name=ppo", WITH("ppo.max_grad_norm=0.01"));
   compare_queued("algo.name=ppo_ewma", NULL);
-  compare_queued("algo.name=ppo_ewma", "ppo.ratio_cap=1.01");
-  compare_queued("algo.name=ppo_ewma", "ppo.com=0");
+  compare_queued("algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=set", "ppo.num_minibatches=2"));
+  compare_queued("algo.name=ppo_ewma", WITH("ppo.ratio_cap=1.01"));
+  compare_queued("algo.name=ppo_ewma", WITH("ppo.com=0"));
 }
 
 /* What is not finite is found in the minibatch that first has it, queued or not, and named in the same words. */
@@ -181,6 +187,44 @@ static void test_divergence(void **state) {
   assert_non_null(strstr(message[0], "epoch 1, minibatch 2"));
 }
 
+/* Statistics that change with every step and once an iteration, those of rewards, warm-up, and going on from a checkpoint. */
+static void test_normalisation(void **state) {
+  (void)state;
+  compare("algo.name=ppo", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
+  compare("algo.name=ppo", WITH("env.normalize_observations=stoix", "env.normalize_warmup=5", "env.normalize_rewards=ppo_ewma",
+                                "env.actions=continuous"));
+  compare("algo.name=ppo", WITH("env.normalize_observations=rl_games"));
+}
+
+static void test_pqn(void **state) {
+  (void)state;
+  compare("algo.name=pqn", WITH("env.actions=discrete"));
+  compare_queued("algo.name=pqn", WITH("env.actions=discrete"));
+}
+
+/* Snapshots between minibatches, of which nothing else is to change. */
+static void test_profile(void **state) {
+  CoreConfig plain = small_config("algo.name=ppo", "train.device=cuda");
+  CoreConfig profiled = small_config("algo.name=ppo", "train.device=cuda"), on_host = small_config("algo.name=ppo", "train.device=cpu");
+  (void)state;
+  set(&profiled, "metrics.profile_every=1"), set(&on_host, "metrics.profile_every=1");
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *a = make(&profiled), *b = make(&plain), *c = make(&on_host);
+  unsetenv("CORE_DEVICE");
+  for (int i = 0; i < 2; i++) {
+    const StoreIteration x = iterate(a, 1), z = iterate(c, 1);
+    iterate(b, 1);
+    assert_near_to("kl_monotone", x.kl_monotone, z.kl_monotone, 1e-9);
+    assert_near_to("kl_slope", x.kl_slope, z.kl_slope, 1e-2);
+  }
+  for (int i = 0; i < c->profile.taken; i++)
+    assert_near_to("ess_percent", a->profile.ess_percent[i], c->profile.ess_percent[i], 1e-3);
+  assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
+  training_destroy(&a);
+  training_destroy(&b);
+  training_destroy(&c);
+}
+
 /* The bytes that a checkpoint would hold after `iterations`, section after section. */
 static void copy_sections(const Checkpoint *from, Checkpoint *to) {
   assert_int_equal(from->sections, to->sections);
@@ -197,6 +241,8 @@ static void test_checkpoint(void **state) {
   CoreConfig on_host = small_config("algo.name=ppo_ewma", "train.device=cpu");
   Checkpoint saved = {0}, resumed = {0}, host = {0};
   (void)state;
+  CoreConfig *const both[] = {&on_device, &on_host};
+  for (int i = 0; i < 2; i++) set(both[i], "env.normalize_observations=cleanrl"), set(both[i], "env.normalize_rewards=cleanrl");
   setenv("CORE_DEVICE", "emulated", 1);
   Training *a = make(&on_device), *b = make(&on_device), *c = make(&on_host);
   unsetenv("CORE_DEVICE");
@@ -240,21 +286,25 @@ static void test_gpu(void **state) {
 
 /* What is not made for devices says so, and auto goes on without. */
 static void test_refusals(void **state) {
-  static const char *const settings[] = {"algo.name=pqn",
-                                         "env.normalize_observations=cleanrl", "metrics.profile_every=1"};
+  static const char *const settings[] = {"algo.name=sapg", "train.observation_storage=float16"};
   (void)state;
   setenv("CORE_DEVICE", "emulated", 1);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
     CoreConfig config = small_config("algo.name=ppo", "train.device=cuda");
     Training *training = NULL;
     set(&config, settings[i]);
-    if (strcmp(settings[i], "algo.name=pqn") == 0) set(&config, "env.actions=discrete");
+    if (strcmp(settings[i], "algo.name=sapg") == 0) set(&config, "env.actions=continuous"), set(&config, "sapg.blocks=2");
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
     if (strstr(core_error_message(), "train.device = cpu") == NULL) fail_msg("%s: %s", settings[i], core_error_message());
   }
   unsetenv("CORE_DEVICE");
-  CoreConfig config = small_config("algo.name=ppo", "train.device=auto");
-  Training *training = make(&config);
+  CoreConfig config = small_config("algo.name=ppo", "train.precision=tf32");
+  Training *training = NULL;
+  set(&config, "train.device=cpu");
+  assert_int_equal(training_plan(&config, &training), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "tf32 is for GPUs"));
+  config = small_config("algo.name=ppo", "train.device=auto");
+  training = make(&config);
   assert_true(training->device == NULL || training->device->stream != NULL);
   training_destroy(&training);
 }
@@ -263,8 +313,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
     cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded),
-    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian), cmocka_unit_test(test_checkpoint),
-    cmocka_unit_test(test_queued), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
+    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16), cmocka_unit_test(test_gaussian),
+    cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_queued), cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
+    cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
     cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,8 +80,30 @@ static void test_read_only_stays_old(void **state) {
   assert_ok(store_query_step(query, &row));
   assert_true(row && store_query_int(query, 0) == 3);
   store_query_close(&query);
+  /* columns of today that it lacks are empty */
+  assert_ok(store_query_open(database, "SELECT count(*), count(kl), count(coverage_50) FROM iteration_row", &query));
+  assert_ok(store_query_step(query, &row));
+  assert_true(row && store_query_int(query, 0) == 3 && store_query_int(query, 1) == 3 && store_query_int(query, 2) == 0);
+  store_query_close(&query);
   store_database_close(&database);
   assert_int_equal(query_int("PRAGMA user_version"), 1);
+}
+
+/* To show results is no reason to change the file: an older program may still write it. */
+static void test_shown_as_it_is(void **state) {
+  (void)state;
+  StoreDatabase *database;
+  int64_t older;
+  make_version_1();
+  assert_ok(store_database_open_to_show(database_path, &database, &older));
+  assert_int_equal(older, 1);
+  store_database_close(&database);
+  assert_int_equal(query_int("PRAGMA user_version"), 1);
+  assert_ok(store_database_open(database_path, false, &database));
+  store_database_close(&database);
+  assert_ok(store_database_open_to_show(database_path, &database, &older));
+  assert_int_equal(older, 0);
+  store_database_close(&database);
 }
 
 /* The file as it was stays beside it, whole and of its version; one that is there already is not written over. */
@@ -121,7 +143,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_brought_forward), WORKSPACE_TEST(test_once), WORKSPACE_TEST(test_takes_new_rows),
     WORKSPACE_TEST(test_read_only_stays_old), WORKSPACE_TEST(test_newer_is_refused),
-    WORKSPACE_TEST(test_keeps_a_copy),
+    WORKSPACE_TEST(test_keeps_a_copy), WORKSPACE_TEST(test_shown_as_it_is),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

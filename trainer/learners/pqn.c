@@ -8,6 +8,7 @@
 #include "trainer/estimators.h"
 #include "trainer/gradient.h"
 #include "trainer/learners/descent.h"
+#include "trainer/learners/queue.h"
 #include "trainer/minibatch.h"
 #include "trainer/ranks.h"
 #include "trainer/reduce.h"
@@ -25,6 +26,7 @@ typedef struct Pqn {
   float *errors, *targets;         /* [steps][worlds] of this rank: lambda target - greatest Q; lambda target */
   float *doutput;                  /* [rows][actions]: gradient at the Q values */
   double epsilon;                  /* of the agent, for checkpoints */
+  Queue queue;                     /* of updates on a device */
 } Pqn;
 
 double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
@@ -98,25 +100,78 @@ static LearnerGradients unmeasured(void) {
   return (LearnerGradients){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN, .step_norm = NAN};
 }
 
-static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
-  Pqn *pqn = state;
+/* All epochs, minibatch after minibatch. */
+static int go_down(Pqn *pqn, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = pqn->config;
-  const int epochs = (int)config->ppo.epochs, parts = (int)config->ppo.num_minibatches;
-  const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
-  *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
-                            .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
-  TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
-  for (int epoch = 0; epoch < epochs; epoch++) {
-    minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration,
-                      epoch);
-    for (int m = 0; m < parts; m++) {
+  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
+    minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
       int code = minibatch_step(pqn, step, m, update);
       if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
       if (step->profile) profile_take(step->profile, step->ops, pqn->agent);
     }
   }
+  return CORE_OK;
+}
+
+/* ---- the same, queued ------------------------------------------------------------------------------------------- */
+
+typedef struct Queued { Pqn *pqn; const LearnerStep *step; } Queued;
+
+static void queue_one(void *context) {
+  const Queued *queued = context;
+  Pqn *pqn = queued->pqn;
+  Ops *ops = queued->step->ops;
+  const Agent *agent = pqn->agent;
+  Minibatch *batch = &pqn->minibatch;
+  minibatch_take(batch, ops, queued->step->rollout, (int)pqn->config->ppo.num_minibatches);
+  minibatch_next(batch, ops, queued->step->rollout, pqn->errors, pqn->targets);
+  const float *q = agent_pass(agent, ops, &agent->actor, batch->observations, batch->rows);
+  ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, NULL);
+  agent_backward(agent, ops, &agent->actor, batch->observations, batch->rows, pqn->doutput, &pqn->gradient.mean);
+  ops->update->step(ops, &pqn->queue.plan);
+}
+
+/* Takes the step that could not be done once more, for the host to see why. */
+static int explain(Pqn *pqn, const LearnerStep *step, int failed) {
+  const CoreConfig *config = pqn->config;
+  const int parts = (int)config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
+  LearnerUpdate unused = {0};
+  minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+  int code = minibatch_step(pqn, step, m, &unused);
+  if (code == CORE_OK) code = core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
+  return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
+}
+
+static int go_down_queued(Pqn *pqn, const LearnerStep *step, LearnerUpdate *update) {
+  const CoreConfig *config = pqn->config;
+  Queued queued = {pqn, step};
+  OpsUpdateBook book;
+  queue_begin(&pqn->queue, step->ops, pqn->agent, &pqn->gradient.mean, &pqn->optimizer, NULL, NULL,
+              update->learning_rate);
+  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
+    minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
+    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
+      queue_minibatch(&pqn->queue, queue_one, &queued);
+      if (step->profile) profile_take(step->profile, step->ops, pqn->agent);
+    }
+  }
+  const int failed = queue_finish(&pqn->queue, step->ops, &pqn->optimizer, NULL, NULL, &book, update);
+  if (failed >= 0) return explain(pqn, step, failed);
+  update->value_loss = book.mean[OPS_BOOK_VALUE];
+  return CORE_OK;
+}
+
+static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
+  Pqn *pqn = state;
+  const CoreConfig *config = pqn->config;
+  const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
+  *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
+                            .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
+  TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
+  TRY((queue_takes(&pqn->queue, step) ? go_down_queued : go_down)(pqn, step, update));
   ranks_sum(&update->value_loss, 1);
-  descent_average(update, (double)epochs * parts, step->measure);
+  descent_average(update, (double)(config->ppo.epochs * config->ppo.num_minibatches), step->measure);
   update->entropy = entropy_of(pqn->agent->epsilon, pqn->agent->head.logits);
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(config, step->iteration + 1); /* the policy that acts next */
   return descent_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
@@ -137,15 +192,20 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   if (rollout->shards.shards > 1)
     CORE_ARENA(arena, pqn->scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");
-  CORE_ARENA(arena, pqn->optimizer.m, agent->actor.n, "Q network's first moments");
-  CORE_ARENA(arena, pqn->optimizer.v, agent->actor.n, "Q network's second moments");
-  CORE_ARENA(arena, pqn->errors, total, "target errors [steps][worlds]");
-  CORE_ARENA(arena, pqn->targets, total, "Q targets [steps][worlds]");
-  CORE_ARENA(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
+  CORE_ARENA_DEVICE(arena, pqn->optimizer.m, agent->actor.n, "Q network's first moments");
+  CORE_ARENA_DEVICE(arena, pqn->optimizer.v, agent->actor.n, "Q network's second moments");
+  CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
+  queue_register(&pqn->queue, &pqn->optimizer, false, pqn->minibatch.all_rows,
+                 (int)(config->ppo.epochs * config->ppo.num_minibatches), arena);
   return CORE_OK;
 }
 
-static void destroy(void *state) { free(state); }
+static void destroy(void *state) {
+  if (state) queue_destroy(&((Pqn *)state)->queue);
+  free(state);
+}
 
 static void start(void *state) {
   Pqn *pqn = state;

@@ -3,21 +3,14 @@
  * do. Where these are not faster than float32's, the rounded numbers stay float32 and the same sgemm multiplies them, which
  * differs in nothing but the order of sums, as one library differs from the next. */
 #include "trainer/ops/cpu_internal.h"
-#include "trainer/ops/fast_math_internal.h"
-
-/* The bits of x's nearest bf16 number in their upper half. NaN stays NaN: its payload could round to infinity. */
-static inline uint32_t rounded_bits(float x) {
-  const uint32_t bits = (uint32_t)fast_to_bits(x);
-  const uint32_t nearest = bits + 0x7fff + (bits >> 16 & 1), quiet = bits | 0x00400000;
-  return ((bits & 0x7fffffff) > 0x7f800000 ? quiet : nearest) & 0xffff0000;
-}
+#include "trainer/ops/row_round_internal.h"
 
 CPU_VECTOR void cpu_round_bf16(const float *x, int n, float *rounded) {
-  for (int i = 0; i < n; i++) rounded[i] = fast_from_bits((int32_t)rounded_bits(x[i]));
+  for (int i = 0; i < n; i++) rounded[i] = fast_from_bits((int32_t)row_bf16_bits(x[i]));
 }
 
 CPU_VECTOR static void pack_bf16(const float *x, int n, uint16_t *packed) {
-  for (int i = 0; i < n; i++) packed[i] = (uint16_t)(rounded_bits(x[i]) >> 16);
+  for (int i = 0; i < n; i++) packed[i] = (uint16_t)(row_bf16_bits(x[i]) >> 16);
 }
 
 CpuOperand cpu_operand(const CpuState *state, const float *x, int rows, int columns, int stride, float *room) {

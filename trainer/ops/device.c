@@ -180,7 +180,8 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
   DeviceState *state = core_memory_zero_allocate(1, sizeof *state);
   Ops *made = core_memory_zero_allocate(1, sizeof *made);
-  *state = (DeviceState){.device = device, .arena = core_arena_create("device ops"), .max_rows = max_rows,
+  *state = (DeviceState){.device = device, .arena = core_arena_create("device ops"),
+                         .precision = precision, .max_rows = max_rows,
                          .max_width = max_width};
   core_arena_set_device(state->arena, device);
   *made = device_table;

@@ -7,7 +7,8 @@ static void multiply(DeviceState *state, const DeviceProduct *p) {
     device_library_multiply(state->library, p);
     return;
   }
-  const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k};
+  const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
+                                state->precision};
   DEVICE_LAUNCH(state, ops_product, p->m * p->n, &arguments);
 }
 

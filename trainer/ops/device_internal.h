@@ -30,6 +30,7 @@ void device_library_multiply(DeviceLibrary *library, const DeviceProduct *produc
 typedef struct DeviceState {
   CoreDevice *device;
   CoreArena *arena;
+  OpsPrecision precision;     /* of products */
   DeviceLibrary *library;     /* NULL: ops_product */
   int max_rows, max_width;
   float *column_parts;        /* [rows / KERNEL_PART_ROWS][max_width] */

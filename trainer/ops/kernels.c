@@ -3,6 +3,7 @@
 
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_entity.h"
+#include "trainer/ops/kernels_normalise.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_update.h"

@@ -4,6 +4,7 @@
 #define TRAINER_OPS_KERNELS_DENSE_H
 #include "trainer/ops/kernels_vector.h"
 #include "trainer/ops/ops.h"
+#include "trainer/ops/row_round_internal.h"
 
 enum { KERNEL_PART_ROWS = 32 };
 
@@ -14,6 +15,7 @@ typedef struct OpsProduct {
   float *c;                    /* [m][n] */
   int transpose_a, transpose_b; /* a: [m][k], or [k][m]; b: [k][n], or [n][k] */
   size_t m, n, k;
+  OpsPrecision precision;      /* both factors are rounded to */
 } OpsProduct;
 
 CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p) {
@@ -22,7 +24,8 @@ CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p)
     float sum = 0;
     for (size_t l = 0; l < p->k; l++) {
       const float a = p->transpose_a ? p->a[l * p->m + row] : p->a[row * p->k + l];
-      sum += a * (p->transpose_b ? p->b[column * p->k + l] : p->b[l * p->n + column]);
+      const float b = p->transpose_b ? p->b[column * p->k + l] : p->b[l * p->n + column];
+      sum += row_rounded(a, p->precision) * row_rounded(b, p->precision);
     }
     p->c[i] = sum;
   }

@@ -1,0 +1,14 @@
+/* What of running normalisation a device does, for normalise.c; one rank has all worlds there. x, y, rewards and dones are
+ * in its memory, and so are the statistics. */
+#ifndef TRAINER_NORMALISE_DEVICE_H
+#define TRAINER_NORMALISE_DEVICE_H
+#include "trainer/normalise.h"
+
+void normalise_device_register(Normaliser *normaliser, CoreArena *arena);
+void normalise_device_add(const Normaliser *normaliser, const float *x, int rows); /* to `next` */
+void normalise_device_factors(const Normaliser *normaliser);                       /* of `moments` */
+void normalise_device_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride);
+void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones);
+void reward_device_finish(const RewardScale *scale, float *rewards, size_t n);
+
+#endif

@@ -1,0 +1,28 @@
+/* Factors of matrix products as a precision takes them, for the CPU (cpu_product.c) and for the kernel that stands in for
+ * the GPU's library (kernels_dense.h). */
+#ifndef TRAINER_OPS_ROW_ROUND_INTERNAL_H
+#define TRAINER_OPS_ROW_ROUND_INTERNAL_H
+#include "trainer/ops/fast_math_internal.h"
+#include "trainer/ops/ops.h"
+
+/* The bits of x's nearest bf16 number, ties to even, in their upper half. NaN stays NaN: its payload could round to
+ * infinity. */
+CORE_DEVICE_FN uint32_t row_bf16_bits(float x) {
+  const uint32_t bits = (uint32_t)fast_to_bits(x);
+  const uint32_t nearest = bits + 0x7fff + (bits >> 16 & 1), quiet = bits | 0x00400000;
+  return ((bits & 0x7fffffff) > 0x7f800000 ? quiet : nearest) & 0xffff0000;
+}
+
+/* The nearest TF32 number, 10 bits of fraction, ties away from zero (PTX: cvt.rna.tf32.f32). */
+CORE_DEVICE_FN float row_tf32(float x) {
+  const uint32_t bits = (uint32_t)fast_to_bits(x);
+  if ((bits & 0x7f800000) == 0x7f800000) return x;
+  return fast_from_bits((int32_t)((bits + 0x1000) & 0xffffe000));
+}
+
+CORE_DEVICE_FN float row_rounded(float x, OpsPrecision precision) {
+  if (precision == OPS_BF16) return fast_from_bits((int32_t)row_bf16_bits(x));
+  return precision == OPS_TF32 ? row_tf32(x) : x;
+}
+
+#endif
