@@ -14,7 +14,7 @@ server=
 end_server() { [ -z "$server" ] || kill -- "-$server" 2>/dev/null; }
 trap 'end_server; tap_cleanup' EXIT
 port=$((20000 + RANDOM % 20000))
-setsid "$mlflow" server --host 127.0.0.1 --port $port --backend-store-uri "sqlite:///$tap_dir/mlflow.db" \
+setsid "$mlflow" server --workers 1 --host 127.0.0.1 --port $port --backend-store-uri "sqlite:///$tap_dir/mlflow.db" \
   --default-artifact-root "$tap_dir/artifacts" >"$tap_dir/server.log" 2>&1 &
 server=$!
 # Its port is open before its workers are there, which then drop what came first.
