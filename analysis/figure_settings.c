@@ -68,6 +68,22 @@ static double x_of(const Settings *s, size_t x) {
   return s->named ? (double)x : number_of(s->x.groups[x].config, s->x.keys[0]);
 }
 
+/* Where a group's dots and interval of a place stand: a little beside each other, or the intervals would hide each other. */
+static double drawn_x(const Settings *s, const Place *place) {
+  static const double APART = 0.012; /* of the axis */
+  const size_t groups = s->groups.count;
+  const double at = x_of(s, place->x);
+  if (groups < 2 || s->x.count < 2) return at;
+  double low = INFINITY, high = -INFINITY;
+  for (size_t x = 0; x < s->x.count; x++) {
+    const double here = s->log_x ? log(x_of(s, x)) : x_of(s, x);
+    low = fmin(low, here);
+    high = fmax(high, here);
+  }
+  const double beside = ((double)place->group - (double)(groups - 1) / 2) * fmin(APART, 0.1 / (double)groups) * (high - low);
+  return s->log_x ? at * exp(beside) : at + beside;
+}
+
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
 static bool belongs(const Settings *s, size_t run, const Place *place) {
@@ -128,7 +144,7 @@ static void make_places(Settings *s) {
 static void add_dots(const Settings *s, AnalysisPlot *plot, const Place *place, AnalysisMark mark) {
   for (size_t r = 0; r < s->context.selection.count; r++) {
     if (belongs(s, r, place) && !isnan(analysis_scored_value(&s->scored, r)))
-      analysis_plot_point(plot, place->panel, x_of(s, place->x), analysis_scored_value(&s->scored, r), mark,
+      analysis_plot_point(plot, place->panel, drawn_x(s, place), analysis_scored_value(&s->scored, r), mark,
                           !s->scored.runs[r].ended);
   }
 }
@@ -142,10 +158,10 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
     const Place *place = &s->places[end];
     add_dots(s, plot, place, mark);
     if (isnan(place->score.center)) continue;
-    x[n] = x_of(s, place->x);
+    x[n] = drawn_x(s, place);
     y[n++] = place->score.center;
     if (isnan(place->score.low) || place->score.n < 3) continue; /* t of one degree of freedom would hide the figure */
-    const double at[2] = {x_of(s, place->x), x_of(s, place->x)}, ends[2] = {place->score.low, place->score.high};
+    const double at[2] = {drawn_x(s, place), drawn_x(s, place)}, ends[2] = {place->score.low, place->score.high};
     analysis_plot_curve(plot, place->panel, 2, at, ends, NULL, NULL, mark, ANALYSIS_SOLID);
   }
   analysis_plot_curve(plot, s->places[first].panel, n, x, y, NULL, NULL, mark, ANALYSIS_SOLID);
@@ -219,10 +235,7 @@ static int draw(const Settings *s) {
   CoreText csv = {0};
   AnalysisPlot *plot = make_plot(s);
   make_csv(s, &csv);
-  int code = analysis_figure_write(&s->context, plot, analysis_scored_query, interval_kind, &csv);
-  analysis_plot_destroy(&plot);
-  core_text_free(&csv);
-  return code;
+  return analysis_figure_write(&s->context, plot, analysis_scored_query, interval_kind, &csv);
 }
 
 static void print_table(const Settings *s) {

@@ -100,9 +100,10 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
   PlotPanel *p = &plot->panels[panel];
   double *values = core_memory_allocate((4 * n + 1) * sizeof *values);
   for (size_t i = 0; i < n; i++) {
-    const double row[4] = {x[i], y[i], low ? low[i] : NAN, high ? high[i] : NAN};
+    const bool shown = !plot->x.log || x[i] > 0; /* a band would reach to the axis' end for what a log axis can not show */
+    const double row[4] = {x[i], shown ? y[i] : NAN, low && shown ? low[i] : NAN, high && shown ? high[i] : NAN};
     memcpy(values + 4 * i, row, sizeof row);
-    if (isnan(y[i])) continue;
+    if (isnan(row[1])) continue;
     analysis_axis_include(&plot->x, x[i]);
     for (int k = 1; k < 4; k++) analysis_axis_include(y_axis(plot, p), row[k]);
   }

@@ -52,7 +52,7 @@ static void write_devices(const Writer *w, const char *name) {
       l->width, l->height, l->font, 0.9 * style->line, style->background);
   core_text_appendf(s, "if (pass == 1) set output '%s.svg'\n", name);
   core_text_append(s, "cairo = (strstrt(GPVAL_TERMINALS, ' pngcairo') > 0)\n");
-  core_text_append(s, "pdf = (strstrt(GPVAL_TERMINALS, ' pdfcairo') > 0)\n");
+  core_text_append(s, "pdf = (strstrt(GPVAL_TERMINALS, ' pdfcairo') > 0)\nif (pass == 3 && !pdf) exit\n");
   core_text_appendf(s,
                     "if (pass == 2 && cairo) set terminal pngcairo size %.0f,%.0f font 'Helvetica,%.4g' fontscale %.4g "
                     "linewidth %.4g pointscale %.4g background '#%06x'\n",
@@ -346,5 +346,6 @@ void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *head
     for (int i = 1; panel == 0 && i <= page_labels; i++) core_text_appendf(script, "unset label %d\n", i);
     for (int i = 1; panel == 0 && i <= page_arrows; i++) core_text_appendf(script, "unset arrow %d\n", i);
   }
-  core_text_append(script, "\nunset multiplot\nunset output\npass = pass + 1\nif (pass <= 2 || (pass == 3 && pdf)) reread\nundefine pass\n");
+  core_text_append(script, "\nunset multiplot\nunset output\npass = pass + 1\n"
+                   "if (!exists('alone') && (pass <= 2 || (pass == 3 && pdf))) reread\nundefine pass\n");
 }

@@ -31,34 +31,53 @@ static void last_line(const char *path, char *line, size_t size) {
   free(text);
 }
 
-static int run_gnuplot(const char *folder, const char *script) {
-  char messages[CORE_PATH_MAX], line[400];
-  char *const arguments[] = {"gnuplot", (char *)script, NULL};
+/* One pass of the script: one picture of the three. The process is to be waited for. */
+static int start_gnuplot(const char *folder, const char *script, int pass, pid_t *child) {
+  char messages[CORE_PATH_MAX], variables[64];
+  char *const arguments[] = {"gnuplot", "-e", variables, (char *)script, NULL};
   posix_spawn_file_actions_t actions;
-  pid_t child;
-  int status = 0;
-  TRY(core_files_path(messages, "%s/messages", folder));
+  snprintf(variables, sizeof variables, "alone = 1; pass = %d", pass);
+  TRY(core_files_path(messages, "%s/messages.%d", folder, pass));
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder);
-  int fault = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+  int fault = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (fault != 0) {
-    errno = fault;
-    return core_error_errno(CORE_FAIL,
-                            "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
-                            "are written)");
-  }
+  if (fault == 0) return CORE_OK;
+  errno = fault;
+  return core_error_errno(CORE_FAIL, "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
+                          "are written)");
+}
+
+static int finish_gnuplot(const char *folder, int pass, pid_t child) {
+  char messages[CORE_PATH_MAX], line[400];
+  int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) { /* a signal for us, not the end of the child */
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CORE_OK;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return core_error(CORE_FAIL, "gnuplot is not installed (Debian: gnuplot-nox); the .gp and .csv files are written");
-  }
+  TRY(core_files_path(messages, "%s/messages.%d", folder, pass));
   last_line(messages, line, sizeof line);
   return core_error(CORE_FAIL, "gnuplot failed: %s", line[0] ? line : "no message");
+}
+
+/* SVG, PNG and PDF side by side: drawing takes longer than all that comes before it. */
+static int run_gnuplot(const char *folder, const char *script) {
+  enum { PASSES = 3 };
+  pid_t children[PASSES];
+  int code = CORE_OK, started = 0;
+  while (started < PASSES && code == CORE_OK) {
+    code = start_gnuplot(folder, script, started + 1, &children[started]);
+    started += code == CORE_OK;
+  }
+  for (int i = 0; i < started; i++) {
+    if (code == CORE_OK) code = finish_gnuplot(folder, i + 1, children[i]);
+    else waitpid(children[i], NULL, 0); /* the first fault is the one to tell */
+  }
+  return code;
 }
 
 /* ---- provenance inside the pictures ----------------------------------------------------------------------------- */

@@ -61,9 +61,7 @@ double analysis_incomplete_beta(double a, double b, double x) {
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-double analysis_student_quantile(double probability, double degrees) {
-  if (!(probability > 0 && probability < 1 && degrees > 0)) return NAN;
-  if (probability < 0.5) return -analysis_student_quantile(1 - probability, degrees);
+static double student_quantile(double probability, double degrees) {
   double tails = 2 * (1 - probability), low = 0, high = 1;
   /* I decreases in t: widen until it is below the wanted mass of both tails, then halve. */
   while (analysis_incomplete_beta(degrees / 2, 0.5, degrees / (degrees + high * high)) > tails && high < 1e150)
@@ -75,6 +73,21 @@ double analysis_student_quantile(double probability, double degrees) {
     else high = middle;
   }
   return low + (high - low) / 2;
+}
+
+/* Bands of curves ask for the same few quantiles at every point. */
+double analysis_student_quantile(double probability, double degrees) {
+  enum { KEPT = 16 };
+  static _Thread_local struct { double probability, degrees, quantile; } kept[KEPT];
+  if (!(probability > 0 && probability < 1 && degrees > 0)) return NAN;
+  if (probability < 0.5) return -analysis_student_quantile(1 - probability, degrees);
+  const size_t slot = (size_t)fmin(degrees, 1e9) % KEPT;
+  if (kept[slot].probability != probability || kept[slot].degrees != degrees) {
+    kept[slot].quantile = student_quantile(probability, degrees);
+    kept[slot].probability = probability;
+    kept[slot].degrees = degrees;
+  }
+  return kept[slot].quantile;
 }
 
 AnalysisInterval analysis_student_interval(const double *x, size_t n, double level) {

@@ -327,7 +327,7 @@ static void synchronise(CoreDevice *device) {
   device->waits++;
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 static void begin_graph(CoreDevice *device) {
   check_not_recording(device);

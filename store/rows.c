@@ -14,7 +14,8 @@
 #include "store/schema.h"
 
 enum { KEPT_CHUNKS = 8 };
-enum { WANTED_EXACT = 1, WANTED_FROM = 2, WANTED_TO = 4, WANTED_BACKWARDS = 8 }; /* idxNum; values come in this order */
+/* idxNum; values come in this order. ABOVE and BELOW: without the bound itself. */
+enum { WANTED_EXACT = 1, WANTED_FROM = 2, WANTED_TO = 4, WANTED_BACKWARDS = 8, WANTED_ABOVE = 16, WANTED_BELOW = 32 };
 
 typedef struct Kept {
   int64_t chunk;                  /* -1: none */
@@ -179,26 +180,22 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     switch (info->aConstraint[i].op) {
       case SQLITE_INDEX_CONSTRAINT_EQ: exact = i; break;
       case SQLITE_INDEX_CONSTRAINT_GE:
-      case SQLITE_INDEX_CONSTRAINT_GT: from = i; break; /* SQLite looks again, which drops the row itself */
+      case SQLITE_INDEX_CONSTRAINT_GT: from = i; break;
       case SQLITE_INDEX_CONSTRAINT_LE:
       case SQLITE_INDEX_CONSTRAINT_LT: to = i; break;
       default: break;
     }
   }
-  info->idxNum = 0;
-  if (exact >= 0) {
-    info->idxNum = WANTED_EXACT;
-    info->aConstraintUsage[exact].argvIndex = ++values;
-    info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-  } else {
-    if (from >= 0) {
-      info->idxNum |= WANTED_FROM;
-      info->aConstraintUsage[from].argvIndex = ++values;
-    }
-    if (to >= 0) {
-      info->idxNum |= WANTED_TO;
-      info->aConstraintUsage[to].argvIndex = ++values;
-    }
+  if (exact >= 0) from = to = -1;
+  info->idxNum = exact >= 0 ? WANTED_EXACT : 0;
+  info->idxFlags = exact >= 0 ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+  if (from >= 0) info->idxNum |= info->aConstraint[from].op == SQLITE_INDEX_CONSTRAINT_GT ? WANTED_FROM | WANTED_ABOVE : WANTED_FROM;
+  if (to >= 0) info->idxNum |= info->aConstraint[to].op == SQLITE_INDEX_CONSTRAINT_LT ? WANTED_TO | WANTED_BELOW : WANTED_TO;
+  const int taken[] = {exact, from, to};
+  for (int i = 0; i < 3; i++) {
+    if (taken[i] < 0) continue;
+    info->aConstraintUsage[taken[i]].argvIndex = ++values;
+    info->aConstraintUsage[taken[i]].omit = 1; /* filter keeps to it: SQLite need not look again at each row */
   }
   info->estimatedRows = exact >= 0 ? 1 : values == 2 ? 1000 : values == 1 ? 1000000 : 10000000;
   info->estimatedCost = (double)info->estimatedRows;
@@ -233,37 +230,52 @@ static int move_to(Cursor *cursor, int64_t row) {
     if (!kept) break;
     if (kept->chunk != row >> 8) row = kept->chunk << 8 | (cursor->backwards ? STORE_PACK_PLACES - 1 : 0);
     for (; row >> 8 == kept->chunk && row >= cursor->first && row <= cursor->last; row += way) {
-      if (!kept->data.present[row & (STORE_PACK_PLACES - 1)]) continue;
       cursor->row = row;
-      return SQLITE_OK;
+      if (kept->data.present[row & (STORE_PACK_PLACES - 1)]) return SQLITE_OK;
+      cursor->at_end = row == (cursor->backwards ? cursor->first : cursor->last);
+      if (cursor->at_end) return SQLITE_OK; /* before the greatest of all numbers is passed */
     }
   }
   cursor->at_end = true;
   return SQLITE_OK;
 }
 
-/* A bound of a comparison. Text and the like, which no row is compared with in earnest, bounds nothing (SQLite looks again);
- * with NULL no row compares. */
-static int64_t bound(sqlite3_value *value, int64_t none, bool *nothing) {
+/* *row: the least whole number that is >= the value, > it when `beyond`. False: there is none. Numbers are less than text,
+ * as everywhere in SQLite, and compare with NULL in no way. */
+static bool least(sqlite3_value *value, bool beyond, int64_t *row) {
   int type = sqlite3_value_numeric_type(value);
-  *nothing = *nothing || type == SQLITE_NULL;
-  return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_int64(value) : none;
+  double real = sqlite3_value_double(value);
+  *row = sqlite3_value_int64(value);
+  if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) return false;
+  if (type == SQLITE_FLOAT && real != floor(real)) *row = (int64_t)ceil(real); /* it has a fraction, so it is below 2^53 */
+  else if (beyond && *row == INT64_MAX) return false;
+  else *row += beyond;
+  return true;
+}
+
+/* *row: the greatest that is <= the value, < it when `beyond`. */
+static bool greatest(sqlite3_value *value, bool beyond, int64_t *row) {
+  int type = sqlite3_value_numeric_type(value);
+  double real = sqlite3_value_double(value);
+  *row = sqlite3_value_int64(value);
+  if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) *row = INT64_MAX;
+  else if (type == SQLITE_FLOAT && real != floor(real)) *row = (int64_t)floor(real);
+  else if (beyond && *row == INT64_MIN) return false;
+  else *row -= beyond;
+  return type != SQLITE_NULL;
 }
 
 static int filter(sqlite3_vtab_cursor *base, int wanted, const char *text, int argc, sqlite3_value **argv) {
   Cursor *cursor = (Cursor *)base;
+  bool any = true;
   (void)text, (void)argc;
   keep_current(table_of(base));
-  bool nothing = false;
   cursor->first = 0;
   cursor->last = INT64_MAX;
-  if (wanted & WANTED_EXACT) {
-    cursor->first = bound(*argv, 0, &nothing);
-    cursor->last = bound(*argv, INT64_MAX, &nothing);
-  }
-  if (wanted & WANTED_FROM) cursor->first = bound(*argv++, 0, &nothing);
-  if (wanted & WANTED_TO) cursor->last = bound(*argv, INT64_MAX, &nothing);
-  if (nothing) cursor->last = -1;
+  if (wanted & WANTED_EXACT) any = least(*argv, false, &cursor->first) && greatest(*argv, false, &cursor->last);
+  if (wanted & WANTED_FROM) any = least(*argv++, wanted & WANTED_ABOVE, &cursor->first);
+  if (wanted & WANTED_TO) any = greatest(*argv, wanted & WANTED_BELOW, &cursor->last) && any;
+  if (!any) cursor->last = -1;
   if (cursor->first < 0) cursor->first = 0;
   cursor->backwards = wanted & WANTED_BACKWARDS;
   cursor->at_end = false;
@@ -272,7 +284,8 @@ static int filter(sqlite3_vtab_cursor *base, int wanted, const char *text, int a
 
 static int next(sqlite3_vtab_cursor *base) {
   Cursor *cursor = (Cursor *)base;
-  return move_to(cursor, cursor->backwards ? cursor->row - 1 : cursor->row + 1);
+  cursor->at_end = cursor->row == (cursor->backwards ? cursor->first : cursor->last);
+  return cursor->at_end ? SQLITE_OK : move_to(cursor, cursor->backwards ? cursor->row - 1 : cursor->row + 1);
 }
 
 static int at_end(sqlite3_vtab_cursor *base) { return ((Cursor *)base)->at_end; }

@@ -12,7 +12,8 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, size_t elements
 
 void normalise_device_register(Normaliser *normaliser, CoreArena *arena) {
   const size_t features = (size_t)normaliser->features;
-  CORE_ARENA_DEVICE(arena, normaliser->sums, KERNEL_NORMALISE_PARTS * features, "sums of observations [parts][features]");
+  CORE_ARENA_DEVICE(arena, normaliser->sums, KERNEL_NORMALISE_PARTS * features,
+                    "sums of observations [parts][features]");
   CORE_ARENA_DEVICE(arena, normaliser->shift, features, "shifts of means [features]");
 }
 
@@ -27,13 +28,14 @@ void normalise_device_add(const Normaliser *normaliser, const float *x, int rows
 }
 
 void normalise_device_factors(const Normaliser *normaliser) {
-  const OpsFactors arguments = {normaliser->moments, (size_t)normaliser->features, normaliser->rule, normaliser->factor};
+  const OpsFactors arguments = {normaliser->moments, (size_t)normaliser->features, normaliser->rule,
+                                normaliser->factor};
   launch(normaliser->device, &ops_factors_launch, arguments.features, &arguments);
 }
 
 void normalise_device_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride) {
-  const OpsNormalise arguments = {x, (size_t)rows, (size_t)normaliser->features, (size_t)y_stride, normaliser->moments + 1,
-                                  normaliser->factor, normalise_bound(normaliser->rule), y};
+  const OpsNormalise arguments = {x, (size_t)rows, (size_t)normaliser->features, (size_t)y_stride,
+                                  normaliser->moments + 1, normaliser->factor, normalise_bound(normaliser->rule), y};
   launch(normaliser->device, &ops_normalise_launch, arguments.rows * arguments.features, &arguments);
 }
 

@@ -1,5 +1,5 @@
-/* What of running normalisation a device does, for normalise.c; one rank has all worlds there. x, y, rewards and dones are
- * in its memory, and so are the statistics. */
+/* What of running normalisation a device does, for normalise.c; one rank has all worlds there. x, y, rewards and dones
+ * are in its memory, and so are the statistics. */
 #ifndef TRAINER_NORMALISE_DEVICE_H
 #define TRAINER_NORMALISE_DEVICE_H
 #include "trainer/normalise.h"

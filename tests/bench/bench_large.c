@@ -2,7 +2,8 @@
  * on it as a person would and prints its wall time and peak memory as CSV rows.
  *   bench_large                          all of it, in a temporary folder (needs 4 GB of disk)
  *   bench_large make FILE RUNS ITERATIONS  only the file
- *   bench_large time FILE ANALYZE          only the commands */
+ *   bench_large time FILE ANALYZE          only the commands
+ *   bench_large plain FILE PLAIN           four columns of FILE as a plain table, for the peers */
 #include <math.h>
 #include <sched.h>
 #include <sqlite3.h>
@@ -152,8 +153,8 @@ static int threads(void) {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* rows: of the database, when the command is what pandas is compared with; else 0. */
-static int time_command(const char *analyze, const char *label, double rows, char *const *arguments) {
+/* compared: the case of the peer that does the same (tests/bench/peers), NULL: none; rows: of the database. */
+static int time_command(const char *analyze, const char *label, const char *compared, double rows, char *const *arguments) {
   struct rusage usage;
   int status;
   double start = bench_seconds();
@@ -170,7 +171,7 @@ static int time_command(const char *analyze, const char *label, double rows, cha
     return core_error(CORE_FAIL, "analyze %s ended with status %d", label, WEXITSTATUS(status));
   double seconds = bench_seconds() - start;
   bench_row("analysis", label, "wall time", seconds, "s", threads());
-  if (rows > 0) bench_row("analysis", "results_read", "rows", rows / seconds, "1/s", threads());
+  if (compared) bench_row("analysis", compared, "rows", rows / seconds, "1/s", threads());
   double user = (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
   bench_row("analysis", label, "processor time", user, "s", threads());
   bench_row("analysis", label, "peak memory", (double)usage.ru_maxrss / 1024, "MB", threads());
@@ -184,12 +185,14 @@ static int time_all(const char *path, const char *analyze) {
   double rows = 0;
   TRY(core_files_path(output, "%s.figures", path));
   char *file = (char *)path;
-  const struct { const char *label; char *arguments[8]; } commands[] = {
-    {"10 M rows: ddr-vs-solve", {"analyze", "ddr-vs-solve", file, "-o", output, NULL}},
-    {"10 M rows: curves of solve rates", {"analyze", "curves", file, "-o", output, NULL}},
-    {"10 M rows: curves of KL", {"analyze", "curves", file, "--y", "kl", "-o", output, NULL}},
-    {"10 M rows: claims", {"analyze", "claims", file, NULL}},
-    {"10 M rows: report", {"analyze", "report", file, "-o", output, NULL}},
+  char means[] = "SELECT run_id, avg(transitions), avg(kl), avg(solve_rate) FROM iteration GROUP BY run_id";
+  const struct { const char *label, *compared; char *arguments[8]; } commands[] = {
+    {"10 M rows: means by run in SQL", "results_group", {"analyze", "sql", file, means, NULL}},
+    {"10 M rows: ddr-vs-solve", NULL, {"analyze", "ddr-vs-solve", file, "-o", output, NULL}},
+    {"10 M rows: curves of solve rates", NULL, {"analyze", "curves", file, "-o", output, NULL}},
+    {"10 M rows: curves of KL", "results_read", {"analyze", "curves", file, "--y", "kl", "-o", output, NULL}},
+    {"10 M rows: claims", NULL, {"analyze", "claims", file, NULL}},
+    {"10 M rows: report", NULL, {"analyze", "report", file, "-o", output, NULL}},
   };
   if (stat(path, &status) == 0 && sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
     sqlite3_stmt *count = NULL;
@@ -201,8 +204,33 @@ static int time_all(const char *path, const char *analyze) {
   }
   sqlite3_close(handle);
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-    TRY(time_command(analyze, commands[i].label, strstr(commands[i].label, "curves of KL") ? rows : 0, commands[i].arguments));
+    TRY(time_command(analyze, commands[i].label, commands[i].compared, rows, commands[i].arguments));
   return CORE_OK;
+}
+
+/* The best that a program without our code could find: a table of the four columns and nothing else. */
+static int make_plain(const char *path, const char *plain) {
+  StoreDatabase *database = NULL;
+  sqlite3_stmt *read = NULL, *write = NULL;
+  sqlite3 *target = NULL;
+  int step = SQLITE_DONE;
+  TRY(store_database_open(path, true, &database));
+  bool good = sqlite3_open(plain, &target) == SQLITE_OK &&
+              sqlite3_exec(target, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; CREATE TABLE iteration(run_id TEXT,"
+                           " transitions REAL, kl REAL, solve_rate REAL); BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(target, "INSERT INTO iteration VALUES(?, ?, ?, ?)", -1, &write, NULL) == SQLITE_OK;
+  int code = store_database_prepare(database, "SELECT run_id, transitions, kl, solve_rate FROM iteration", &read);
+  while (good && code == CORE_OK && (step = sqlite3_step(read)) == SQLITE_ROW) {
+    for (int c = 0; c < 4; c++) sqlite3_bind_value(write, c + 1, sqlite3_column_value(read, c));
+    good = sqlite3_step(write) == SQLITE_DONE && sqlite3_reset(write) == SQLITE_OK;
+  }
+  good = good && step == SQLITE_DONE && sqlite3_exec(target, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+  if (!good && code == CORE_OK) code = core_error(CORE_FAIL, "%s: %s", plain, sqlite3_errmsg(target));
+  sqlite3_finalize(read);
+  sqlite3_finalize(write);
+  sqlite3_close(target);
+  store_database_close(&database);
+  return code;
 }
 
 static int measure(void) {
@@ -222,10 +250,10 @@ int main(int argc, char **argv) {
   int64_t runs = 0, iterations = 0;
   bool make = argc == 5 && strcmp(argv[1], "make") == 0 && core_text_to_int(argv[3], &runs) && runs > 0 &&
               core_text_to_int(argv[4], &iterations) && iterations > 0;
-  bool timed = argc == 4 && strcmp(argv[1], "time") == 0;
-  if (argc > 1 && !make && !timed)
-    return core_options_report("bench_large", core_error(CORE_USAGE, "expected nothing, `make FILE RUNS ITERATIONS`, or "
-                               "`time FILE ANALYZE`"));
-  return core_options_report("bench_large", make ? make_file(argv[2], runs, iterations)
-                                            : timed ? time_all(argv[2], argv[3]) : measure());
+  bool timed = argc == 4 && strcmp(argv[1], "time") == 0, plain = argc == 4 && strcmp(argv[1], "plain") == 0;
+  if (argc > 1 && !make && !timed && !plain)
+    return core_options_report("bench_large", core_error(CORE_USAGE, "expected nothing, `make FILE RUNS ITERATIONS`, "
+                               "`time FILE ANALYZE`, or `plain FILE PLAIN`"));
+  return core_options_report("bench_large", make ? make_file(argv[2], runs, iterations) : timed ? time_all(argv[2], argv[3])
+                                            : plain ? make_plain(argv[2], argv[3]) : measure());
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every benchmark's figures as CSV on stdout. Usage: tests/bench/run.sh BUILD [store|sweep|slurm|sim|trainer|analysis|peers]
-# analysis makes a results.db of ten million rows (4 GB, minutes) when it is asked for by name.
+# analysis makes a results.db of ten million rows (1.5 GB, a minute) when it is asked for by name; with PEER_STATS=python that
+# has rliable and pandas (tests/bench/peers/run.sh says how to make it) it is compared with them in the same run.
 # peers runs sim, trainer, analysis and what a user would pick instead (tests/bench/peers), and ends with our figures over theirs.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -16,19 +17,30 @@ if [ -n "$only" ] && [ -z "${programs[$only]:-}" ]; then
   exit 2
 fi
 rows=$(mktemp)
-trap 'rm -f "$rows"' EXIT
+large=$(mktemp -d "${TMPDIR:-/tmp}/bench-large-XXXXXX")
+trap 'rm -rf "$rows" "$large"' EXIT
 "$build/bin/trainer" info | sed 's/^/# /'
 [ -n "$KINETIX_LEVELS" ] || echo "# KINETIX_LEVELS names no folder of Kinetix levels (s/, m/, l/): no rows for S, M and L"
 echo "part,case,metric,value,unit,threads,machine,commit"
 for part in $parts; do
   for program in ${programs[$part]}; do
-    if [ "$program" = large ] && [ -z "$only" ]; then continue; fi # minutes, and 4 GB of disk: only when asked for
+    if [ "$program" = large ]; then
+      [ -n "$only" ] || continue # minutes, and 2 GB of disk: only when asked for
+      "$build/tests/bench/bench_large" make "$large/results.db" 2000 5000
+      "$build/tests/bench/bench_large" time "$large/results.db" "$build/bin/analyze" | tee -a "$rows"
+      if [ -n "${PEER_STATS:-}" ]; then "$build/tests/bench/bench_large" plain "$large/results.db" "$large/plain.db"; fi
+      continue
+    fi
     if [ -x "$build/tests/bench/bench_$program" ]; then "$build/tests/bench/bench_$program" | tee -a "$rows"; fi
   done
   if [ "$part" = slurm ]; then tests/bench/slurm.sh "$build" | tee -a "$rows"; fi
   if [ "$part" = trainer ]; then tests/bench/ranks.sh "$build" | tee -a "$rows"; fi
 done
-case "$only" in ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;; esac
+export PEER_ROWS=$large/plain.db
+case "$only" in
+  ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;;
+  analysis) tests/bench/peers/run.sh PEER_STATS | tee -a "$rows" ;;
+esac
 # Our best figure over the peer's, wherever both were measured just now with the same threads.
 awk -F, -v OFS=, '
   $1 == "peer" { theirs[$2, $3] = $4; threads[$2, $3] = $6; unit[$2, $3] = $2 " " $3; next }

@@ -20,6 +20,7 @@ edit() { # file, awk statements over fields by name (column["kl"]): lines are wr
       { '"$2"'; line = $1; for (i = 2; i < n; i++) line = line OFS $i; print line }' | tool crc; } >"$1.new" && mv "$1.new" "$1"
 }
 first=$(dirname "$(run_of 0)") second=$(dirname "$(run_of 1)")
+[ -s "$first/stats.1.tsv" ] && [ -s "$second/eval.1.tsv" ] || { echo "Bail out! no run logs of com 8"; exit 1; }
 edit "$first/stats.1.tsv" '$column["grad_norm_actor"] = "inf"; if ($1 >= 10 && $1 <= 12) $column["kl"] = "inf"; if ($1 == 20) $column["kl"] = ""'
 edit "$second/eval.1.tsv" 'if ($1 == 40 && $column["level_set"] == "train") $column["solve_rate"] = ""'
 tap_run "a log with infinities is imported whole" 0 "" analyze sql "$db" "SELECT 1"

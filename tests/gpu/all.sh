@@ -36,6 +36,12 @@ for tool in memcheck racecheck synccheck initcheck; do
   if [ ! -x "$sanitizer" ]; then echo "compute-sanitizer is not there: $tool was not run" | tee -a "$report"; continue; fi
   part "compute-sanitizer $tool, ops" "$sanitizer" --tool "$tool" --error-exitcode 9 build/tests/unit/test_device_ops
 done
+# Physics: shared memory of teams, in every width; steps of a few worlds only, since racecheck is slow.
+for tool in memcheck racecheck synccheck; do
+  [ -x "$sanitizer" ] || continue
+  part "compute-sanitizer $tool, physics" env TEST_BITS=gpu "$sanitizer" --tool "$tool" --error-exitcode 9 \
+    build/tests/unit/test_batch_bits
+done
 part "benchmarks" build/tests/bench/bench_device
 root=$(mktemp -d)
 part "training, 65 536 worlds, 3 x 256" build/bin/trainer --root "$root" --set train.device=cuda --set eval.count=0 \

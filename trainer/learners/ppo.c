@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
+#include "trainer/learners/epochs.h"
 #include "trainer/ranks.h"
 #include "trainer/reduce.h"
 
@@ -47,7 +48,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
     CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
   queue_register(&ppo->queue, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE, ppo->minibatch.all_rows,
-                 (int)(config->ppo.epochs * config->ppo.num_minibatches), arena);
+                 epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -137,8 +138,8 @@ static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
 }
 
 /* ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
- * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: queued, and then
- * before the policy's own loss, as a book keeps the last one's sums. */
+ * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: queued, and
+ * then before the policy's own loss, as a book keeps the last one's sums. */
 static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -146,8 +147,8 @@ static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *su
   if (sum) *sum = 0;
   if (ppo->pull == NULL) return;
   ops->pull(ops, ppo->logp, logp_around(ppo), ppo->config->ppo.kl_penalty, batch->rows, ppo->pull, sum);
-  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0, ppo->dpenalty,
-                   sum ? &unused : NULL);
+  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0,
+                   ppo->dpenalty, sum ? &unused : NULL);
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
@@ -167,7 +168,8 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   if (ppo->capped || ppo->pull) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
   penalty_gradient(ppo, ops, logits, sums ? &sums->pull : NULL);
   ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
-                   batch->rows, config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput, sums ? &sums->policy : NULL);
+                   batch->rows, config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput,
+                   sums ? &sums->policy : NULL);
   if (ppo->pull) ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
   sample_entropy(ppo, ops, logits, sums ? &sums->sampled_entropy : NULL);
   return logits;
@@ -247,7 +249,8 @@ static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate
   return CORE_OK;
 }
 
-static int minibatch_step(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+static int minibatch_step(void *learner, const LearnerStep *step, int m, LearnerUpdate *update) {
+  Ppo *ppo = learner;
   TRY(ranks_agree(add_gradients(ppo, step, m, update)));
   gradient_finish(&ppo->gradient, ppo->minibatch.all_rows);
   TRY(descent_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
@@ -280,32 +283,15 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   update->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
-/* All epochs, minibatch after minibatch. */
-static int go_down(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
-  const CoreConfig *config = ppo->config;
-  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
-    minibatch_shuffle(&ppo->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
-    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
-      int code = minibatch_step(ppo, step, m, update);
-      if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
-      if (step->profile) profile_take(step->profile, step->ops, ppo->agent);
-    }
-  }
-  return CORE_OK;
-}
-
 /* ---- the same, queued ------------------------------------------------------------------------------------------- */
 
-typedef struct Queued { Ppo *ppo; const LearnerStep *step; } Queued;
-
 /* As minibatch_step, but that nothing comes to the host. */
-static void queue_one(void *context) {
-  const Queued *queued = context;
-  Ppo *ppo = queued->ppo;
-  Ops *ops = queued->step->ops;
+static void queue_step(void *learner, const LearnerStep *step) {
+  Ppo *ppo = learner;
+  Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
-  minibatch_take(batch, ops, queued->step->rollout, (int)ppo->config->ppo.num_minibatches);
-  minibatch_next(batch, ops, queued->step->rollout, ppo->advantages, ppo->targets);
+  minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
+  minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
   advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
   actor_loss(ppo, ops, NULL);
   actor_backward(ppo, ops);
@@ -314,35 +300,17 @@ static void queue_one(void *context) {
   ops->update->step(ops, &ppo->queue.plan);
 }
 
-/* Takes the step that could not be done once more, for the host to see why. */
-static int explain(Ppo *ppo, const LearnerStep *step, int failed) {
-  const CoreConfig *config = ppo->config;
-  const int parts = (int)config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
-  LearnerUpdate unused = {0};
-  minibatch_shuffle(&ppo->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
-  int code = minibatch_step(ppo, step, m, &unused);
-  if (code == CORE_OK) code = core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
-  return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
-}
-
-static int go_down_queued(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
-  const CoreConfig *config = ppo->config;
-  Queued queued = {ppo, step};
+/* All epochs, the host waiting once. */
+static int queue_epochs(Ppo *ppo, const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
   Proximal *proximal = ppo->ewma ? &ppo->proximal : NULL;
   OpsUpdateBook book;
   queue_begin(&ppo->queue, step->ops, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
               proximal, update->learning_rate);
-  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
-    minibatch_shuffle(&ppo->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
-    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
-      queue_minibatch(&ppo->queue, queue_one, &queued);
-      if (step->profile) profile_take(step->profile, step->ops, ppo->agent);
-    }
-  }
-  const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal, &book,
-                                  update);
-  if (failed >= 0) return explain(ppo, step, failed);
-  update->policy_loss = book.mean[OPS_BOOK_POLICY] + config->ppo.kl_penalty * book.mean[OPS_BOOK_PULL];
+  epochs_queue(epochs, &ppo->queue, step);
+  const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal,
+                                  &book, update);
+  if (failed >= 0) return epochs_explain(epochs, step, failed);
+  update->policy_loss = book.mean[OPS_BOOK_POLICY] + ppo->config->ppo.kl_penalty * book.mean[OPS_BOOK_PULL];
   update->entropy = book.mean[OPS_BOOK_POLICY + 1] + book.mean[OPS_BOOK_SAMPLED_ENTROPY];
   update->clip_fraction = book.mean[OPS_BOOK_POLICY + 4];
   update->value_loss = book.mean[OPS_BOOK_VALUE];
@@ -351,13 +319,15 @@ static int go_down_queued(Ppo *ppo, const LearnerStep *step, LearnerUpdate *upda
 
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
+  const Epochs epochs = {config, ppo->agent, &ppo->minibatch, ppo, minibatch_step, queue_step};
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration), .controller_kl = NAN};
   estimate_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
-  TRY((queue_takes(&ppo->queue, step) ? go_down_queued : go_down)(ppo, step, update));
+  if (queue_takes(&ppo->queue, step)) TRY(queue_epochs(ppo, &epochs, step, update));
+  else TRY(epochs_decide(&epochs, step, update));
   descent_reduce(update);
-  descent_average(update, (double)(config->ppo.epochs * config->ppo.num_minibatches), step->measure);
+  descent_average(update, epochs_steps(config), step->measure);
   TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }

@@ -8,7 +8,7 @@
 #include "trainer/estimators.h"
 #include "trainer/gradient.h"
 #include "trainer/learners/descent.h"
-#include "trainer/learners/queue.h"
+#include "trainer/learners/epochs.h"
 #include "trainer/minibatch.h"
 #include "trainer/ranks.h"
 #include "trainer/reduce.h"
@@ -58,7 +58,8 @@ static int add_gradients(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate
   return CORE_OK;
 }
 
-static int minibatch_step(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate *update) {
+static int minibatch_step(void *learner, const LearnerStep *step, int m, LearnerUpdate *update) {
+  Pqn *pqn = learner;
   const AgentNetwork *network = &pqn->agent->actor;
   const float *gradient = pqn->gradient.mean.actor;
   double norm;
@@ -100,64 +101,28 @@ static LearnerGradients unmeasured(void) {
   return (LearnerGradients){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN, .step_norm = NAN};
 }
 
-/* All epochs, minibatch after minibatch. */
-static int go_down(Pqn *pqn, const LearnerStep *step, LearnerUpdate *update) {
-  const CoreConfig *config = pqn->config;
-  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
-    minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
-    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
-      int code = minibatch_step(pqn, step, m, update);
-      if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
-      if (step->profile) profile_take(step->profile, step->ops, pqn->agent);
-    }
-  }
-  return CORE_OK;
-}
-
-/* ---- the same, queued ------------------------------------------------------------------------------------------- */
-
-typedef struct Queued { Pqn *pqn; const LearnerStep *step; } Queued;
-
-static void queue_one(void *context) {
-  const Queued *queued = context;
-  Pqn *pqn = queued->pqn;
-  Ops *ops = queued->step->ops;
+/* As minibatch_step, but that nothing comes to the host. */
+static void queue_step(void *learner, const LearnerStep *step) {
+  Pqn *pqn = learner;
+  Ops *ops = step->ops;
   const Agent *agent = pqn->agent;
   Minibatch *batch = &pqn->minibatch;
-  minibatch_take(batch, ops, queued->step->rollout, (int)pqn->config->ppo.num_minibatches);
-  minibatch_next(batch, ops, queued->step->rollout, pqn->errors, pqn->targets);
+  minibatch_take(batch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
+  minibatch_next(batch, ops, step->rollout, pqn->errors, pqn->targets);
   const float *q = agent_pass(agent, ops, &agent->actor, batch->observations, batch->rows);
   ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, NULL);
   agent_backward(agent, ops, &agent->actor, batch->observations, batch->rows, pqn->doutput, &pqn->gradient.mean);
   ops->update->step(ops, &pqn->queue.plan);
 }
 
-/* Takes the step that could not be done once more, for the host to see why. */
-static int explain(Pqn *pqn, const LearnerStep *step, int failed) {
-  const CoreConfig *config = pqn->config;
-  const int parts = (int)config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
-  LearnerUpdate unused = {0};
-  minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
-  int code = minibatch_step(pqn, step, m, &unused);
-  if (code == CORE_OK) code = core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
-  return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
-}
-
-static int go_down_queued(Pqn *pqn, const LearnerStep *step, LearnerUpdate *update) {
-  const CoreConfig *config = pqn->config;
-  Queued queued = {pqn, step};
+/* All epochs, the host waiting once. */
+static int queue_epochs(Pqn *pqn, const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
   OpsUpdateBook book;
   queue_begin(&pqn->queue, step->ops, pqn->agent, &pqn->gradient.mean, &pqn->optimizer, NULL, NULL,
               update->learning_rate);
-  for (int epoch = 0; epoch < (int)config->ppo.epochs; epoch++) {
-    minibatch_shuffle(&pqn->minibatch, step->ops, step->rollout, (uint64_t)config->train.seed, step->iteration, epoch);
-    for (int m = 0; m < (int)config->ppo.num_minibatches; m++) {
-      queue_minibatch(&pqn->queue, queue_one, &queued);
-      if (step->profile) profile_take(step->profile, step->ops, pqn->agent);
-    }
-  }
+  epochs_queue(epochs, &pqn->queue, step);
   const int failed = queue_finish(&pqn->queue, step->ops, &pqn->optimizer, NULL, NULL, &book, update);
-  if (failed >= 0) return explain(pqn, step, failed);
+  if (failed >= 0) return epochs_explain(epochs, step, failed);
   update->value_loss = book.mean[OPS_BOOK_VALUE];
   return CORE_OK;
 }
@@ -165,13 +130,15 @@ static int go_down_queued(Pqn *pqn, const LearnerStep *step, LearnerUpdate *upda
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
   Pqn *pqn = state;
   const CoreConfig *config = pqn->config;
+  const Epochs epochs = {config, pqn->agent, &pqn->minibatch, pqn, minibatch_step, queue_step};
   const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
   *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
                             .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
   TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
-  TRY((queue_takes(&pqn->queue, step) ? go_down_queued : go_down)(pqn, step, update));
+  if (queue_takes(&pqn->queue, step)) TRY(queue_epochs(pqn, &epochs, step, update));
+  else TRY(epochs_decide(&epochs, step, update));
   ranks_sum(&update->value_loss, 1);
-  descent_average(update, (double)(config->ppo.epochs * config->ppo.num_minibatches), step->measure);
+  descent_average(update, epochs_steps(config), step->measure);
   update->entropy = entropy_of(pqn->agent->epsilon, pqn->agent->head.logits);
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(config, step->iteration + 1); /* the policy that acts next */
   return descent_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
@@ -197,8 +164,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  queue_register(&pqn->queue, &pqn->optimizer, false, pqn->minibatch.all_rows,
-                 (int)(config->ppo.epochs * config->ppo.num_minibatches), arena);
+  queue_register(&pqn->queue, &pqn->optimizer, false, pqn->minibatch.all_rows, epochs_steps(config), arena);
   return CORE_OK;
 }
 

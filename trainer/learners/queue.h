@@ -1,5 +1,5 @@
-/* Updates that the host only queues, where ops offer them (trainer/ops/update.h): the plan, the scalars of an iteration's
- * steps, and the graph that one minibatch's operations are recorded in. Learners say what a minibatch is.
+/* Updates that the host only queues, where ops offer them (trainer/ops/update.h): the plan, the scalars of an
+ * iteration's steps, and the graph that one minibatch's operations are recorded in. Learners say what a minibatch is.
  *
  * The first minibatch is launched operation by operation, so that libraries choose their algorithms; the second is
  * recorded (core/device.h), and all from then on are one launch each. Whatever the operations are given by value, sizes
@@ -18,8 +18,8 @@ typedef struct Queue {
   bool is_warm;                /* a minibatch has been launched */
 } Queue;
 
-/* rows: of a minibatch; steps: of an iteration, at most. joint: gradients of both networks are clipped together. The limit
- * of norms is the optimizer's. */
+/* rows: of a minibatch; steps: of an iteration. joint: gradients of both networks are clipped together. The limit of
+ * norms is the optimizer's. */
 void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, int steps, CoreArena *arena);
 void queue_destroy(Queue *queue);
 /* Whether this update can go without the host: not if it measures what the host looks at. */
@@ -31,8 +31,8 @@ void queue_begin(Queue *queue, Ops *ops, const Agent *agent, const AgentGradient
                  const Optimizer *critic, const Proximal *proximal, double rate);
 /* minibatch(context) calls ops for one minibatch, ops->update->step last, and nothing else. */
 void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *context);
-/* Waits; counts the steps that were done in the optimizers and the proximal weights, and what the book has in *update, as
- * descent.c does. Returns the number of the step that could not be done, or -1. */
+/* Waits; counts the steps that were done in the optimizers and the proximal weights, and what the book has in *update,
+ * as descent.c does. Returns the number of the step that could not be done, or -1. */
 int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
                  LearnerUpdate *update);
 void queue_forget(Queue *queue);

@@ -25,7 +25,8 @@ static void begin(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *s
 
 static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows) {
   DeviceState *state = device_state(ops);
-  const OpsTakeRows arguments = {state->book, order, (size_t)parts, (size_t)count, (uint32_t)steps, (uint32_t)worlds, rows};
+  const OpsTakeRows arguments = {state->book, order, (size_t)parts, (size_t)count, (uint32_t)steps, (uint32_t)worlds,
+                                 rows};
   DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps, &arguments);
 }
 

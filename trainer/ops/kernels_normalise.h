@@ -6,7 +6,7 @@
 
 enum { KERNEL_NORMALISE_PARTS = 64, KERNEL_REWARD_THREADS = 1024 };
 
-/* ---- observations: rows [rows][features] join moments = count, means, sums of squared differences -------------------- */
+/* ---- observations: rows [rows][features] join moments = count, means, sums of squared differences --------------- */
 
 typedef struct OpsMergeMoments {
   const float *x;
@@ -31,8 +31,12 @@ CORE_KERNEL_FN void ops_moments_of_part(const CoreDeviceThread *at, const OpsMer
     a->sums[i] = sum;
   }
 }
-CORE_KERNEL_FN void ops_shift_parts(const CoreDeviceThread *at, const OpsMergeMoments *a) { ops_moments_of_part(at, a, 0); }
-CORE_KERNEL_FN void ops_square_parts(const CoreDeviceThread *at, const OpsMergeMoments *a) { ops_moments_of_part(at, a, 1); }
+CORE_KERNEL_FN void ops_shift_parts(const CoreDeviceThread *at, const OpsMergeMoments *a) {
+  ops_moments_of_part(at, a, 0);
+}
+CORE_KERNEL_FN void ops_square_parts(const CoreDeviceThread *at, const OpsMergeMoments *a) {
+  ops_moments_of_part(at, a, 1);
+}
 
 CORE_DEVICE_FN double ops_sum_of_feature(const OpsMergeMoments *a, size_t k) {
   double sum = 0;
@@ -70,11 +74,12 @@ CORE_KERNEL_FN void ops_normalise(const CoreDeviceThread *at, const OpsNormalise
   for (size_t i = core_device_first(at); i < a->rows * a->features; i += core_device_stride(at)) {
     const size_t k = i % a->features;
     const double value = ((double)a->x[i] - a->mean[k]) * a->factor[k];
-    a->y[i / a->features * a->stride + k] = (float)(value > a->limit ? a->limit : value < -a->limit ? -a->limit : value);
+    a->y[i / a->features * a->stride + k] =
+      (float)(value > a->limit ? a->limit : value < -a->limit ? -a->limit : value);
   }
 }
 
-/* ---- rewards: one block for all worlds of a step ----------------------------------------------------------------------- */
+/* ---- rewards: one block for all worlds of a step ------------------------------------------------------------- */
 
 typedef struct OpsRewardStep {
   float *rewards;         /* [worlds] */

@@ -63,10 +63,15 @@ CORE_KERNEL_FN void ops_permute(const CoreDeviceThread *at, const OpsPermute *a)
   }
 }
 
-/* ---- rows of whole environments -------------------------------------------------------------------------------------- */
+/* ---- rows of whole environments ------------------------------------------------------------------------------ */
 
 /* rows[count * steps]: of each world that is named, its steps one after the other, in a rollout [steps][worlds]. */
-typedef struct OpsWorldRows { const uint32_t *world; size_t count; uint32_t steps, worlds; uint32_t *rows; } OpsWorldRows;
+typedef struct OpsWorldRows {
+  const uint32_t *world;
+  size_t count;
+  uint32_t steps, worlds;
+  uint32_t *rows;
+} OpsWorldRows;
 CORE_KERNEL_FN void ops_world_rows(const CoreDeviceThread *at, const OpsWorldRows *a) {
   for (size_t i = core_device_first(at); i < a->count * a->steps; i += core_device_stride(at))
     a->rows[i] = (uint32_t)(i % a->steps) * a->worlds + a->world[i / a->steps];

@@ -6,7 +6,7 @@
 #include "trainer/ops/kernels_vector.h"
 #include "trainer/ops/update.h"
 
-/* ---- rows and noise of the minibatch whose turn it is ------------------------------------------------------------------ */
+/* ---- rows and noise of the minibatch whose turn it is ------------------------------------------------------------ */
 
 typedef struct OpsTakeRows {
   const OpsUpdateBook *book;
@@ -38,10 +38,15 @@ CORE_KERNEL_FN void ops_normals_of_step(const CoreDeviceThread *at, const OpsNor
   }
 }
 
-/* ---- standardising by a minibatch's own moments: ops_moment_parts, then these ------------------------------------------- */
+/* ---- standardising by a minibatch's own moments: ops_moment_parts, then these ------------------------------------ */
 
 typedef struct OpsSpread { double shift, factor; } OpsSpread;
-typedef struct OpsSpreadOfParts { const Moments *records; size_t count; int unbiased; OpsSpread *spread; } OpsSpreadOfParts;
+typedef struct OpsSpreadOfParts {
+  const Moments *records;
+  size_t count;
+  int unbiased;
+  OpsSpread *spread;
+} OpsSpreadOfParts;
 CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfParts *a) {
   if (core_device_first(at) > 0) return;
   Moments all = {0, 0, 0, 0, 0};
@@ -58,7 +63,7 @@ CORE_KERNEL_FN void ops_standardise_by(const CoreDeviceThread *at, const OpsStan
     a->x[i] = (float)(((double)a->x[i] - spread.shift) * spread.factor);
 }
 
-/* ---- the step ----------------------------------------------------------------------------------------------------------- */
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 typedef struct OpsUpdateStep {
   OpsUpdatePlan plan;
@@ -72,7 +77,8 @@ CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpda
   const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));
   const float *gradient = a->plan.network[k].gradient;
   double sum = 0;
-  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) sum += (double)gradient[i] * (double)gradient[i];
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES)
+    sum += (double)gradient[i] * (double)gradient[i];
   sum = ops_add_lanes(at, sum);
   if (at->thread == 0) a->plan.parts[at->block] = sum;
 }

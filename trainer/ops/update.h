@@ -1,10 +1,10 @@
-/* Updates without the host: what ops on a device offer to learners beyond the functions of ops.h, so that an iteration's
- * minibatches follow each other there and the host, which only queues them, reads the outcome once. Sums of losses stay
+/* Updates without the host: what ops on a device offer to learners beyond the functions of ops.h, so that an
+ * iteration's minibatches follow each other there and the host, which only queues them, reads the outcome once. Sums of losses stay
  * in a book, the clip and the step are decided by kernels, and whatever differs from one minibatch to the next is read
  * from device memory, so that one minibatch's operations can be recorded as a graph (core/device.h).
  *
- * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host may
- * look for the cause with.
+ * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host
+ * may look for the cause with.
  *
  *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish */
 #ifndef TRAINER_OPS_UPDATE_H
@@ -75,11 +75,11 @@ typedef struct OpsUpdatePlan {
 size_t ops_update_parts(void);
 
 typedef struct OpsUpdate {
-  /* Takes an iteration's scalars [steps] from the host and opens the book; `earlier` steps were done in iterations before.
-   * From now on functions of ops.h that give sums take NULL for them. */
+  /* Takes an iteration's scalars [steps] from the host and opens the book; `earlier` steps were done in iterations
+   * before. From now on functions of ops.h that give sums take NULL for them. */
   void (*begin)(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *scalars, int steps, uint64_t earlier);
-  /* rows[count * steps]: as world_rows, of the part of `order` (its things cut into `parts` of `count`) whose turn it is;
-   * steps 1: of order itself. */
+  /* rows[count * steps]: as world_rows, of the part of `order` (its things cut into `parts` of `count`) whose turn it
+   * is; steps 1: of order itself. */
   void (*take_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
   /* x = (x - mean) / (deviation + 1e-8); unbiased: of n - 1. */
   void (*standardise)(Ops *ops, float *x, size_t n, bool unbiased);

@@ -2,11 +2,14 @@
 # What a user would pick instead, timed on this machine: CSV rows of part "peer". A peer that is not installed is named in
 # a comment with the way to get it; nothing else depends on Python.
 #   PEER_JAX=python that has jax2d and kinetix-env    PEER_TORCH=python that has torch    (default: python3)
-#   PEER_STATS=python that has rliable and pandas
+#   PEER_STATS=python that has rliable and pandas; PEER_ROWS=the file whose rows pandas reads (bench_large plain)
+# Usage: run.sh [PEER_JAX|PEER_STATS|PEER_TORCH]    only this one
 set -u
 cd "$(dirname "$0")"
+wanted=${1:-}
 peer() { # name, python, module, packages, scripts...
   local name=$1 python=$2 module=$3 packages=$4; shift 4
+  [ -z "$wanted" ] || [ "$wanted" = "$name" ] || return 0
   if ! command -v "$python" >/dev/null 2>&1 || ! "$python" -c "import $module" >/dev/null 2>&1; then
     echo "# peer $name: not installed; python3 -m venv peer && peer/bin/pip install $packages, then set ${name}=peer/bin/python"
     return
