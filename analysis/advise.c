@@ -347,9 +347,29 @@ static int advise(const char *path, const Request *request, Advice *advice) {
   return write_experiment(advice, request);
 }
 
+static const char usage[] = "analyze advise results.db [--hours H] [-o FILE]";
+static const char help_text[] =
+  "Looks at DDR and stagnation of what has run, and proposes which COM, epsilon, epochs and number of "
+  "environments to try next, with the reason and the price at measured speeds. Says so when the runs "
+  "can not support advice. Use --where to keep to one task.";
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  if (count != 1) return core_error(CORE_USAGE, "expected one database: analyze advise results.db");
+  if (request->seeds < 1 || !(request->hours >= 0))
+    return core_error(CORE_USAGE, "--seeds and --hours: expected positive numbers");
+  Advice *advice = core_memory_zero_allocate(1, sizeof *advice);
+  int code = advise(operands[0], request, advice);
+  free(advice->candidates);
+  free(advice->measured);
+  analysis_grouping_free(&advice->groups);
+  analysis_selection_free(&advice->selection);
+  free(advice);
+  return code;
+}
+
 int analysis_advise(int argc, char **argv) {
   Request request = {.output = "advice.ini", .name = "advice", .seeds = 3};
-  bool help = false;
   const CoreOption table[] = {
     {"hours", 0, CORE_OPTION_REAL, &request.hours, "H", "budget in hours of one such machine (default: no limit)"},
     {"seeds", 0, CORE_OPTION_INT, &request.seeds, "N", "seeds of each proposal (default: 3)"},
@@ -358,28 +378,7 @@ int analysis_advise(int argc, char **argv) {
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help("analyze advise results.db [--hours H] [-o FILE]",
-                      "Looks at DDR and stagnation of what has run, and proposes which COM, epsilon, epochs and number of "
-                      "environments to try next, with the reason and the price at measured speeds. Says so when the runs "
-                      "can not support advice. Use --where to keep to one task.", table);
-  } else if (code == CORE_OK && count != 1) {
-    code = core_error(CORE_USAGE, "expected one database: analyze advise results.db");
-  } else if (code == CORE_OK && (request.seeds < 1 || !(request.hours >= 0))) {
-    code = core_error(CORE_USAGE, "--seeds and --hours: expected positive numbers");
-  } else if (code == CORE_OK) {
-    Advice *advice = core_memory_zero_allocate(1, sizeof *advice);
-    code = advise(operands[0], &request, advice);
-    free(advice->candidates);
-    free(advice->measured);
-    analysis_grouping_free(&advice->groups);
-    analysis_selection_free(&advice->selection);
-    free(advice);
-  }
-  free(operands);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &request);
   free((void *)request.where.items);
   return code;
 }

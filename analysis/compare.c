@@ -245,9 +245,30 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
                     a->selection.count, a->unfinished, b->selection.count, b->unfinished);
 }
 
+static const char usage[] = "analyze compare results.db A B";
+static const char help_text[] =
+  "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. Prints mean and IQM with "
+  "stratified bootstrap intervals, the difference (also by Welch's t on a single task), the "
+  "probability that a run of A scores higher, and how many seeds a side would tell.\n\nExample:\n"
+  "  analyze compare results.db com=8 com=128";
+
+static int answer_request(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  if (count != 3)
+    return core_error(CORE_USAGE, "expected a database and two groups: analyze compare results.db com=8 com=128");
+  if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
+  Side a = {.text = operands[1]}, b = {.text = operands[2]};
+  StoreDatabase *database = NULL;
+  int code = analysis_database_open(operands[0], &database);
+  if (code == CORE_OK) code = answer(database, request, &a, &b);
+  store_database_close(&database);
+  side_free(&a);
+  side_free(&b);
+  return code;
+}
+
 int analysis_compare(int argc, char **argv) {
   Request request = {.measure = "final"};
-  bool help = false;
   const CoreOption table[] = {
     {"measure", 'm', CORE_OPTION_TEXT, &request.measure, "NAME", "final, best, gain, ddr, kl, speed ... (default: final)"},
     {"budget", 0, CORE_OPTION_REAL, &request.budget, "N", "look at the first N transitions only (default: all)"},
@@ -256,29 +277,7 @@ int analysis_compare(int argc, char **argv) {
     {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "which evaluation levels (default: train)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the answer as JSON"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help("analyze compare results.db A B",
-                      "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. Prints mean and IQM with "
-                      "stratified bootstrap intervals, the difference (also by Welch's t on a single task), the "
-                      "probability that a run of A scores higher, and how many seeds a side would tell.\n\nExample:\n"
-                      "  analyze compare results.db com=8 com=128", table);
-  } else if (code == CORE_OK && count != 3) {
-    code = core_error(CORE_USAGE, "expected a database and two groups: analyze compare results.db com=8 com=128");
-  } else if (code == CORE_OK && !(request.budget >= 0)) {
-    code = core_error(CORE_USAGE, "--budget: expected a number of transitions");
-  } else if (code == CORE_OK) {
-    Side a = {.text = operands[1]}, b = {.text = operands[2]};
-    StoreDatabase *database = NULL;
-    code = analysis_database_open(operands[0], &database);
-    if (code == CORE_OK) code = answer(database, &request, &a, &b);
-    store_database_close(&database);
-    side_free(&a);
-    side_free(&b);
-  }
-  free(operands);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer_request, &request);
   free((void *)request.where.items);
   return code;
 }

@@ -30,7 +30,7 @@ typedef struct AnalysisCurveSet {
   AnalysisContext context;
   AnalysisRequest request;
   /* asked for */
-  const char *y_names, *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name;
+  const char *y_names, *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name, *log_axes;
   bool log_x, log_y;
   /* understood */
   const AnalysisColumn *columns[ANALYSIS_CURVE_COLUMNS];

@@ -246,7 +246,7 @@ void analysis_describe_source(const AnalysisContext *context, const char *query,
 }
 
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
-                          const CoreText *csv) {
+                          CoreText *csv) {
   CoreText source = {0};
   const char *name = context->request->argv[0];
   analysis_describe_source(context, query, interval, &source);
@@ -254,6 +254,8 @@ int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, co
   core_text_free(&source);
   if (context->request->json && !context->request->json_done) analysis_csv_print_json(core_text_string(csv));
   if (code == CORE_OK && !context->request->json) analysis_print_files(context, name);
+  analysis_plot_destroy(&plot);
+  core_text_free(csv);
   return code;
 }
 

@@ -81,9 +81,10 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text);
 /* The lines that each file of a figure carries: figure, command, program, trainer, date, database, filter, runs, query,
  * interval. */
 void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text);
-/* Writes a figure's files under the name of its command and prints where they are (not with --json). */
+/* Writes a figure's files under the name of its command and prints where they are (with --json the rows, unless json_done).
+ * Takes the plot and the CSV: both are freed here. */
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
-                          const CoreText *csv);
+                          CoreText *csv);
 /* A figure's command line: prints the help, or calls `answer` with the figure and the operands (strings of argv). Returns
  * what the parser or `answer` returned; the caller frees what the figure holds. */
 int analysis_figure_answer(const CoreOption *options, int argc, char **argv, const char *usage, const char *help_text,

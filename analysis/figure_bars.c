@@ -255,10 +255,7 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
   if (b->profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
-  int code = analysis_figure_write(&b->context, plot, analysis_scored_query, interval_kind, &csv);
-  analysis_plot_destroy(&plot);
-  core_text_free(&csv);
-  return code;
+  return analysis_figure_write(&b->context, plot, analysis_scored_query, interval_kind, &csv);
 }
 
 static const char bars_usage[] = "analyze bars results.db [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]";

@@ -358,10 +358,7 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   fflush(stdout);
   AnalysisPlot *plot = make_plot(c);
   make_csv(c, &csv);
-  int code = analysis_figure_write(&c->context, plot, query, interval_kind, &csv);
-  analysis_plot_destroy(&plot);
-  core_text_free(&csv);
-  return code;
+  return analysis_figure_write(&c->context, plot, query, interval_kind, &csv);
 }
 
 static const char usage[] = "analyze coverage results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";

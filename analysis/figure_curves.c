@@ -165,8 +165,6 @@ static int draw(const AnalysisCurveSet *set) {
   analysis_curve_set_interval(set, &interval);
   for (size_t c = 0; c < set->column_count; c++) core_text_appendf(&query, "%s%s", c ? "; " : "", set->columns[c]->sql);
   int code = analysis_figure_write(&set->context, plot, core_text_string(&query), core_text_string(&interval), &csv);
-  analysis_plot_destroy(&plot);
-  core_text_free(&csv);
   core_text_free(&interval);
   core_text_free(&query);
   return code;
@@ -249,29 +247,29 @@ static const char usage[] =
     "analyze curves results.db [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] [--group KEYS] [--panel KEYS] "
     "[OPTIONS]";
 
-static void print_help(const CoreOption *table) {
-  CoreText text = {0};
+static void describe(CoreText *text) {
   core_text_append(
-    &text,
+    text,
     "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a "
     "shaded 95 % Student t interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs are "
     "brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line is dashed "
     "from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs there is no "
     "band: the runs are drawn faintly instead.\n\n"
     "Files: curves.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot curves.gp.\n\n");
-  analysis_column_list(&text);
-  core_options_help(usage, core_text_string(&text), table);
-  core_text_free(&text);
+  analysis_column_list(text);
 }
 
-static int set_log_axes(const char *axes, AnalysisCurveSet *set) {
+static int set_log_axes(AnalysisCurveSet *set) {
+  const char *axes = set->log_axes;
   if (!axes) return CORE_OK;
   set->log_x = strchr(axes, 'x') != NULL;
   set->log_y = strchr(axes, 'y') != NULL;
   return strspn(axes, "xy") == strlen(axes) && *axes ? CORE_OK : core_error(CORE_USAGE, "--log %s: expected x, y or xy", axes);
 }
 
-static int answer(AnalysisCurveSet *set, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  AnalysisCurveSet *set = figure;
+  TRY(set_log_axes(set));
   TRY(analysis_curve_set_read(set, operands, operand_count));
   if (set->request.json) print_json(set);
   else print_table(set);
@@ -281,7 +279,6 @@ static int answer(AnalysisCurveSet *set, const char **operands, size_t operand_c
 
 int analysis_figure_curves(int argc, char **argv) {
   AnalysisCurveSet set = {.y_names = "solve_rate", .x_name = "transitions", .request = {.argc = argc, .argv = argv, .json_done = true}};
-  const char *log_axes = NULL;
   const CoreOption table[] = {
     {"y", 'y', CORE_OPTION_TEXT, &set.y_names, "COLUMN[,COLUMN]",
      "what to draw, a panel each of several (default: solve_rate, of the evaluations)"},
@@ -296,18 +293,14 @@ int analysis_figure_curves(int argc, char **argv) {
      "how a line averages; median and iqm stratify over tasks (default: mean)"},
     {"interval", 0, CORE_OPTION_TEXT, &set.interval_name, "t|sd|bootstrap",
      "what the band shows (default: t, and bootstrap for median and iqm)"},
-    {"log", 0, CORE_OPTION_TEXT, &log_axes, "x|y|xy", "axes to draw logarithmically (default: y of KL, DDR, update norms)"},
+    {"log", 0, CORE_OPTION_TEXT, &set.log_axes, "x|y|xy", "axes to draw logarithmically (default: y of KL, DDR, update norms)"},
     ANALYSIS_COMMON_OPTION(set.request),
     ANALYSIS_REQUEST_OPTIONS(set.request),
     {0}};
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) print_help(table);
-  else if (code == CORE_OK) code = set_log_axes(log_axes, &set);
-  if (code == CORE_OK && !help) code = answer(&set, operands, operand_count);
+  CoreText about = {0};
+  describe(&about);
+  int code = analysis_figure_answer(table, argc, argv, usage, core_text_string(&about), answer, &set);
+  core_text_free(&about);
   analysis_curve_set_free(&set);
-  free(operands);
   return code;
 }

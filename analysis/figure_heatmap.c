@@ -168,10 +168,7 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   fflush(stdout);
   AnalysisPlot *plot = make_plot(h);
   make_csv(h, &csv);
-  int code = analysis_figure_write(&h->context, plot, analysis_scored_query, interval_kind, &csv);
-  analysis_plot_destroy(&plot);
-  core_text_free(&csv);
-  return code;
+  return analysis_figure_write(&h->context, plot, analysis_scored_query, interval_kind, &csv);
 }
 
 static const char usage[] = "analyze heatmap results.db --x KEY --y KEY [--measure NAME] [OPTIONS]";

@@ -194,10 +194,7 @@ static int draw(const Profiles *p) {
   }
   add_legend(p, plot);
   add_caption(p, plot);
-  int code = analysis_figure_write(&p->context, plot, query, interval_kind, &csv);
-  analysis_plot_destroy(&plot);
-  core_text_free(&csv);
-  return code;
+  return analysis_figure_write(&p->context, plot, query, interval_kind, &csv);
 }
 
 /* KL at the start, middle and end of an iteration, by group and phase. */

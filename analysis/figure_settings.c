@@ -235,10 +235,7 @@ static int draw(const Settings *s) {
   CoreText csv = {0};
   AnalysisPlot *plot = make_plot(s);
   make_csv(s, &csv);
-  int code = analysis_figure_write(&s->context, plot, analysis_scored_query, interval_kind, &csv);
-  analysis_plot_destroy(&plot);
-  core_text_free(&csv);
-  return code;
+  return analysis_figure_write(&s->context, plot, analysis_scored_query, interval_kind, &csv);
 }
 
 static void print_table(const Settings *s) {

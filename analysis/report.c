@@ -111,9 +111,19 @@ static int make_report(const char *path, const Request *request) {
   return code;
 }
 
+static const char usage[] = "analyze report results.db [-o DIR]";
+static const char help_text[] =
+  "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
+  "every figure that the runs allow, claims, configurations and what differs between them, runs, "
+  "failures, provenance.";
+
+static int answer(void *request, const char **operands, size_t count) {
+  if (count != 1) return core_error(CORE_USAGE, "expected one database: analyze report results.db");
+  return make_report(operands[0], request);
+}
+
 int analysis_report(int argc, char **argv) {
   Request request = {.folder = "report"};
-  bool help = false;
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "where index.html goes (default: report)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
@@ -121,20 +131,7 @@ int analysis_report(int argc, char **argv) {
     {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT", "the page's title (default: the sweep's name)"},
     {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "leave out the drawn figures (no gnuplot needed)"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help("analyze report results.db [-o DIR]",
-                      "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
-                      "every figure that the runs allow, claims, configurations and what differs between them, runs, "
-                      "failures, provenance.", table);
-  } else if (code == CORE_OK && count != 1) {
-    code = core_error(CORE_USAGE, "expected one database: analyze report results.db");
-  } else if (code == CORE_OK) {
-    code = make_report(operands[0], &request);
-  }
-  free(operands);
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &request);
   free((void *)request.where.items);
   return code;
 }

@@ -6,8 +6,9 @@
  * Device memory must never be touched by host code but through the table. The emulator protects its memory while no
  * operation runs, so that a program which works there keeps this rule.
  *
- * All operations are in one order (a stream); those that give the host something wait for it. Failures other than
- * running out of memory end the program with a message: nothing sensible can follow them. */
+ * All operations are in one order (a stream); those that give the host something wait for it. Communication between
+ * processes has a second order beside it, to which memory is handed over and taken back. Failures other than running out
+ * of memory end the program with a message: nothing sensible can follow them. */
 #ifndef CORE_DEVICE_H
 #define CORE_DEVICE_H
 #include <stdbool.h>
@@ -19,6 +20,8 @@
 #ifndef CORE_HAS_CUDA
 #define CORE_HAS_CUDA 0
 #endif
+
+enum { CORE_DEVICES_MAX = 64 }; /* GPUs of a machine */
 
 /* What threads of a kernel wait for at a barrier. */
 enum { CORE_TEAM_NONE = 0, CORE_TEAM_BLOCK = -1 }; /* else: so many neighbouring threads, a power of two up to 32 */
@@ -52,6 +55,10 @@ struct CoreDevice {
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                  const void *arguments);
   void (*synchronise)(CoreDevice *device); /* waits */
+  /* To the second order: it sees in `memory` what was launched so far, and the first must neither read nor write there
+   * until take_back, by which all that was handed over is the first order's again and later launches wait for the second. */
+  void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);
+  void (*take_back)(CoreDevice *device);
   /* Between the two, launches, copies and fills are recorded and not done; anything that is the host's business, but for
    * looking up addresses, may not be asked for. A graph does them in their order as often as it is launched, with the
    * arguments of then: what is to change from one launch to the next must stand in device memory. The caller owns it. */
@@ -59,17 +66,27 @@ struct CoreDevice {
   CoreGraph *(*end_graph)(CoreDevice *device);
   void (*launch_graph)(CoreDevice *device, CoreGraph *graph);
   void (*destroy_graph)(CoreDevice *device, CoreGraph *graph);
-  void *stream;               /* cudaStream_t; NULL: not a GPU */
+  void *stream, *side;        /* cudaStream_t of the first order and of the second; NULL: not a GPU */
+  /* Called now and then while the host waits for the device, by who knows what could make it wait for ever; or NULL. */
+  void (*while_waiting)(void *waiting);
+  void *waiting;
   uint64_t launches, transfers; /* so far; launches: of kernels, by themselves; transfers: between host and device */
   uint64_t waits, graphs;     /* so far; waits: of the host for the device; graphs: launched */
   void (*destroy)(CoreDevice *device);
 };
 
-/* The device that `wanted` (train.device: auto, cpu, cuda) names: NULL for the CPU. local_rank: this process's number
- * among those of the machine; it takes the GPU of that number. `reason` (at least 256 bytes) says why auto came to the
- * CPU; empty otherwise. CORE_USAGE: cuda, but the build or the machine has none, or more processes than GPUs.
- * CORE_DEVICE=emulated in the environment puts the emulator in the GPU's place. */
-int core_device_open(const char *wanted, int local_rank, CoreDevice **device, char *reason);
+/* A GPU's name for itself, the same in all processes of a machine whatever each of them may see. */
+typedef struct CoreDeviceId { unsigned char byte[16]; } CoreDeviceId;
+/* The GPUs that this process may use, in CUDA's order (CUDA_VISIBLE_DEVICES): at most `most` of them; their number. */
+int core_device_list(CoreDeviceId *id, int most);
+
+/* The device that `wanted` (train.device: auto, cpu, cuda) names, the GPU of `number` in core_device_list's order: NULL for
+ * the CPU. `reason` (at least 256 bytes) says why auto came to the CPU; empty otherwise. CORE_USAGE: cuda, but the build
+ * or the machine has none of that number.
+ * CORE_DEVICE=emulated in the environment puts the emulator in the GPU's place; emulated:gpus=N,memory=BYTES one that is
+ * one of N and has so much memory (suffixes K, M, G: 2^10 ...). Without, each process has one for itself, without limit.
+ * CORE_DEVICE_SHARE=0.25 there: this program may use a quarter of the device's memory, others have the rest. */
+int core_device_open(const char *wanted, int number, CoreDevice **device, char *reason);
 void core_device_close(CoreDevice **device);
 /* For `trainer info`: what there is, or why there is none. */
 const char *core_device_description(void);
@@ -80,10 +97,13 @@ const char *core_device_description(void);
  * that is another one than FORWARD's comes from a place that was read without a barrier since another thread wrote it.
  * Of a team it looks at the team's share: a block's shared memory divided evenly among its teams. */
 typedef enum CoreDeviceOrder { CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED } CoreDeviceOrder;
+/* memory_bytes: SIZE_MAX for as much as the host has. */
 CoreDevice *core_device_emulated(CoreDeviceOrder order);
+CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes);
 /* CORE_USAGE says why there is none. */
 int core_device_cuda(int number, CoreDevice **device);
 int core_device_cuda_count(int *count);
+int core_device_cuda_id(int number, CoreDeviceId *id);
 
 /* With NULL for the device: within the host's memory, and nothing where both are the same place. */
 void core_device_to_device(CoreDevice *device, void *target, const void *host, size_t bytes);

@@ -6,9 +6,15 @@
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/error.h"
 #include "core/memory.h"
+
+enum { POLLS_A_WATCH = 1024 };
+
+/* Whose table it is, and the event by which one order waits for the other. */
+typedef struct Gpu { CoreDevice table; cudaEvent_t event; } Gpu;
 
 /* The device's failures are final: kernels that were launched before may have left anything behind. */
 static void check(cudaError_t code, const char *what, const char *kernel) {
@@ -43,10 +49,31 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
   check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
 }
 
+/* With someone who watches (NCCL, whose kernels wait for other processes) the host asks rather than sleeps. */
 static void synchronise(CoreDevice *device) {
+  cudaError_t code = cudaErrorNotReady;
   device->waits++;
-  check(cudaStreamSynchronize(stream_of(device)), "waiting", NULL);
+  for (unsigned polls = 1; device->while_waiting && code == cudaErrorNotReady; polls++) {
+    code = cudaStreamQuery(stream_of(device));
+    if (polls % POLLS_A_WATCH == 0) device->while_waiting(device->waiting);
+  }
+  if (code == cudaErrorNotReady) code = cudaStreamSynchronize(stream_of(device));
+  check(code, "waiting", NULL);
 }
+
+/* `later` goes on when `earlier` has come to where it is now. An event that was waited for may be recorded anew. */
+static void order(CoreDevice *device, void *earlier, void *later) {
+  const Gpu *gpu = (const Gpu *)device;
+  check(cudaEventRecord(gpu->event, earlier), "event", NULL);
+  check(cudaStreamWaitEvent(later, gpu->event, 0), "waiting for an event", NULL);
+}
+
+static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
+  (void)memory, (void)bytes;
+  order(device, device->stream, device->side);
+}
+
+static void take_back(CoreDevice *device) { order(device, device->side, device->stream); }
 
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
@@ -103,6 +130,8 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 }
 
 static void destroy(CoreDevice *device) {
+  cudaEventDestroy(((Gpu *)device)->event);
+  cudaStreamDestroy(device->side);
   cudaStreamDestroy(stream_of(device));
   free(device);
 }
@@ -116,24 +145,39 @@ int core_device_cuda_count(int *count) {
                     code == cudaSuccess ? "none is visible" : cudaGetErrorString(code));
 }
 
+int core_device_cuda_id(int number, CoreDeviceId *id) {
+  struct cudaDeviceProp properties;
+  const cudaError_t code = cudaGetDeviceProperties(&properties, number);
+  _Static_assert(sizeof properties.uuid == sizeof *id, "CUDA's names of GPUs have 16 bytes");
+  if (code != cudaSuccess) return core_error(CORE_USAGE, "GPU %d: %s", number, cudaGetErrorString(code));
+  memcpy(id, &properties.uuid, sizeof *id);
+  return CORE_OK;
+}
+
 int core_device_cuda(int number, CoreDevice **device) {
   struct cudaDeviceProp properties;
-  cudaStream_t stream;
+  cudaStream_t stream, side;
+  cudaEvent_t event;
   *device = NULL;
   cudaError_t code = cudaSetDevice(number);
   if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, number);
   if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+  if (code == cudaSuccess) code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
     return core_error(CORE_USAGE, "GPU %d can not be used: %s", number, cudaGetErrorString(code));
   }
-  CoreDevice *made = core_memory_zero_allocate(1, sizeof *made);
+  Gpu *gpu = core_memory_zero_allocate(1, sizeof *gpu);
+  CoreDevice *made = &gpu->table;
+  gpu->event = event;
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .begin_graph = begin_graph, .end_graph = end_graph,
-    .launch_graph = launch_graph, .destroy_graph = destroy_graph, .stream = stream, .destroy = destroy};
+    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
+    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .stream = stream, .side = side, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
            properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
   *device = made;

@@ -4,7 +4,9 @@
  * - Threads that wait for each other are coroutines of one processor, switched at barriers. All must come to the same
  *   barriers, which is checked; between two barriers they are taken forward or backward, so that a result which depends
  *   on the order shows that a barrier is missing. Taken in isolation, each has shared memory as the last barrier left it.
- * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes. */
+ * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
+ * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
+ *   order reads or writes there in between shows itself. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +19,19 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { MEMORIES_MAX = 64, STACK_BYTES = 64 * 1024, THREADS_MAX = 1024, SHARED_BYTES = 227 * 1024, PROCESSORS = 3 };
+enum { MEMORIES_MAX = 64, HANDED_MAX = 256, POISON = 0xff, STACK_BYTES = 64 * 1024, THREADS_MAX = 1024,
+       SHARED_BYTES = 227 * 1024, PROCESSORS = 3 };
 
 typedef struct Memory { char *start; size_t bytes; } Memory;
+typedef struct Handed { char *start, *contents; size_t bytes; } Handed; /* what the second order has */
 
 typedef struct Emulator {
   CoreDevice table;
   CoreDeviceOrder order;
   Memory memory[MEMORIES_MAX];
+  size_t allocated;
+  Handed handed[HANDED_MAX];
+  int handed_over;
   char *shared, *stacks;
   char *images;                 /* CORE_DEVICE_ISOLATED: each thread's shared memory, SHARED_BYTES apart */
   char *merged;                 /* and what the last barrier has left of all of them */
@@ -68,9 +75,12 @@ static int allocate(CoreDevice *device, size_t bytes, void **memory) {
   *memory = NULL;
   if (bytes > SIZE_MAX / 2) return core_error(CORE_FAIL, "out of memory of the emulated device");
   bytes = (bytes + page) / page * page;
+  if (bytes > device->memory_bytes - emulator->allocated)
+    return core_error(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
   char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
   emulator->memory[place] = (Memory){start, bytes};
+  emulator->allocated += bytes;
   *memory = start;
   return CORE_OK;
 }
@@ -80,6 +90,7 @@ static void release(CoreDevice *device, void *memory) {
   for (int i = 0; i < MEMORIES_MAX && memory; i++) {
     if (emulator->memory[i].start != memory) continue;
     munmap(memory, emulator->memory[i].bytes);
+    emulator->allocated -= emulator->memory[i].bytes;
     emulator->memory[i] = (Memory){0};
     return;
   }
@@ -145,6 +156,39 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   }
   unlock(emulator);
   memset(target, byte, bytes);
+  lock(emulator);
+}
+
+/* ---- the second order ------------------------------------------------------------------------------------------- */
+
+static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  CORE_CHECK(emulator->handed_over < HANDED_MAX && emulator->recording == NULL);
+  check_range(emulator, memory, bytes);
+  Handed *handed = &emulator->handed[emulator->handed_over++];
+  *handed = (Handed){memory, core_memory_allocate(bytes), bytes};
+  unlock(emulator);
+  memcpy(handed->contents, memory, bytes);
+  memset(memory, POISON, bytes);
+  lock(emulator);
+}
+
+static bool is_poison(const char *start, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++)
+    if ((unsigned char)start[i] != POISON) return false;
+  return true;
+}
+
+static void take_back(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  unlock(emulator);
+  for (int i = emulator->handed_over - 1; i >= 0; i--) {
+    Handed *handed = &emulator->handed[i];
+    CORE_CHECK(is_poison(handed->start, handed->bytes)); /* else it was written while the second order had it */
+    memcpy(handed->start, handed->contents, handed->bytes);
+    free(handed->contents);
+  }
+  emulator->handed_over = 0;
   lock(emulator);
 }
 
@@ -363,6 +407,7 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 
 static void destroy(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
+  for (int i = 0; i < emulator->handed_over; i++) free(emulator->handed[i].contents);
   for (int i = 0; i < MEMORIES_MAX; i++) release(device, emulator->memory[i].start);
   munmap(emulator->stacks, (size_t)THREADS_MAX * STACK_BYTES);
   if (emulator->images) munmap(emulator->images, (size_t)THREADS_MAX * SHARED_BYTES);
@@ -378,7 +423,9 @@ static char *reserve(size_t bytes) {
   return start;
 }
 
-CoreDevice *core_device_emulated(CoreDeviceOrder order) {
+CoreDevice *core_device_emulated(CoreDeviceOrder order) { return core_device_emulated_of(order, SIZE_MAX); }
+
+CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) {
   Emulator *emulator = core_memory_zero_allocate(1, sizeof *emulator);
   emulator->order = order;
   emulator->shared = core_memory_allocate(SHARED_BYTES);
@@ -388,10 +435,11 @@ CoreDevice *core_device_emulated(CoreDeviceOrder order) {
     emulator->merged = core_memory_allocate(SHARED_BYTES);
   }
   emulator->table = (CoreDevice){
-    .name = "emulated", .description = "emulated on the CPU", .memory_bytes = SIZE_MAX, .shared_bytes = SHARED_BYTES,
+    .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes, .shared_bytes = SHARED_BYTES,
     .processors = PROCESSORS,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .begin_graph = begin_graph, .end_graph = end_graph,
-    .launch_graph = launch_graph, .destroy_graph = destroy_graph, .destroy = destroy};
+    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
+    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .destroy = destroy};
   return &emulator->table;
 }

@@ -32,6 +32,10 @@ CoreDevice *core_arena_device(const CoreArena *arena);
 bool core_arena_holds_on_device(const CoreArena *arena, const void *memory);
 /* Bytes of what is registered for the device; 0 without one. */
 size_t core_arena_device_bytes(const CoreArena *arena);
+/* The `most` largest of what is registered for the device, or for the host, largest first; their number. Labels are the
+ * arena's. */
+typedef struct CoreArenaEntry { const char *label; size_t bytes; } CoreArenaEntry;
+int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries);
 /* Allocates everything in one block, and one on the device. CORE_FAIL names the arena, the total and its largest entries. */
 int core_arena_commit(CoreArena *arena);
 /* Bytes that the commit takes, or took, on the host for what is registered; SIZE_MAX when that overflows. */

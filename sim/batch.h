@@ -59,6 +59,14 @@ int sim_batch_worlds(const SimBatch *batch);
 int sim_batch_observation_length(const SimBatch *batch);
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
+/* A flat observation of a batch whose levels stay is its level's constants but for the numbers of shapes that move. Which
+ * places of it those are: changes[observation_length], 0 or 1; their count, or 0: not an observation of that kind. */
+int sim_batch_changing_features(const SimBatch *batch, uint8_t *changes);
+/* The constants: rows[levels][observation_length] on the host, with the moving shapes as they start. */
+void sim_batch_constant_features(const SimBatch *batch, float *rows);
+/* Where the number of the level that world 0 is on stands now, in the batch's memory (host or device); the next world's is
+ * *stride bytes further. */
+const int32_t *sim_batch_level_numbers(const SimBatch *batch, size_t *stride);
 /* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
 void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
 size_t sim_batch_bytes(const SimBatch *batch); /* where the worlds are */

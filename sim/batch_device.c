@@ -175,6 +175,8 @@ void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOu
   sim_batch_device_observe(batch, out->observations);
 }
 
+const int32_t *sim_batch_device_level_numbers(const SimBatch *batch) { return &batch->device->worlds->level; }
+
 int64_t sim_batch_device_nonfinite(const SimBatch *batch) {
   int64_t count;
   core_device_to_host(batch->device->device, &count, batch->device->nonfinite, sizeof count);

@@ -33,6 +33,7 @@ void sim_batch_device_destroy(SimBatch *batch);
 void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations);
 void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out);
 void sim_batch_device_observe(const SimBatch *batch, float *observations);
+const int32_t *sim_batch_device_level_numbers(const SimBatch *batch);
 int64_t sim_batch_device_nonfinite(const SimBatch *batch);
 size_t sim_batch_device_bytes(const SimBatch *batch);
 /* Levels first .. first + count - 1 have changed on the host. */

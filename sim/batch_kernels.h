@@ -91,6 +91,7 @@ CORE_KERNEL_FN SimTeam sim_device_team(const CoreDeviceThread *at, unsigned lane
   t.push = (SimPush *)(share + layout->push);
   t.turn = (SimWaveContact *)(share + layout->turn);
   t.hit = (uint8_t *)(share + layout->hit);
+  t.order = (uint8_t *)(share + layout->order);
   t.note = (SimTeamNote *)(share + layout->note);
   t.overflow = arguments->overflow + team * (size_t)layout->overflow;
   t.room = layout->contacts;

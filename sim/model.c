@@ -2,7 +2,7 @@
 #include "sim/model.h"
 
 #include "sim/contact.h"
-#include "sim/step.h"
+#include "sim/waves.h"
 
 int sim_model_pairs(SimSize size, int kind) {
   switch (kind) {
@@ -169,6 +169,20 @@ static void build_joints(const SimLevel *level, SimModel *model) {
   }
 }
 
+/* Which joints may be applied at once by those who can: all that no earlier one holds up. */
+static void build_joint_waves(SimModel *model) {
+  SimWaveBodies bodies = {0};
+  for (int i = 0; i < model->joint_count; i++) {
+    SimJointModel *j = &model->joint[i];
+    const unsigned a = sim_waves_end(model, j->a), b = sim_waves_end(model, j->b);
+    const unsigned wave = sim_waves_later(bodies, a, b);
+    sim_waves_take(&bodies, a, wave);
+    sim_waves_take(&bodies, b, wave);
+    j->wave = (uint8_t)wave;
+    if ((int)wave >= model->joint_waves) model->joint_waves = (int)wave + 1;
+  }
+}
+
 static void build_thrusters(const SimLevel *level, SimModel *model) {
   for (int i = 0; i < level->size.thrusters; i++) {
     const SimThruster *t = &level->thruster[i];
@@ -190,6 +204,7 @@ void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *mode
   build_shapes(level, model);
   build_pairs(level, (PairRules){.pad_writes_zero = pad_writes_zero}, model);
   build_joints(level, model);
+  build_joint_waves(model);
   build_thrusters(level, model);
 }
 

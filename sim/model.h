@@ -41,6 +41,7 @@ typedef struct SimJointModel {
   real inverse_sum_mass, inverse_sum_inertia; /* 1 / z1(1/m_a + 1/m_b), same for inertia */
   real min_rotation, max_rotation, rotation, motor_speed, motor_power;
   uint8_t a, b, slot, binding;  /* slot: which joint of the level */
+  uint8_t wave;                 /* joints of a wave share no moving body (waves.h) */
 } SimJointModel;
 enum { SIM_JOINT_REALS = 21 };  /* that it begins with, masks included */
 
@@ -70,7 +71,7 @@ typedef struct SimModel {
   uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* of each pair's shapes, where the boxes are in `box`, in bytes */
   SimJointModel joint[SIM_MAX_JOINTS];
   SimThrusterModel thruster[SIM_MAX_THRUSTERS];
-  int joint_count, thruster_count;
+  int joint_count, joint_waves, thruster_count;
   uint8_t goal[SIM_MAX_PAIRS][2];           /* green and blue: their distance is the dense reward's */
   int goal_count;
 } SimModel;

@@ -2,8 +2,8 @@
  * in shared memory, and the same functions of collide.h, contact.h, joint.h and actuate.h are applied to them by many
  * lanes at once. Same bits as step.h: what is summed is summed in its order.
  *
- * Who does what: a lane takes every lanes-th moving body, pair and contact. Its first contact and its joint stay in
- * its registers during the solver's iterations; only bodies travel. Contacts are applied in waves (waves.h). Between a
+ * Who does what: a lane takes every lanes-th moving body, pair and contact of a wave (waves.h); joints go in waves too,
+ * and a lane's joint stays in its registers. Between a
  * lane's write and another's read is a barrier of the team, and never one of the block, so that worlds of a warp may
  * need different numbers of everything. Knows nothing of tasks (batch_kernels.h). */
 #ifndef SIM_STEP_TEAM_H
@@ -16,12 +16,12 @@
 typedef struct SimTeamLayout {
   int contacts;                 /* that there is room for; further ones go to device memory */
   int overflow;                 /* how many those can be */
-  uint32_t corner, box, contact, push, turn, hit, note, bytes; /* bodies are at 0 */
+  uint32_t corner, box, contact, push, turn, hit, order, note, bytes; /* bodies are at 0 */
 } SimTeamLayout;
 
-/* Room for more contacts than this is not worth the worlds that it keeps off a processor: size S and M never have more,
- * L in one of some thousand steps (docs/cuda.md). */
-enum { SIM_TEAM_CONTACTS = 40, SIM_TEAM_OVERLAPS = 0x80 };
+/* Room for more contacts than this is not worth the worlds that it keeps off a processor: random levels have 2 to 4,
+ * and at most 7, 11 and 17 at size S, M and L (docs/cuda.md). */
+enum { SIM_TEAM_CONTACTS = 12, SIM_TEAM_OVERLAPS = 0x80 };
 
 /* What lane 0 has to tell the others. */
 typedef struct SimTeamNote { SimWaves waves; } SimTeamNote;
@@ -39,6 +39,7 @@ typedef struct SimTeam {
   SimPush *push;                /* [SIM_SOLVER_LANES]: of a group whose contacts share bodies, by place */
   SimWaveContact *turn;         /* [contact slots] */
   uint8_t *hit;                 /* [pairs]: numbers of those whose boxes meet, with SIM_TEAM_OVERLAPS if they overlap */
+  uint8_t *order;               /* [contact slots]: contacts by wave */
   SimTeamNote *note;
   SimContact *overflow;         /* device memory: contacts from `room` on */
   int room;
@@ -53,9 +54,10 @@ typedef struct SimTeamFound {
 
 /* A lane's joint. */
 typedef struct SimTeamJoint {
-  SimJointModel model;
+  SimJointModel model; /* read anew in every step: registers that narrow tests need must not be kept for it */
   SimJointStep step;
   real control;
+  int wave;            /* the joint's; -1: the lane has none */
 } SimTeamJoint;
 
 SIM_FN uint32_t sim_team_place(uint32_t *end, size_t bytes, uint32_t alignment) {
@@ -78,6 +80,7 @@ SIM_FN SimTeamLayout sim_team_layout(SimSize size, int pairs, int contacts) {
   l.turn = sim_team_place(&l.bytes, (size_t)contacts * sizeof(SimWaveContact), 4);
   l.note = sim_team_place(&l.bytes, sizeof(SimTeamNote), 8);
   l.hit = sim_team_place(&l.bytes, (size_t)pairs, 1);
+  l.order = sim_team_place(&l.bytes, (size_t)contacts, 1);
   l.bytes = (l.bytes + 31) / 32 * 32;
   return l;
 }
@@ -113,10 +116,6 @@ CORE_KERNEL_FN void sim_team_find_hits(const SimTeam *t, SimTeamFound *found) {
   }
 }
 
-CORE_KERNEL_FN uint8_t sim_team_end(const SimModel *model, unsigned k) {
-  return (uint8_t)(model->moves[k] ? k | SIM_WAVE_MOVES : k);
-}
-
 /* Tests a kind's hits and makes their contacts, numbered in the order of listing. A contact's turn is its round, its
  * place its pair's rank, until sim_team_deal. */
 CORE_KERNEL_FN void sim_team_test_hits(const SimTeam *t, int kind, SimTeamFound *found) {
@@ -143,8 +142,8 @@ CORE_KERNEL_FN void sim_team_test_hits(const SimTeam *t, int kind, SimTeamFound 
     for (int k = 0; k < points; k++) {
       sim_step_make_contact(model, t->body, pair, &m, k, t->world->contact_impulse[pair->slot + k],
                             sim_team_contact(t, number + k));
-      t->turn[number + k] = (SimWaveContact){sim_team_end(model, pair->a), sim_team_end(model, pair->b), (uint8_t)k,
-                                             (uint8_t)rank};
+      const uint8_t a = (uint8_t)sim_waves_end(model, pair->a), b = (uint8_t)sim_waves_end(model, pair->b);
+      t->turn[number + k] = (SimWaveContact){a, b, (uint8_t)k, (uint8_t)rank};
     }
     touching += core_device_count_bits(overlapping);
     found->contacts += (int)(core_device_count_bits(one) + core_device_count_bits(two));
@@ -164,7 +163,7 @@ CORE_KERNEL_FN void sim_team_deal(const SimTeam *t, const SimTeamFound *found, c
 }
 
 /* Finds overlapping pairs, makes their contacts and puts them in order. The lanes' bits together are the reward's. */
-CORE_KERNEL_FN SimWaves sim_team_collide(const SimTeam *t, SimTeamFound *found) {
+CORE_KERNEL_FN void sim_team_collide(const SimTeam *t, SimTeamFound *found) {
   int kind_end[SIM_PAIR_KINDS];
   sim_team_find_hits(t, found);
   sim_team_barrier(t);
@@ -178,9 +177,12 @@ CORE_KERNEL_FN SimWaves sim_team_collide(const SimTeam *t, SimTeamFound *found) 
   sim_team_barrier(t);
   sim_team_deal(t, found, kind_end);
   sim_team_barrier(t);
-  if (t->lane == 0) t->note->waves = sim_waves_settle(t->turn, found->contacts);
+  if (t->lane == 0) {
+    SimWaves *waves = &t->note->waves;
+    *waves = sim_waves_settle(t->turn, found->contacts);
+    sim_waves_sort(t->turn, found->contacts, waves, t->order);
+  }
   sim_team_barrier(t);
-  return t->note->waves;
 }
 
 /* Keeps which pairs overlap, for observations: a lane makes whole words. */
@@ -217,19 +219,19 @@ CORE_KERNEL_FN void sim_team_turn(const SimTeam *t, unsigned k, real spin) {
 }
 
 CORE_KERNEL_FN void sim_team_push_joint(const SimTeam *t, const SimJointModel *j, const SimPush *push) {
-  sim_team_give_a(t, sim_team_end(t->model, j->a), push);
-  sim_team_give_b(t, sim_team_end(t->model, j->b), push);
+  sim_team_give_a(t, sim_waves_end(t->model, j->a), push);
+  sim_team_give_b(t, sim_waves_end(t->model, j->b), push);
 }
 
 /* Motors and thrusters; motors all see the velocities before any of them acts. */
 CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t, const SimTeamJoint *joint, const SimCommand *command) {
   const SimModel *model = t->model;
   real spin = 0.0f;
-  if ((int)t->lane < model->joint_count)
+  if (joint->wave >= 0)
     spin = sim_actuate_motor(&joint->model, &t->body[joint->model.a], &t->body[joint->model.b], joint->control);
   sim_team_barrier(t);
-  for (int i = 0; i < model->joint_count; i++) {
-    if ((int)t->lane == i) {
+  for (int wave = 0; wave < model->joint_waves; wave++) {
+    if (joint->wave == wave) {
       sim_team_turn(t, joint->model.a, spin * joint->model.a_mass.inverse_inertia);
       sim_team_turn(t, joint->model.b, -(spin * joint->model.b_mass.inverse_inertia));
     }
@@ -240,7 +242,7 @@ CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t, const SimTeamJoint *joint
     const real control = sim_task_thruster(thruster, command);
     if (t->lane == 0 && control != 0.0f) {
       const SimPush push = sim_actuate_thruster(thruster, &t->body[thruster->shape], control);
-      sim_team_give_a(t, sim_team_end(model, thruster->shape), &push);
+      sim_team_give_a(t, sim_waves_end(model, thruster->shape), &push);
     }
   }
   sim_team_barrier(t);
@@ -248,7 +250,7 @@ CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t, const SimTeamJoint *joint
 
 /* Contacts one after the other in the order of listing, then joints. */
 CORE_KERNEL_FN void sim_team_warm_start(const SimTeam *t, int contacts, SimTeamJoint *joint) {
-  const int joints = t->model->joint_count, lane = (int)t->lane;
+  const int lane = (int)t->lane;
   for (int begin = 0; begin < contacts; begin += (int)t->lanes) {
     const int mine = begin + lane, end = contacts - begin < (int)t->lanes ? contacts - begin : (int)t->lanes;
     SimWaveContact ends = {0, 0, 0, 0};
@@ -266,12 +268,12 @@ CORE_KERNEL_FN void sim_team_warm_start(const SimTeam *t, int contacts, SimTeamJ
       sim_team_barrier(t);
     }
   }
-  if (lane < joints) {
+  if (joint->wave >= 0) {
     const SimJointModel *j = &joint->model;
     joint->step = sim_joint_begin(j, &t->body[j->a], &t->body[j->b], joint->step.impulse, joint->step.spin_impulse);
   }
-  for (int i = 0; i < joints; i++) {
-    if (i == lane) {
+  for (int wave = 0; wave < t->model->joint_waves; wave++) {
+    if (joint->wave == wave) {
       const SimPush push = sim_joint_warm_start(&joint->model, &joint->step);
       sim_team_push_joint(t, &joint->model, &push);
     }
@@ -316,38 +318,40 @@ CORE_KERNEL_FN void sim_team_add_up(const SimTeam *t, int contacts, unsigned tur
   }
 }
 
-/* Applies a wave. held, ends: the lane's first contact. */
-CORE_KERNEL_FN void sim_team_apply_wave(const SimTeam *t, int contacts, unsigned turn, bool shares, SimContact *held,
-                                        SimWaveContact ends) {
-  if (ends.turn == turn) sim_team_resolve_contact(t, held, ends);
-  for (int i = (int)(t->lane + t->lanes); i < contacts; i += (int)t->lanes)
-    if (t->turn[i].turn == turn) sim_team_resolve_contact(t, sim_team_contact(t, i), t->turn[i]);
-  sim_team_barrier(t);
-  if (!shares) return;
-  for (int i = (int)t->lane; i < t->model->active_count; i += (int)t->lanes)
-    sim_team_add_up(t, contacts, turn, sim_team_end(t->model, t->model->active[i]));
+/* Applies a wave: contacts order[begin..end). */
+CORE_KERNEL_FN void sim_team_apply_wave(const SimTeam *t, int begin, int end) {
+  for (int i = begin + (int)t->lane; i < end; i += (int)t->lanes)
+    sim_team_resolve_contact(t, sim_team_contact(t, t->order[i]), t->turn[t->order[i]]);
   sim_team_barrier(t);
 }
 
-CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int contacts, SimWaves waves, SimContact *held,
-                                   SimTeamJoint *joint) {
-  const int joints = t->model->joint_count;
-  SimWaveContact ends = {0, 0, 0, SIM_WAVE_ALONE};
-  if ((int)t->lane < contacts) ends = t->turn[t->lane];
+/* Afterwards, where a group of the wave shares bodies. */
+CORE_KERNEL_FN void sim_team_share_out(const SimTeam *t, int contacts, unsigned turn) {
+  for (int i = (int)t->lane; i < t->model->active_count; i += (int)t->lanes)
+    sim_team_add_up(t, contacts, turn, sim_waves_end(t->model, t->model->active[i]));
+  sim_team_barrier(t);
+}
+
+CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int contacts, SimTeamJoint *joint) {
+  const SimWaves *waves = &t->note->waves;
+  const int joint_waves = t->model->joint_waves, count = waves->count;
+  const unsigned sharing = waves->sharing;
   for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
-    for (int i = 0; i < joints; i++) {
-      if (i == (int)t->lane) sim_team_resolve_joint(t, joint);
+    for (int wave = 0; wave < joint_waves; wave++) {
+      if (joint->wave == wave) sim_team_resolve_joint(t, joint);
       sim_team_barrier(t);
     }
-    for (int w = 0; w < waves.count; w++)
-      sim_team_apply_wave(t, contacts, SIM_WAVE_SETTLED + (unsigned)w, waves.sharing >> w & 1u, held, ends);
+    for (int w = 0; w < count; w++) {
+      sim_team_apply_wave(t, w > 0 ? waves->end[w - 1] : 0, waves->end[w]);
+      if (sharing >> w & 1u) sim_team_share_out(t, contacts, SIM_WAVE_SETTLED + (unsigned)w);
+    }
   }
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 /* Keeps contacts' impulses for the next step. */
-CORE_KERNEL_FN void sim_team_keep_contacts(const SimTeam *t, int contacts, const SimContact *held) {
+CORE_KERNEL_FN void sim_team_keep_contacts(const SimTeam *t, int contacts) {
   SimWorld *world = t->world;
   for (int word = (int)t->lane; word < SIM_WARM_WORDS; word += (int)t->lanes) {
     uint64_t warm = 0;
@@ -360,7 +364,7 @@ CORE_KERNEL_FN void sim_team_keep_contacts(const SimTeam *t, int contacts, const
   }
   sim_team_barrier(t);
   for (int i = (int)t->lane; i < contacts; i += (int)t->lanes) {
-    const SimContact *c = i == (int)t->lane ? held : sim_team_contact(t, i);
+    const SimContact *c = sim_team_contact(t, i);
     world->contact_impulse[c->slot] = c->impulse;
   }
 }
@@ -375,11 +379,13 @@ CORE_KERNEL_FN void sim_team_begin(const SimTeam *t, const SimCommand *command, 
       for (int i = 0; i < SIM_VERTICES; i++) t->corner[k][i] = model->corner[k][i];
   }
   memset(joint, 0, sizeof *joint);
+  joint->wave = -1;
   if ((int)t->lane < model->joint_count) {
-    joint->model = model->joint[t->lane];
-    joint->step.impulse = t->world->joint_impulse[joint->model.slot];
-    joint->step.spin_impulse = t->world->joint_spin_impulse[joint->model.slot];
-    joint->control = sim_task_motor(&joint->model, command);
+    const SimJointModel *j = &model->joint[t->lane];
+    joint->step.impulse = t->world->joint_impulse[j->slot];
+    joint->step.spin_impulse = t->world->joint_spin_impulse[j->slot];
+    joint->control = sim_task_motor(j, command);
+    joint->wave = j->wave;
   }
   sim_team_barrier(t);
 }
@@ -388,20 +394,19 @@ CORE_KERNEL_FN void sim_team_begin(const SimTeam *t, const SimCommand *command, 
 CORE_KERNEL_FN int sim_team_step(const SimTeam *t, const SimCommand *command, SimTeamJoint *joint) {
   const SimModel *model = t->model;
   SimTeamFound found;
-  SimContact held; /* of the lanes that have one */
   for (int i = (int)t->lane; i < model->moving_count; i += (int)t->lanes) {
     const int k = model->moving[i];
     sim_step_fall_shape(model, k, &t->body[k]);
     t->box[k] = sim_step_place_shape(model, k, &t->body[k], t->corner);
   }
   sim_team_barrier(t);
-  const SimWaves waves = sim_team_collide(t, &found);
-  held = *sim_team_contact(t, (int)t->lane < found.contacts ? (int)t->lane : 0);
+  sim_team_collide(t, &found);
+  joint->model = model->joint[joint->wave >= 0 ? t->lane : 0];
   sim_team_keep_touching(t, &found);
   sim_team_actuate(t, joint, command);
   sim_team_warm_start(t, found.contacts, joint);
-  sim_team_solve(t, found.contacts, waves, &held, joint);
-  sim_team_keep_contacts(t, found.contacts, &held);
+  sim_team_solve(t, found.contacts, joint);
+  sim_team_keep_contacts(t, found.contacts);
   for (int i = (int)t->lane; i < model->moving_count; i += (int)t->lanes) {
     const int k = model->moving[i];
     t->body[k] = sim_move_advance(t->body[k]);
@@ -418,10 +423,11 @@ CORE_KERNEL_FN bool sim_team_end_steps(const SimTeam *t, const SimTeamJoint *joi
   real zero = 0.0f;
   for (int i = (int)t->lane; i < model->moving_count; i += (int)t->lanes)
     zero += sim_task_body_zero(&t->body[model->moving[i]]);
-  if ((int)t->lane < model->joint_count) {
+  if (joint->wave >= 0) {
+    const int slot = model->joint[t->lane].slot;
     zero += sim_task_joint_zero(joint->step.impulse, joint->step.spin_impulse);
-    t->world->joint_impulse[joint->model.slot] = joint->step.impulse;
-    t->world->joint_spin_impulse[joint->model.slot] = joint->step.spin_impulse;
+    t->world->joint_impulse[slot] = joint->step.impulse;
+    t->world->joint_spin_impulse[slot] = joint->step.spin_impulse;
   }
   const bool nonfinite = sim_team_ballot(t, real_is_nan(zero)) != 0;
   for (int k = (int)t->lane; k < model->shapes; k += (int)t->lanes)

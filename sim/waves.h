@@ -1,11 +1,11 @@
 /* The solver's order for those who apply several contacts at once (step_team.h). The reference applies groups of
- * contacts one after the other, those of a group at once (step.h). Contacts that share no moving body do not notice each
- * other, so that all the contacts which nothing earlier in the order holds up can be one *wave*, whatever their groups:
- * the bits are the same, and a world with three contacts on three bodies needs one wave instead of three groups.
+ * contacts one after the other, those of a group at once (step.h). Contacts that share no moving body do not notice
+ * each other, so that all which nothing earlier in the order holds up can be one *wave*, whatever their groups: the
+ * bits are the same, and a world with three contacts on three bodies needs one wave instead of three groups.
  *
  * Where contacts of a group share a moving body, all of the group must see the velocities from before any of them: such
  * a group stays together, and at most one is in a wave. Its contacts have places, in the order in which bodies add up
- * what they receive. */
+ * what they receive. Joints have waves too, which are the level's (model.c). */
 #ifndef SIM_WAVES_H
 #define SIM_WAVES_H
 #include "sim/step.h"
@@ -26,7 +26,8 @@ typedef struct SimWaveContact {
 
 typedef struct SimWaves {
   int count;
-  unsigned sharing; /* bit w: wave w has a group whose contacts share a moving body */
+  unsigned sharing;           /* bit w: wave w has a group whose contacts share a moving body */
+  uint8_t end[SIM_WAVES_MAX]; /* where each wave ends in the order that sim_waves_sort gives */
 } SimWaves;
 
 /* The number of a group in the order in which the reference applies them: kind by kind, polygons' second contacts after
@@ -47,6 +48,13 @@ SIM_FN void sim_waves_take(SimWaveBodies *bodies, unsigned end, unsigned wave) {
   if (end & SIM_WAVE_MOVES) bodies->next = (bodies->next & ~((uint64_t)15 << shift)) | (uint64_t)(wave + 1) << shift;
 }
 
+/* Body k as an end, and the first wave that finds two ends free. */
+SIM_FN unsigned sim_waves_end(const SimModel *model, unsigned k) { return model->moves[k] ? k | SIM_WAVE_MOVES : k; }
+SIM_FN unsigned sim_waves_later(SimWaveBodies bodies, unsigned a, unsigned b) {
+  const unsigned first = sim_waves_free(bodies, a), second = sim_waves_free(bodies, b);
+  return first > second ? first : second;
+}
+
 /* What a group needs, before any of its contacts is settled. */
 typedef struct SimWaveGroup { unsigned wave; bool shares; } SimWaveGroup;
 SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, unsigned group, SimWaveBodies bodies) {
@@ -55,7 +63,7 @@ SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, uns
   for (int i = 0; i < count; i++) {
     const SimWaveContact c = contact[i];
     if (c.turn != group) continue;
-    const unsigned a = sim_waves_free(bodies, c.a), b = sim_waves_free(bodies, c.b), later = a > b ? a : b;
+    const unsigned later = sim_waves_later(bodies, c.a, c.b);
     const unsigned ends = (unsigned)(c.a >> 7) << (c.a & 15) | (unsigned)(c.b >> 7) << (c.b & 15);
     found.shares = found.shares || (seen & ends) != 0;
     found.wave = found.wave > later ? found.wave : later;
@@ -66,7 +74,7 @@ SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, uns
 
 /* Gives `count` contacts, whose groups are known, their waves and places. */
 SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
-  SimWaves waves = {0, 0};
+  SimWaves waves = {0, 0, {0}};
   SimWaveBodies bodies = {0};
   unsigned present = 0;
   for (int i = 0; i < count; i++) present |= 1u << contact[i].turn;
@@ -78,8 +86,7 @@ SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
     for (int i = 0; i < count; i++) {
       SimWaveContact *c = &contact[i];
       if (c->turn != group) continue;
-      const unsigned a = sim_waves_free(bodies, c->a), b = sim_waves_free(bodies, c->b);
-      const unsigned wave = all.shares ? all.wave : a > b ? a : b;
+      const unsigned wave = all.shares ? all.wave : sim_waves_later(bodies, c->a, c->b);
       sim_waves_take(&bodies, c->a, wave);
       sim_waves_take(&bodies, c->b, wave);
       c->turn = (uint8_t)(SIM_WAVE_SETTLED + wave);
@@ -89,6 +96,16 @@ SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
     if (all.shares) waves.sharing |= 1u << all.wave;
   }
   return waves;
+}
+
+/* Contacts by wave, in the order of listing within each. order: [count]. */
+SIM_FN void sim_waves_sort(const SimWaveContact *contact, int count, SimWaves *waves, uint8_t *order) {
+  int sorted = 0;
+  for (int w = 0; w < waves->count; w++) {
+    for (int i = 0; i < count; i++)
+      if (contact[i].turn == SIM_WAVE_SETTLED + w) order[sorted++] = (uint8_t)i;
+    waves->end[w] = (uint8_t)sorted;
+  }
 }
 
 #endif

@@ -44,6 +44,9 @@ static bool find_places(const double *values, Series *s) {
   return true;
 }
 
+/* Of |x| < 1e15. What halves become does not matter: they are no numerators. */
+static inline int64_t nearest(double x) { return (int64_t)(x + (x < 0 ? -0.5 : 0.5)); }
+
 /* The values as whole numbers over one power of ten. */
 static bool find_numerators(const double *values, Series *s) {
   int decimals = 0;
@@ -51,17 +54,17 @@ static bool find_numerators(const double *values, Series *s) {
     double value = values[s->first + k * s->distance];
     s->known[k] = !isnan(value);
     if (!s->known[k]) continue;
-    if (!(fabs(value) < numerator_end)) return false;
-    while (nearbyint(value * store_powers_of_ten[decimals]) / store_powers_of_ten[decimals] != value)
-      if (++decimals > DECIMALS_MAX) return false;
+    for (;; decimals++) {
+      const double scaled = value * store_powers_of_ten[decimals];
+      if (!(fabs(scaled) < numerator_end)) return false;
+      if ((double)nearest(scaled) / store_powers_of_ten[decimals] == value) break;
+      if (decimals == DECIMALS_MAX) return false;
+    }
   }
-  bool small = true;
   for (int k = 0; k < s->count; k++) {
-    if (!s->known[k]) continue;
-    double numerator = nearbyint(values[s->first + k * s->distance] * store_powers_of_ten[decimals]);
-    small = small && fabs(numerator) < numerator_end;
-    if (!small) return false;
-    s->numerators[k] = (int64_t)numerator;
+    double scaled = s->known[k] ? values[s->first + k * s->distance] * store_powers_of_ten[decimals] : 0;
+    if (!(fabs(scaled) < numerator_end)) return false;
+    s->numerators[k] = nearest(scaled);
   }
   s->decimals = decimals;
   return true;

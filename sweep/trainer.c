@@ -58,6 +58,11 @@ static void share_gpus(const SweepTrainer *trainer) {
     if (at >= first && at < first + count) core_text_appendf(&own, "%s%.*s", own.length ? "," : "", (int)strcspn(c, ","), c);
   if (own.length) setenv("CUDA_VISIBLE_DEVICES", own.data, 1);
   core_text_free(&own);
+  if (trainer->gpus_per_run < 1) { /* so that a run's estimate is held against its part of the memory (core/device.h) */
+    char share[32];
+    snprintf(share, sizeof share, "%.6g", trainer->gpus_per_run);
+    setenv("CORE_DEVICE_SHARE", share, 0);
+  }
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */

@@ -419,10 +419,18 @@ static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_fir
   if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
 }
 
+/* Who listens to a pass over layers: nobody where more of the vector, an encoder or embeddings, is complete only later. */
+static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gradient, bool is_actor, NetworkWatch *watch) {
+  if (gradient->on_complete == NULL || has_encoder(agent) || agent->blocks.count > 0) return NULL;
+  *watch = (NetworkWatch){gradient->on_complete, gradient->context, is_actor};
+  return watch;
+}
+
 /* From what both towers send down to the gradient of what is common to them. */
 static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
   const AgentNetwork *actor = &agent->actor;
   float *from_both = gradient_below(agent, gradient, true, rows);
+  NetworkWatch watch;
   ops->add(ops, from_both, gradient_below(agent, gradient, false, rows), (size_t)rows * (size_t)below_width(agent));
   if (has_encoder(agent)) {
     encoder_backward(&agent->encoder, ops, actor->theta + actor->encoder, x, rows, from_both,
@@ -430,7 +438,8 @@ static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows
     return;
   }
   network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
-                          agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor);
+                          agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor,
+                          watch_of(agent, gradient, true, &watch));
   finish_embedding(agent, ops, rows, true, gradient);
 }
 
@@ -446,9 +455,11 @@ void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, c
                     const AgentGradient *gradient) {
   const bool is_actor = network == &agent->actor;
   float *below = gradient_below(agent, gradient, is_actor, rows), *own = is_actor ? gradient->actor : gradient->critic;
+  NetworkWatch watch;
   if (is_actor) doutput = split_policy(agent, ops, rows, doutput, gradient);
   network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
-                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch, own);
+                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch, own,
+                          watch_of(agent, gradient, is_actor, &watch));
   if (has_encoder(agent) && !has_common_encoder(agent))
     encoder_backward(&agent->encoder, ops, network->theta + network->encoder, x, rows, below, own + network->encoder);
   else if (below_width(agent) == 0) finish_embedding(agent, ops, rows, is_actor, gradient);

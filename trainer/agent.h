@@ -59,6 +59,7 @@ typedef struct Agent {
   double epsilon;
   float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's */
   CoreDevice *device;               /* where weights and activations are; NULL: the host */
+  struct Communicator *communicator; /* to the devices of the run's other ranks; NULL: one rank, or the host */
   const int32_t *features;          /* [features]: which of whole_inputs features the networks see, NULL: all (env.h) */
   int whole_inputs;
 } Agent;
@@ -96,6 +97,9 @@ typedef struct AgentGradient {
   float *scratch;                   /* between layers */
   float *below;                     /* [2][rows][width]: what the towers send down to trunk or encoder; NULL without */
   float *mean;                      /* [rows][factors] GAUSSIAN: at the actor's output */
+  /* Told, unless NULL, as backward passes go down: the gradient of actor or critic is complete from `first` on. */
+  void (*on_complete)(void *context, bool is_actor, size_t first);
+  void *context;
   float *entrance, *embedding;      /* [rows][features + width], [blocks][width]: with blocks, of one network's pass */
 } AgentGradient;
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trainer/gradient_device.h"
 #include "trainer/ranks.h"
 #include "trainer/reduce.h"
 
@@ -15,29 +16,40 @@ void gradient_register(Gradient *gradient, const Agent *agent, const Shards *sha
   agent_register_gradient(agent, &gradient->mean, rows, arena);
   if (shards->all_shards == 1) return;
   CORE_ARENA(arena, gradient->rows, own, "gradient rows [shards]");
-  CORE_ARENA(arena, gradient->actor, own * agent->actor.n, "actor gradients of shards [shards][parameters]");
-  CORE_ARENA(arena, gradient->critic, own * agent->critic.n, "critic gradients of shards [shards][parameters]");
-  if (shards->ordered)
-    CORE_ARENA(arena, gradient->gather, ((size_t)shards->all_shards + own) * SLICE, "gradient slices [shards][slice]");
+  CORE_ARENA_DEVICE(arena, gradient->actor, own * agent->actor.n, "actor gradients of shards [shards][parameters]");
+  CORE_ARENA_DEVICE(arena, gradient->critic, own * agent->critic.n, "critic gradients of shards [shards][parameters]");
+  if (!shards->ordered) return;
+  const size_t slice = agent->device ? gradient_device_slice() : SLICE;
+  CORE_ARENA_DEVICE(arena, gradient->gather, ((size_t)shards->all_shards + own) * slice,
+                    "gradient slices [shards][slice]");
+  if (agent->device) CORE_ARENA_DEVICE(arena, gradient->shares, (size_t)shards->all_shards, "shares [shards]");
 }
 
 void gradient_begin(Gradient *gradient) {
-  if (gradient->rows) memset(gradient->rows, 0, (size_t)gradient->shards.shards * sizeof *gradient->rows);
+  if (gradient->rows == NULL) return;
+  memset(gradient->rows, 0, (size_t)gradient->shards.shards * sizeof *gradient->rows);
+  if (gradient->agent->device) gradient_device_begin(gradient);
+}
+
+void gradient_expect_last(Gradient *gradient, int rows, int64_t all_rows) {
+  if (gradient->rows && gradient->agent->device) gradient_device_expect_last(gradient, rows, all_rows);
 }
 
 /* mean over `before` rows and that of `rows` more -> mean over both. */
-static void add(float *mean, const float *more, size_t n, int before, int rows) {
+static void add(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows) {
   const float keep = (float)before / (float)(before + rows), share = (float)rows / (float)(before + rows);
-  if (before == 0) memcpy(mean, more, n * sizeof *mean);
+  if (device) gradient_device_add(device, mean, more, n, before, rows);
+  else if (before == 0) memcpy(mean, more, n * sizeof *mean);
   else for (size_t i = 0; i < n; i++) mean[i] = keep * mean[i] + share * more[i];
 }
 
 void gradient_add(Gradient *gradient, int shard, int rows) {
   const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
-  if (gradient->rows == NULL) return;
+  CoreDevice *device = gradient->agent->device;
+  if (gradient->rows == NULL || gradient->sending.last) return; /* the last piece is weighed as it is sent */
   const int before = gradient->rows[shard];
-  add(gradient->actor + (size_t)shard * actor, gradient->mean.actor, actor, before, rows);
-  add(gradient->critic + (size_t)shard * critic, gradient->mean.critic, critic, before, rows);
+  add(device, gradient->actor + (size_t)shard * actor, gradient->mean.actor, actor, before, rows);
+  add(device, gradient->critic + (size_t)shard * critic, gradient->mean.critic, critic, before, rows);
   gradient->rows[shard] += rows;
 }
 
@@ -64,20 +76,25 @@ static void fold_slice(const float *slice, const double *share, int shards, size
   }
 }
 
-static void fold_shards(const Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
+static void fold_shards(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
   const size_t shards = (size_t)gradient->shards.shards;
   float *all = gradient->gather, *packed = all + (size_t)gradient->shards.all_shards * SLICE;
-  for (size_t first = 0; first < n; first += SLICE) {
+  for (size_t first = 0; gradient->agent->device == NULL && first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < shards; s++) memcpy(packed + s * count, own + s * n + first, count * sizeof *packed);
     ranks_gather_all(packed, shards * count * sizeof *packed, all);
     fold_slice(all, shares, gradient->shards.all_shards, count, mean + first);
   }
+  if (gradient->agent->device) gradient_device_fold(gradient, own, n, shares, mean);
 }
 
 void gradient_finish(Gradient *gradient, int64_t all_rows) {
   const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
   if (gradient->rows == NULL) return;
+  if (!gradient->shards.ordered && gradient->agent->device) {
+    gradient_device_sum_ranks(gradient, all_rows);
+    return;
+  }
   if (!gradient->shards.ordered) {
     sum_ranks(gradient, gradient->actor, actor, all_rows, gradient->mean.actor);
     sum_ranks(gradient, gradient->critic, critic, all_rows, gradient->mean.critic);

@@ -10,6 +10,7 @@
 #include "trainer/play.h"
 #include "trainer/ranks.h"
 #include "trainer/run.h"
+#include "trainer/scaling.h"
 #include "trainer/show.h"
 
 static const char TRAIN_TEXT[] =
@@ -18,7 +19,7 @@ static const char TRAIN_TEXT[] =
   "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
   "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or SIGINT after "
   "finishing the iteration and saving it (run again with --resume to go on).\n\n"
-  "Other commands: trainer config, info, checkpoint, morphologies, show, play, check-level; "
+  "Other commands: trainer config, info, checkpoint, morphologies, scaling, show, play, check-level; "
   "trainer help lists them.";
 
 static int read_config(const char *file, const CoreOptionList *settings, CoreConfig *config) {
@@ -130,6 +131,7 @@ static const CoreCommand COMMANDS[] = {
   {"info", "what the program was built with and may use here", command_info},
   {"checkpoint", "check checkpoint files and list what they hold", command_checkpoint},
   {"morphologies", "list and draw the levels of a task", trainer_morphologies},
+  {"scaling", "predict how a run scales over GPUs", trainer_scaling},
   {"show", "draw levels as they start, stand or move: .png, .svg, .gif", trainer_show},
   {"play", "draw an episode of a trained policy", trainer_play},
   {"check-level", "say what is wrong with level files, or what they hold", trainer_check_level},

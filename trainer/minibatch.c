@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/random.h"
+#include "trainer/minibatch_device.h"
 #include "trainer/ops/update.h"
 #include "trainer/reduce.h"
 
@@ -44,13 +45,14 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
   *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
   const size_t permuted = by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds;
-  const bool alone = shards->all_shards == 1;
-  CORE_CHECK(alone || core_arena_device(arena) == NULL); /* rows of shards are chosen on the host */
+  const bool alone = shards->all_shards == 1, on_device = core_arena_device(arena) != NULL;
+  minibatch->parts = (int)config->ppo.num_minibatches;
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
-  if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
-  if (!alone || by == MINIBATCH_ENVIRONMENTS || core_arena_device(arena))
+  if (on_device) CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
+  if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
+  else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device)
     CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
-  if (!alone) CORE_ARENA(arena, minibatch->index_room, rows, "minibatch rows [rows]");
+  if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_room, rows, "minibatch rows [rows]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
@@ -68,6 +70,7 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
   uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS ? worlds * (uint32_t)rollout->steps : worlds;
   ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n,
                minibatch->scratch);
+  if (minibatch->part_rows) minibatch_device_choose(minibatch, rollout);
 }
 
 /* Row `row` of part m, as a row of the run's rollout [steps][all worlds]. */
@@ -107,6 +110,10 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
     select_all(minibatch, ops, rollout, m);
     return;
   }
+  if (minibatch->part_rows) {
+    minibatch_device_select(minibatch, rollout, m);
+    return;
+  }
   minibatch->rows_of_part = minibatch->own;
   memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
   for (int pass = 0; pass < 2; pass++) {
@@ -143,7 +150,8 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
 /* This rank's rows as rows of the run. */
 static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
   if (minibatch->index_room == NULL) return rows;
-  for (int i = 0; i < minibatch->rows; i++) minibatch->index_room[i] = shards_row_of_run(&rollout->shards, rows[i]);
+  if (rollout->device) minibatch_device_rows_of_run(minibatch, rollout, rows);
+  else for (int i = 0; i < minibatch->rows; i++) minibatch->index_room[i] = shards_row_of_run(&rollout->shards, rows[i]);
   return minibatch->index_room;
 }
 
@@ -159,6 +167,13 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);
   ops->gather_rows(ops, targets, index, minibatch->targets, rows, 1);
   rollout_gather_actions(rollout, ops, index, rows, minibatch->actions);
+  return true;
+}
+
+bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {
+  if (minibatch->taken_of_shard < minibatch->shard_rows[minibatch->shard]) return false;
+  for (int s = minibatch->shard + 1; s < rollout->shards.shards; s++)
+    if (minibatch->shard_rows[s] > 0) return false;
   return true;
 }
 

@@ -28,7 +28,11 @@ typedef struct Minibatch {
   uint32_t *index_room;    /* [room], where rows have other numbers in the run than at this rank; NULL: they do not */
   const uint32_t *rows_of_part; /* the selected part's: `own`, or a piece of `order` */
   const uint32_t *index;   /* [rows] the rows of the run's rollout [steps][all worlds] that were gathered last */
-  /* All of these are on the ops' device, where one shard has all worlds; on the host with several, which have none. */
+  /* Where ranks or shards divide what is on a device, `own` has the rows of all of the epoch's parts: */
+  int parts;               /* M */
+  uint32_t *chunk_rows, *part_begins; /* minibatch_device.c's, on the device */
+  uint32_t *part_rows;     /* [parts][shards] on the host */
+  /* All of these are on the ops' device, and so are `order`, `own`, `index_room`: */
   float *observations;     /* [room][features] */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
@@ -49,6 +53,8 @@ void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int 
  * rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets);
+/* Is the piece that was gathered last the selected part's last one at this rank? */
+bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
 /* All of part m at once, where one rank has all worlds in one shard. */
 void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                       const float *targets, int m);

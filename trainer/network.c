@@ -240,25 +240,32 @@ static int widest(const NetworkShape *shape) {
   return width;
 }
 
+static void tell(const NetworkWatch *watch, const NetworkShape *shape, int layer) {
+  if (watch && watch->on_complete) watch->on_complete(watch->context, watch->is_actor, network_kernel(shape, layer));
+}
+
 void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                              const NetworkActivations *activations, int first, int end, float *dy, float *dx,
-                             float *scratch, float *gradient) {
+                             float *scratch, float *gradient, const NetworkWatch *watch) {
   float *halves[2] = {scratch, scratch + (size_t)rows * (size_t)widest(shape)};
   OpsLayer chain[NETWORK_LAYERS_MAX];
   if (is_chain(ops, shape, first, end)) {
     make_chain(shape, theta, activations, first, end, gradient, chain);
     ops->chain_backward(ops, x, chain, end - first, dy, dx, scratch, rows);
+    tell(watch, shape, first);
     return;
   }
   for (int layer = end - 1; layer >= first; layer--) {
     float *below = layer > first ? halves[layer % 2] : dx;
     layer_backward(ops, shape, theta, layer > first ? activations->hidden[layer - 1] : x, rows, activations, layer, dy,
                    below, gradient);
+    tell(watch, shape, layer);
     dy = below;
   }
 }
 
 void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                       const NetworkActivations *activations, float *doutput, float *scratch, float *gradient) {
-  network_backward_layers(ops, shape, theta, x, rows, activations, 0, shape->layers, doutput, NULL, scratch, gradient);
+  network_backward_layers(ops, shape, theta, x, rows, activations, 0, shape->layers, doutput, NULL, scratch, gradient,
+                          NULL);
 }

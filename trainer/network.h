@@ -61,12 +61,21 @@ void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, co
 void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                       const NetworkActivations *activations, float *doutput, float *scratch, float *gradient);
 
+/* Told after each layer of a backward pass that its gradient, and so all from parameter `first` to the last layer's, is
+ * complete. */
+typedef struct NetworkWatch {
+  void (*on_complete)(void *context, bool is_actor, size_t first); /* NULL: nobody listens */
+  void *context;
+  bool is_actor;               /* handed on */
+} NetworkWatch;
+
 /* The same for layers first .. end-1 only. x is the input of layer `first`; dy, the gradient at the output of layer
- * end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and gradient are still the whole vectors. */
+ * end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and gradient are still the whole vectors.
+ * watch may be NULL. */
 void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                             const NetworkActivations *activations, int first, int end);
 void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                              const NetworkActivations *activations, int first, int end, float *dy, float *dx,
-                             float *scratch, float *gradient);
+                             float *scratch, float *gradient, const NetworkWatch *watch);
 
 #endif

@@ -106,6 +106,9 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   printf("; memory         about %sB (buffers %sB, worlds %sB); this process may use %sB\n",
          core_text_count(plan->buffer_bytes + plan->environment_bytes, a), core_text_count(plan->buffer_bytes, b),
          core_text_count(plan->environment_bytes, c), core_text_count(plan->machine_bytes, d));
+  if (plan->device_bytes > 0)
+    printf("; of the device  about %sB (worlds %sB)\n", core_text_count(plan->device_bytes, a),
+           core_text_count(plan->device_worlds_bytes, b));
   core_text_free(&ini);
   core_text_free(&scaling);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "trainer/ops/kernels.h"
+#include "trainer/ops/kernels_ranks.h"
 #include "trainer/ranks.h"
 
 void *reduce_gather_records(const void *own, size_t bytes) {
@@ -38,10 +40,21 @@ void reduce_shard_moments(const Shards *shards, const Moments *records, Moments 
   free(all);
 }
 
+static void pack_on_device(CoreDevice *device, const OpsColumns *columns) {
+  enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
+  device->launch(device, &ops_columns_launch, core_device_blocks(columns->rows * columns->count, THREADS, BLOCKS_MAX),
+                 THREADS, 0, columns);
+}
+
 /* The columns of one shard -> packed [steps][worlds of a shard]. */
-static const float *pack(const Shards *shards, int shard, const float *x, int steps, float *packed) {
+static const float *pack(CoreDevice *device, const Shards *shards, int shard, const float *x, int steps, float *packed) {
   size_t columns = (size_t)shards_worlds(shards);
   if (shards->shards == 1) return x;
+  if (device) {
+    pack_on_device(device, &(OpsColumns){x, (size_t)steps, (size_t)shards->worlds, (size_t)shard * columns, columns,
+                                         packed});
+    return packed;
+  }
   for (int t = 0; t < steps; t++)
     memcpy(packed + (size_t)t * columns, x + (size_t)t * (size_t)shards->worlds + (size_t)shard * columns,
            columns * sizeof *x);
@@ -53,7 +66,7 @@ void reduce_rollout_moments(Ops *ops, const Shards *shards, const float *x, cons
   const size_t n = (size_t)steps * (size_t)shards_worlds(shards);
   Moments *records = core_memory_zero_allocate((size_t)shards->shards, sizeof *records);
   for (int s = 0; s < shards->shards; s++)
-    ops->moments(ops, pack(shards, s, x, steps, scratch), y ? pack(shards, s, y, steps, scratch + n) : NULL, n,
+    ops->moments(ops, pack(ops->device, shards, s, x, steps, scratch), y ? pack(ops->device, shards, s, y, steps, scratch + n) : NULL, n,
                  &records[s]);
   reduce_shard_moments(shards, records, moments);
   free(records);

@@ -21,7 +21,11 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
   const size_t block = n * (size_t)rollout->features;
-  if (rollout->observer.is_half) {
+  rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
+  if (rollout->is_compact) {
+    compact_register(&rollout->compact, env, steps, worlds, arena);
+    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
+  } else if (rollout->observer.is_half) {
     CORE_ARENA(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
     CORE_ARENA(arena, rollout->observations, block, "last observations [worlds][features]");
   } else {
@@ -51,9 +55,10 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
 
 static size_t observation_block(const Rollout *rollout) { return (size_t)rollout->worlds * (size_t)rollout->features; }
 
-/* Row block t; in half precision the one that came last, whatever t is. */
+/* Row block t; where blocks are kept in another form the one that came last, whatever t is. */
 static float *observations_at(const Rollout *rollout, int t) {
-  return rollout->observations + (rollout->halves ? 0 : (size_t)t) * observation_block(rollout);
+  const bool only_last = rollout->halves || rollout->is_compact;
+  return rollout->observations + (only_last ? 0 : (size_t)t) * observation_block(rollout);
 }
 
 float *rollout_last_observations(const Rollout *rollout) { return observations_at(rollout, rollout->steps); }
@@ -90,6 +95,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
                        .episode_steps = rollout->episode_steps};
   env->step(env, actions, &out);
   look(rollout, t, out.observations, env->observation_length);
+  if (rollout->is_compact) compact_store(&rollout->compact, env, t + 1, out.observations);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   see(rollout, ops, t + 1);
@@ -155,8 +161,9 @@ void rollout_restored(Rollout *rollout) {
 }
 
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
-static void begin(Rollout *rollout, Ops *ops) {
+static void begin(Rollout *rollout, const Env *env, Ops *ops) {
   if (rollout->observer.active) see(rollout, ops, 0);
+  else if (rollout->is_compact) compact_store(&rollout->compact, env, 0, rollout->observations);
   else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
                         (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
@@ -253,7 +260,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                      RolloutEpisodes *episodes) {
   size_t n = (size_t)rollout->worlds;
   open_book(rollout);
-  begin(rollout, ops);
+  begin(rollout, env, ops);
   *episodes = (RolloutEpisodes){0};
 
   for (int t = 0; t < rollout->steps; t++) {
@@ -282,7 +289,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
 }
 
 void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations) {
-  if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
+  if (rollout->is_compact) compact_gather(&rollout->compact, index, rows, observations);
+  else if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
   else ops->gather_rows(ops, rollout->observations, index, observations, rows, rollout->features);
 }
 

@@ -4,6 +4,7 @@
 #ifndef TRAINER_ROLLOUT_H
 #define TRAINER_ROLLOUT_H
 #include "trainer/agent.h"
+#include "trainer/compact.h"
 #include "trainer/coverage.h"
 #include "trainer/observer.h"
 #include "trainer/sections.h"
@@ -31,6 +32,8 @@ typedef struct Rollout {
   /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
    * observations[0] at the next rollout. A time limit ends an episode, so no other bootstrap value is needed. */
   float *observations;   /* [steps + 1][worlds][features]; with halves: [worlds][features], the block that came last */
+  Compact compact;       /* with train.observation_storage = state, and `observations` as with halves; else not used */
+  bool is_compact;
   uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
   float *values;         /* [steps + 1][worlds] */
   float *logits;         /* [steps][worlds][head.logits]: the behaviour policy, for the exact KL afterwards */

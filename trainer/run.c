@@ -17,6 +17,7 @@
 #include "core/options.h"
 #include "store/paths.h"
 #include "store/run.h"
+#include "trainer/communicator.h"
 #include "trainer/heartbeat.h"
 #include "trainer/inherit.h"
 #include "trainer/progress.h"
@@ -323,6 +324,9 @@ static int close_logs(Run *run, int code) {
 
 static int attempt(Run *run) {
   int code = ranks_agree(training_allocate(run->training));
+  if (code == CORE_OK) code = training_connect(run->training);
+  if (code == CORE_OK && run->training->communicator && ranks_is_first())
+    core_info("gradients go by %s", run->training->communicator->name);
   if (code == CORE_OK) code = restore_or_start(run);
   if (code == CORE_OK) code = ranks_agree(open_logs(run));
   if (code == CORE_OK) {

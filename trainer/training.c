@@ -6,11 +6,13 @@
 #include <omp.h>
 
 #include "core/terminal.h"
+#include "trainer/communicator.h"
 #include "trainer/estimators.h"
 #include "trainer/machine.h"
 #include "trainer/minibatch.h"
 #include "trainer/ranks.h"
 #include "trainer/training_device.h"
+#include "trainer/training_memory.h"
 
 /* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */
 enum { ACTING_ROWS = 4096, PLANNING_WORLDS = 1 };
@@ -65,7 +67,8 @@ static int estimate_memory(Training *training) {
   plan->buffer_bytes = (double)core_arena_bytes(training->arena) +
                        ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
-  if (training->device) plan->device_bytes = (double)core_arena_device_bytes(training->arena) + training_worlds + evaluation_worlds;
+  if (training->device) plan->device_bytes = training_memory_estimate(training, training_worlds + evaluation_worlds);
+  if (training->device) plan->device_worlds_bytes = training_worlds + evaluation_worlds;
   return CORE_OK;
 }
 
@@ -94,6 +97,7 @@ static int fill_plan(Training *training) {
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   TRY(register_buffers(training, activation_rows(config, &training->shards)));
@@ -131,6 +135,7 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
+  communicator_destroy(&owned->communicator); /* first: freeing memory waits for what other ranks may never join */
   learner_destroy(&owned->learner);
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
@@ -154,19 +159,19 @@ int training_check_memory(const Training *training) {
   const TrainingPlan *plan = &training->plan;
   char needed[32], buffers[32], worlds[32], present[32];
   double total = plan->buffer_bytes + plan->environment_bytes;
-  TRY(training_device_check_memory(training));
+  TRY(training_memory_check(training));
   if (total <= plan->machine_bytes) return CORE_OK;
   return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
                     "env.num or ppo.num_steps%s%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
-                    training->rollout.observer.is_half ? ""
-                    : ", or set train.observation_storage to float16",
+                    training->rollout.observer.is_half || training->rollout.is_compact ? ""
+                    : ", or set train.observation_storage to float16 or state",
                     plan->attempts > 4096 ? ", or eval.episodes" : "",
                     training->curriculum ? ", or sfl.batch_size" : "");
 }
 
-int training_allocate(Training *training) {
+static int allocate(Training *training) {
   const CoreConfig *config = &training->config;
   uint64_t seed = (uint64_t)config->train.seed;
   TRY(core_arena_commit(training->arena));
@@ -188,6 +193,10 @@ int training_allocate(Training *training) {
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
   return CORE_OK;
 }
+
+int training_allocate(Training *training) { return training_memory_explain(training, allocate(training)); }
+
+int training_connect(Training *training) { return training_device_connect(training); }
 
 void training_start(Training *training) {
   training->position = (TrainingPosition){.count.proximal_weight = 1, .solve_rate = NAN};

@@ -21,7 +21,7 @@ typedef struct TrainingPlan {
   int ranks, threads;            /* threads: of this rank */
   int generated;               /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
-  double device_bytes;         /* that training takes of the device's memory; 0 without one */
+  double device_bytes, device_worlds_bytes; /* that training takes of the device's memory, worlds' of it; 0 without one */
 } TrainingPlan;
 
 /* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
@@ -42,6 +42,8 @@ typedef struct Training {
   Env *env;
   Ops *ops;
   CoreDevice *device;          /* where ops compute; NULL: the CPU */
+  struct Communicator *communicator; /* to the devices of the other ranks; NULL: one rank, or the CPU */
+  bool device_shared;          /* some GPU has several ranks */
   char device_note[256];       /* why train.device = auto came to the CPU; empty: it did not, or by the build */
   TrainingMirror mirror[CHECKPOINT_SECTIONS_MAX];
   int mirrors;
@@ -71,6 +73,8 @@ int training_plan(const CoreConfig *config, Training **training);
 int training_check_memory(const Training *training);
 /* Allocates what was planned. */
 int training_allocate(Training *training);
+/* All ranks, once all of them have allocated: connects their devices, where they have some (communicator.h). */
+int training_connect(Training *training);
 void training_destroy(Training **training);
 
 /* Initial weights and worlds. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "trainer/communicator.h"
+#include "trainer/device_choice.h"
 #include "trainer/ranks.h"
 
 /* ---- what can be trained there ------------------------------------------------------------------------------------ */
@@ -16,11 +18,15 @@ static int refuse(const char *setting, const char *value, const char *instead) {
 static int check_configuration(const CoreConfig *config) {
   const char *learner = config->algo.name;
   if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
-  if (ranks_size() > 1) return refuse("the number of ranks", "several", "one process");
-  if (config->comm.deterministic) return refuse("comm.deterministic", "yes", "comm.deterministic = no");
   if (core_config_has_curriculum(config)) return refuse("env.curriculum", config->env.curriculum, "env.curriculum = none");
-  if (strcmp(config->train.observation_storage, "float32") != 0)
-    return refuse("train.observation_storage", config->train.observation_storage, "train.observation_storage = float32");
+  if (ranks_size() > 1 && strcmp(config->env.normalize_observations, "none") != 0)
+    return refuse("with several ranks env.normalize_observations", config->env.normalize_observations,
+                  "env.normalize_observations = none");
+  if (ranks_size() > 1 && strcmp(config->env.normalize_rewards, "none") != 0)
+    return refuse("with several ranks env.normalize_rewards", config->env.normalize_rewards,
+                  "env.normalize_rewards = none");
+  if (strcmp(config->train.observation_storage, "float16") == 0)
+    return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
   if (config->init.from[0] != '\0') return refuse("init.from", "a checkpoint", "init.from to nothing");
   return CORE_OK;
 }
@@ -33,11 +39,36 @@ static int check_host(const Training *training) {
                     training->device_note);
 }
 
+/* All ranks on GPUs, or none: where auto leaves one of them on the CPU, all go there. */
+static int agree_on_device(Training *training) {
+  double without = training->device == NULL;
+  ranks_max(&without, 1);
+  if (without == 0 || training->device == NULL) return CORE_OK;
+  snprintf(training->device_note, sizeof training->device_note, "another rank has no GPU");
+  core_device_close(&training->device);
+  return CORE_OK;
+}
+
+static int open_shared(Training *training) {
+  const CoreConfig *config = &training->config;
+  const bool must = strcmp(config->train.device, "cuda") == 0;
+  int number = 0, code = strcmp(config->train.device, "cpu") == 0
+                           ? CORE_OK : device_choice_number(config, &number, &training->device_shared);
+  if (code == CORE_OK)
+    code = ranks_agree(core_device_open(config->train.device, number, &training->device, training->device_note));
+  if (code == CORE_OK || must) return code;
+  core_device_close(&training->device);
+  if (CORE_HAS_CUDA) snprintf(training->device_note, sizeof training->device_note, "%s", core_error_message());
+  core_error_clear();
+  return CORE_OK;
+}
+
 static int open_device(Training *training) {
   const CoreConfig *config = &training->config;
   const bool must = strcmp(config->train.device, "cuda") == 0;
   if (core_config_has_no_worlds(config)) return must ? refuse("algo.name", config->algo.name, "another learner") : CORE_OK;
-  TRY(core_device_open(config->train.device, 0, &training->device, training->device_note));
+  TRY(open_shared(training));
+  TRY(agree_on_device(training));
   if (training->device == NULL) return CORE_OK;
   const int code = check_configuration(config);
   if (code == CORE_OK || must) {
@@ -66,20 +97,18 @@ void training_device_close(Training *training) {
   core_device_close(&training->device);
 }
 
+int training_device_connect(Training *training) {
+  if (training->device == NULL || ranks_size() == 1) return CORE_OK;
+  TRY(communicator_create(training->device, &training->config, training->device_shared, &training->communicator));
+  training->agent.communicator = training->communicator;
+  return CORE_OK;
+}
+
 int training_device_create_ops(Training *training) {
   const Agent *agent = &training->agent;
   if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
   return ops_device_create(training->device, precision_of(&training->config), agent_ops_rows(agent),
                            agent_ops_width(agent), &training->ops);
-}
-
-int training_device_check_memory(const Training *training) {
-  const TrainingPlan *plan = &training->plan;
-  char needed[32], present[32];
-  if (training->device == NULL || plan->device_bytes <= (double)training->device->memory_bytes) return CORE_OK;
-  return core_error(CORE_FAIL, "training needs about %sB of the memory of %s, which has %sB; lower env.num or "
-                    "ppo.num_steps, or raise ppo.num_minibatches", core_text_count(plan->device_bytes, needed),
-                    training->device->description, core_text_count((double)training->device->memory_bytes, present));
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------------------------------- */
@@ -92,6 +121,11 @@ static void *mirror_of(Training *training, void *device, size_t bytes) {
 
 void training_device_mirror(Training *training, Checkpoint *checkpoint) {
   Sections *sections = &training->sections;
+  for (int k = 0; k < sections->count && ranks_size() > 1; k++) { /* `all` of several ranks is the host's already */
+    SectionsWorlds *worlds = &sections->worlds[k];
+    if (core_arena_holds_on_device(training->arena, worlds->own))
+      worlds->own = mirror_of(training, worlds->own, worlds->bytes);
+  }
   for (int i = 0; i < checkpoint->sections; i++) {
     CheckpointSection *section = &checkpoint->section[i];
     if (!core_arena_holds_on_device(training->arena, section->data)) continue;

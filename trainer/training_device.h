@@ -7,10 +7,10 @@
 /* Chooses the device of train.device for this configuration, before buffers are registered. CORE_USAGE: cuda, where the
  * build, the machine or the configuration forbid it; auto then takes the CPU and leaves the reason in device_note. */
 int training_device_open(Training *training);
+/* All ranks, where they have devices: connects these (communicator.h), before the first gradient. */
+int training_device_connect(Training *training);
 /* Ops where the device is, or on the CPU. */
 int training_device_create_ops(Training *training);
-/* CORE_FAIL when the plan exceeds the device's memory. */
-int training_device_check_memory(const Training *training);
 /* Sections that lie on the device get a copy on the host in their place. */
 void training_device_mirror(Training *training, Checkpoint *checkpoint);
 void training_device_fetch(const Training *training);  /* before the sections are written */

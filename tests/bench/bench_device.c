@@ -67,6 +67,17 @@ static void bench_steps(const char *name, SimSize size, const uint8_t *actions) 
   device->release(device, done);
 }
 
+/* lanes: in the rows' names; 4 are too few for the joints of size L. */
+static void bench_sizes(const char *lanes, const uint8_t *actions) {
+  const SimSize size[] = {SIM_SIZE_S, SIM_SIZE_M, SIM_SIZE_L};
+  for (int i = 0; i < 3; i++) {
+    char name[32];
+    if (i == 2 && strcmp(lanes, "4") == 0) continue;
+    snprintf(name, sizeof name, "random_%c%s%s", "sml"[i], *lanes ? "_lanes_" : "", lanes);
+    bench_steps(name, size[i], actions);
+  }
+}
+
 static void bench_layer(OpsPrecision precision, const char *name, int in, int out) {
   const size_t rows = ROWS, i = (size_t)in, o = (size_t)out;
   Ops *ops;
@@ -99,9 +110,13 @@ int main(void) {
   }
   printf("# %s\n", device->description);
   uint8_t *actions = random_actions();
-  bench_steps("random_s", SIM_SIZE_S, actions);
-  bench_steps("random_m", SIM_SIZE_M, actions);
-  bench_steps("random_l", SIM_SIZE_L, actions);
+  bench_sizes("", actions);
+  for (int i = 0; i < 4; i++) { /* other numbers of lanes a world than batch_device.c chooses: does it choose well? */
+    static const char *const LANES[] = {"1", "4", "8", "16"};
+    setenv("SIM_TEAM_LANES", LANES[i], 1);
+    bench_sizes(LANES[i], actions);
+    unsetenv("SIM_TEAM_LANES");
+  }
   bench_layer(OPS_FLOAT32, "float32_256x256", 256, 256);
   bench_layer(OPS_TF32, "tf32_256x256", 256, 256);
   bench_layer(OPS_BF16, "bf16_256x256", 256, 256);

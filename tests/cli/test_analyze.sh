@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # The program `analyze` as people call it: figures, tables, files that draw again, and every refusal. TAP.
 set -u
-folder=$(mktemp -d "${TMPDIR:-/tmp}/test-analyze-XXXXXX")
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname "$0")/tap.sh"
+folder=$tap_dir
 analyze=$(command -v analyze) make_workspace="$SWEEP_BUILD/tests/bench/bench_analysis make"
 export NO_COLOR=1
-n=0 bad=0 out=$folder/out err=$folder/err
+out=$folder/out err=$folder/err
 check() { # name, then a command that is true when all is well
   local name=$1; shift
-  n=$((n + 1))
-  if "$@"; then echo "ok $n - $name"; else bad=1; echo "not ok $n - $name"; sed 's/^/# /' "$out" "$err" 2>/dev/null | head -30; fi
+  "$@"
+  tap_result "$name" $? "$(head -15 "$out" "$err" 2>/dev/null)"
 }
-skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 run() { "$analyze" "$@" >"$out" 2>"$err"; rc=$?; }
 says() { grep -qF -- "$1" "$out"; }
 refuses() { # exit code, part of the message; stdout stays empty
@@ -33,7 +32,7 @@ if [ $drawn ]; then
   (cd "$folder/again" && gnuplot ddr-vs-solve.gp) >"$out" 2>"$err"
   check "gnuplot draws again from the script alone" [ -s "$folder/again/ddr-vs-solve.svg" -a -s "$folder/again/ddr-vs-solve.png" -a ! -s "$err" ]
 else
-  for i in 1 2 3 4 5 6 7 8; do skip "drawing $i" "no gnuplot"; done
+  for i in 1 2 3 4 5 6 7 8; do tap_skip "drawing $i" "no gnuplot"; done
 fi
 run ddr-vs-solve "$db"
 check "the table has a row a configuration" [ "$(grep -cE '^(com|eps) [0-9.]+ +3 ' "$out")" = 12 ]
@@ -140,13 +139,13 @@ if [ "$(id -u)" != 0 ]; then
   mkdir -m 555 "$folder/locked"
   run ddr-vs-solve "$db" -o "$folder/locked"; check "a folder without write permission" bash -c "[ $rc = 1 ] && grep -q locked '$err'"
 else
-  skip "a folder without write permission" "root may write anywhere"
+  tap_skip "a folder without write permission" "root may write anywhere"
 fi
 if [ $drawn ]; then
   PATH=/nonexistent run ddr-vs-solve "$db" -o "$folder/without"
   check "without gnuplot: numbers, script and a message" bash -c "[ $rc = 1 ] && grep -q gnuplot '$err' && [ -s '$folder/without/ddr-vs-solve.csv' ] && [ -s '$folder/without/ddr-vs-solve.gp' ]"
 else
-  skip "without gnuplot" "no gnuplot at all"
+  tap_skip "without gnuplot" "no gnuplot at all"
 fi
 
 # ---- young databases
@@ -163,5 +162,4 @@ sed -i '7s/0/1/' "$stats"
 run ddr-vs-solve "$folder/new/results.db"
 check "run logs beside the database are imported" says "12 runs of 12 configurations (1 seed each)"
 check "a damaged line is a note" grep -qi 'damaged line' "$err"
-echo "1..$n"
-exit $bad
+tap_done

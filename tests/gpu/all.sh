@@ -36,6 +36,33 @@ for tool in memcheck racecheck synccheck initcheck; do
   if [ ! -x "$sanitizer" ]; then echo "compute-sanitizer is not there: $tool was not run" | tee -a "$report"; continue; fi
   part "compute-sanitizer $tool, ops" "$sanitizer" --tool "$tool" --error-exitcode 9 build/tests/unit/test_device_ops
 done
+# Physics: shared memory of teams, in every width; steps of a few worlds only, since racecheck is slow.
+for tool in memcheck racecheck synccheck; do
+  [ -x "$sanitizer" ] || continue
+  part "compute-sanitizer $tool, physics" env TEST_BITS=gpu "$sanitizer" --tool "$tool" --error-exitcode 9 \
+    build/tests/unit/test_batch_bits
+done
+# Ranks: NCCL with a GPU each, MPI on copies also with two on one.
+gpus=$(nvidia-smi -L | grep -c '^GPU') mpi=(mpirun --oversubscribe)
+if [ "$(id -u)" -eq 0 ]; then mpi+=(--allow-run-as-root); fi
+if ! command -v mpirun >/dev/null; then echo "no mpirun: ranks were not run" | tee -a "$report"; else
+  make build/tests/mpi/ranks_devices || exit 1
+  if [ "$gpus" -lt 2 ]; then echo "one GPU: NCCL between ranks was not run" | tee -a "$report"; else
+    part "NCCL, $gpus ranks" "${mpi[@]}" -n "$gpus" build/tests/mpi/ranks_devices nccl
+  fi
+  root=$(mktemp -d)
+  small=(--set train.device=cuda --set env.num=1024 --set ppo.num_steps=16 --set train.total_steps=65536 --set eval.count=0)
+  for ranks in 1 $([ "$gpus" -lt 2 ] || echo 2); do
+    mkdir "$root/$ranks"
+    part "comm.deterministic, $ranks ranks" "${mpi[@]}" -n "$ranks" build/bin/trainer --root "$root/$ranks" "${small[@]}" \
+      --set comm.deterministic=yes
+    build/bin/trainer checkpoint "$root/$ranks"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock' >"$root/bits.$ranks"
+  done
+  [ "$gpus" -lt 2 ] || part "the same bits from 1 and 2 GPUs" cmp "$root/bits.1" "$root/bits.2"
+  part "two ranks on one GPU" env CUDA_VISIBLE_DEVICES=0 "${mpi[@]}" -n 2 build/bin/trainer --root "$root" "${small[@]}" \
+    --set comm.share_gpu=yes
+  rm -rf "$root"
+fi
 part "benchmarks" build/tests/bench/bench_device
 root=$(mktemp -d)
 part "training, 65 536 worlds, 3 x 256" build/bin/trainer --root "$root" --set train.device=cuda --set eval.count=0 \

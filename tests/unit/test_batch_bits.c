@@ -4,12 +4,13 @@
  *
  * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000 steps,
  * final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one and all but one division
- * (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large one in every way (tests/long/test_bits.sh). */
+ * (tests/tools/test_compilers.sh), TEST_BITS=gpu all but the GPU; TEST_BITS=all comes to the large one in every way (tests/long/test_bits.sh). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@
 #include "sim/batch_internal.h"
 #include "sim/block.h"
 #include "sim/generate.h"
+#include "sim/step_team.h"
 
 enum { PILES = 40, RANDOM = 48, SETS = 3 };
 
@@ -288,7 +290,12 @@ static void on_a_gpu(void **state) {
     skip();
   }
   check_way(&SMALL, "GPU", (Way){1, 1});
-  check_way(&LARGE, "GPU", (Way){1, 1});
+  for (size_t i = 0; i < 3; i++) {
+    setenv("SIM_TEAM_LANES", (const char *[]){"1", "8", "16"}[i], 1);
+    check_way(&SMALL, "GPU, chosen lanes", (Way){3, 1});
+    unsetenv("SIM_TEAM_LANES");
+  }
+  if (!asked_for("gpu")) check_way(&LARGE, "GPU", (Way){1, 1});
   core_device_close(&device);
 }
 
@@ -343,6 +350,91 @@ static void crowded_worlds_side_by_side(void **state) {
   unsetenv("SIM_KERNELS");
 }
 
+/* More contacts than a device's shared memory has room for, in worlds whose number is no multiple of anything. */
+static void crowded_worlds_on_a_device(void **state) {
+  (void)state;
+  enum { CROWD = 37 };
+  SimLevel level[PILES];
+  for (int i = 0; i < PILES; i++) level[i] = heap((uint32_t)i);
+  const SimLevelSet set = {level, PILES, SIM_SIZE_L};
+  const Extent extent = {.steps = 12, .max_steps = 9, .observed = true};
+  const char *lanes[] = {"8", "16", "1"};
+  SimBatchOptions options = sim_batch_options_default();
+  SimScratch scratch;
+  SimBatch *batch;
+  int most = 0;
+  options.worlds = CROWD;
+  assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
+  for (int w = 0; w < CROWD; w++) {
+    const SimControl still = {0};
+    sim_batch_physics_step(batch, w, &still, &scratch);
+    if (scratch.contact_count > most) most = scratch.contact_count;
+  }
+  sim_batch_destroy(&batch);
+  assert_true(most > 2 * SIM_TEAM_CONTACTS);
+  const uint64_t alone = step_part(&set, &extent, 0, CROWD);
+  for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
+    device = core_device_emulated(CORE_DEVICE_ISOLATED);
+    setenv("SIM_TEAM_LANES", lanes[i], 1);
+    assert_true(step_part(&set, &extent, 0, CROWD) == alone);
+    unsetenv("SIM_TEAM_LANES");
+    core_device_close(&device);
+  }
+}
+
+/* Continuous actions that are NaN here and there, which ends episodes: everything that the steps gave. */
+static uint64_t step_into_nan(const SimLevelSet *set, int64_t *nonfinite) {
+  enum { WORLDS = 45, STEPS = 24 };
+  SimBatchOptions options = sim_batch_options_default();
+  CoreArena *arena = core_arena_create("test");
+  SimBatch *batch;
+  float *action, actions[WORLDS * SIM_ACTIONS], *reward, rewards[WORLDS];
+  uint8_t *done, dones[WORLDS];
+  uint64_t hash = 0;
+  options.worlds = WORLDS;
+  options.actions = SIM_CONTINUOUS;
+  options.device = device;
+  core_arena_set_device(arena, device);
+  CORE_ARENA_DEVICE(arena, action, (size_t)WORLDS * SIM_ACTIONS, "actions");
+  CORE_ARENA_DEVICE(arena, reward, WORLDS, "reward");
+  CORE_ARENA_DEVICE(arena, done, WORLDS, "done");
+  assert_int_equal(core_arena_commit(arena), CORE_OK);
+  assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
+  sim_batch_reset(batch, NULL);
+  for (uint32_t t = 0; t < STEPS; t++) {
+    const SimStepOut out = {.reward = reward, .done = done};
+    CoreRandomStream stream = core_random_stream(8, CORE_RANDOM_TEST, t, 0);
+    for (int i = 0; i < WORLDS * SIM_ACTIONS; i++)
+      actions[i] = core_random_below(core_random_next(&stream), 60) == 0 ? NAN : draw(&stream, -1, 1);
+    core_device_to_device(device, action, actions, sizeof actions);
+    sim_batch_step(batch, action, &out);
+    core_device_to_host(device, rewards, reward, sizeof rewards);
+    core_device_to_host(device, dones, done, sizeof dones);
+    if (device == NULL) memcpy(rewards, reward, sizeof rewards), memcpy(dones, done, sizeof dones);
+    hash = mix(mix(hash, rewards, sizeof rewards), dones, sizeof dones);
+  }
+  *nonfinite = sim_batch_nonfinite(batch);
+  if (device) sim_batch_device_fetch(batch);
+  for (int w = 0; w < WORLDS; w++) hash = mix_world(hash, &batch->worlds[w]);
+  sim_batch_destroy(&batch);
+  core_arena_destroy(&arena);
+  return hash;
+}
+
+static void worlds_that_are_no_longer_finite(void **state) {
+  (void)state;
+  SimLevel level[PILES];
+  int64_t with_cpu, with_device;
+  for (int i = 0; i < PILES; i++) level[i] = pile((uint32_t)i, SIM_SIZE_L);
+  const SimLevelSet set = {level, PILES, SIM_SIZE_L};
+  const uint64_t hash = step_into_nan(&set, &with_cpu);
+  assert_true(with_cpu > 20);
+  device = core_device_emulated(CORE_DEVICE_BACKWARD);
+  assert_true(step_into_nan(&set, &with_device) == hash);
+  core_device_close(&device);
+  assert_int_equal(with_device, with_cpu);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_world_after_the_other),
@@ -355,9 +447,13 @@ int main(void) {
     cmocka_unit_test(on_a_device_in_isolation),
     cmocka_unit_test(on_a_device_with_half_a_warp_a_world),
     cmocka_unit_test(on_a_device_with_a_thread_a_world),
+    cmocka_unit_test(crowded_worlds_on_a_device),
+    cmocka_unit_test(worlds_that_are_no_longer_finite),
     cmocka_unit_test(on_a_gpu),
     cmocka_unit_test(many_worlds_for_long),
   };
+  const struct CMUnitTest gpu[] = {cmocka_unit_test(on_a_gpu)};
   omp_set_num_threads(1);
+  if (asked_for("gpu")) return cmocka_run_group_tests(gpu, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

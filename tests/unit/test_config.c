@@ -52,7 +52,8 @@ static const char *const pinned_defaults[][2] = {
   {"net.action_head", "gaussian"},
   {"ppo.ratio_cap", "0"}, {"ppo.kl_penalty", "0"}, {"ppo.adv_ewma_decay", "0"}, {"ppo.reward_scale", "1"},
   {"checkpoint.every", "60"}, {"checkpoint.keep", "2"}, {"checkpoint.every_iterations", "0"},
-  {"comm.deterministic", "no"}, {"comm.shards", "0"},
+  {"comm.deterministic", "no"}, {"comm.shards", "0"}, {"comm.library", "auto"}, {"comm.bucket_kb", "1024"},
+  {"comm.share_gpu", "no"},
 };
 
 static void defaults_never_change(void **state) {

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/random.h"
 #include "sim/batch_internal.h"
+#include "sim/waves.h"
 
 #define LEVELS "../shared/data/kinetix_levels"
 
@@ -208,6 +209,61 @@ static void solver_order_is_the_references(void **state) {
   }
 }
 
+/* Bodies as numbers that remember everything they received, in which order, and everything that was seen. */
+typedef struct Seen { uint64_t body[SIM_MAX_SHAPES]; } Seen;
+
+/* Applies the contacts listed in part[] at once: all see the same bodies, which then receive in order as a, then as b. */
+static void apply_at_once(const SimWaveContact *contact, const uint8_t *part, int count, Seen *seen) {
+  uint64_t push[SIM_MAX_CONTACTS];
+  for (int i = 0; i < count; i++) {
+    const SimWaveContact c = contact[part[i]];
+    push[i] = (seen->body[c.a & 15] * 3 + seen->body[c.b & 15] * 7 + part[i]) * 0x9e3779b97f4a7c15u;
+  }
+  for (int end = 0; end < 2; end++) {
+    for (int i = 0; i < count; i++) {
+      const uint8_t k = end == 0 ? contact[part[i]].a : contact[part[i]].b;
+      if (k & SIM_WAVE_MOVES) seen->body[k & 15] = seen->body[k & 15] * 31 + (push[i] >> 7);
+    }
+  }
+}
+
+/* Random contacts in random groups: applied group after group and wave after wave, bodies come to the same. */
+static void waves_give_what_groups_give(void **state) {
+  (void)state;
+  CoreRandomStream random = core_random_stream(7, CORE_RANDOM_TEST, 0, 0);
+  int waves_seen = 0, groups_seen = 0, sharing_seen = 0;
+  for (int repeat = 0; repeat < 2000; repeat++) {
+    SimWaveContact contact[48];
+    uint8_t part[48], order[48];
+    Seen by_group, by_wave;
+    const uint32_t count = core_random_below(core_random_next(&random), repeat % 47 + 2);
+    const uint32_t bodies = 4 + core_random_below(core_random_next(&random), 12);
+    for (uint32_t i = 0; i < count; i++) {
+      const uint32_t a = core_random_below(core_random_next(&random), bodies), b = (a + 1 + i % (bodies - 1)) % bodies;
+      const uint32_t group = core_random_below(core_random_next(&random), SIM_MAX_BATCHES);
+      contact[i] = (SimWaveContact){(uint8_t)(a < 4 ? a : a | SIM_WAVE_MOVES), (uint8_t)(b < 4 ? b : b | SIM_WAVE_MOVES),
+                                    (uint8_t)group, 0};
+    }
+    for (unsigned k = 0; k < SIM_MAX_SHAPES; k++) by_group.body[k] = by_wave.body[k] = k + 1;
+    for (unsigned group = 0; group < SIM_MAX_BATCHES; group++) {
+      int members = 0;
+      for (uint32_t i = 0; i < count; i++)
+        if (contact[i].turn == group) part[members++] = (uint8_t)i;
+      apply_at_once(contact, part, members, &by_group);
+      groups_seen += members > 0;
+    }
+    SimWaves waves = sim_waves_settle(contact, (int)count);
+    sim_waves_sort(contact, (int)count, &waves, order);
+    assert_true(waves.count <= SIM_WAVES_MAX);
+    for (int w = 0, begin = 0; w < waves.count; begin = waves.end[w++])
+      apply_at_once(contact, order + begin, waves.end[w] - begin, &by_wave);
+    assert_memory_equal(&by_group, &by_wave, sizeof by_group);
+    waves_seen += waves.count;
+    sharing_seen += waves.sharing != 0;
+  }
+  assert_true(waves_seen < groups_seen && sharing_seen > 100);
+}
+
 /* ---- who collides ---------------------------------------------------------------------------------------------- */
 
 static void joined_shapes_do_not_push_each_other(void **state) {
@@ -345,6 +401,7 @@ int main(void) {
     cmocka_unit_test(clip_hands_nan_on_and_prefers_high),
     cmocka_unit_test(boxes_overlap_exactly_where_no_line_separates_them),
     cmocka_unit_test(solver_order_is_the_references),
+    cmocka_unit_test(waves_give_what_groups_give),
     cmocka_unit_test(joined_shapes_do_not_push_each_other),
     cmocka_unit_test(trajectories_follow_the_specs_table),
   };

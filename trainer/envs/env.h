@@ -65,6 +65,11 @@ struct Env {
   void (*draw_levels)(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers);
   /* Puts levels of known numbers there again. */
   void (*recall_levels)(Env *env, uint64_t key, const uint32_t *numbers, int count, int place);
+  /* For who keeps many observations: an observation is a row of its level's constants with some places replaced
+   * (sim/batch.h says what these three give); NULL, or 0 places: it is not. */
+  int (*changing)(const Env *env, uint8_t *changes);
+  void (*constants)(const Env *env, float *rows);
+  const int32_t *(*level_numbers)(const Env *env, size_t *stride);
   void (*destroy)(Env *env);
   void *state;            /* the implementation's own */
 };

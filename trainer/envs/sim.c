@@ -60,6 +60,14 @@ static void sim_env_destroy(Env *env) {
   free(env);
 }
 
+static int sim_env_changing(const Env *env, uint8_t *changes) {
+  return sim_of(env)->stream ? 0 : sim_batch_changing_features(sim_of(env)->batch, changes);
+}
+static void sim_env_constants(const Env *env, float *rows) { sim_batch_constant_features(sim_of(env)->batch, rows); }
+static const int32_t *sim_env_level_numbers(const Env *env, size_t *stride) {
+  return sim_batch_level_numbers(sim_of(env)->batch, stride);
+}
+
 static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);
 static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made);
 
@@ -124,7 +132,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
     .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
-    .state = sim,
+    .changing = sim_env_changing, .constants = sim_env_constants, .level_numbers = sim_env_level_numbers, .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
   if (options->observation == SIM_OBSERVATION_ENTITY) {

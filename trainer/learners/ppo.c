@@ -37,7 +37,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA_DEVICE(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
   if (rollout->shards.shards > 1)
-    CORE_ARENA(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
+    CORE_ARENA_DEVICE(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
@@ -242,6 +242,7 @@ static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate
   gradient_begin(&ppo->gradient);
   while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
     advantage_standardise_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
+    if (minibatch_is_last(batch, step->rollout)) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
     TRY(actor_gradient(ppo, step, update));
     TRY(critic_gradient(ppo, step, update));
     gradient_add(&ppo->gradient, batch->shard, batch->rows);

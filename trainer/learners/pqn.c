@@ -157,7 +157,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.room;
   gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.room, arena);
   if (rollout->shards.shards > 1)
-    CORE_ARENA(arena, pqn->scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
+    CORE_ARENA_DEVICE(arena, pqn->scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->optimizer.m, agent->actor.n, "Q network's first moments");
   CORE_ARENA_DEVICE(arena, pqn->optimizer.v, agent->actor.n, "Q network's second moments");

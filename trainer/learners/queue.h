@@ -22,8 +22,11 @@ typedef struct Queue {
  * norms is the optimizer's. */
 void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, int steps, CoreArena *arena);
 void queue_destroy(Queue *queue);
-/* Whether this update can go without the host: not if it measures what the host looks at. */
-static inline bool queue_takes(const Queue *queue, const LearnerStep *step) { return queue->device && !step->measure; }
+/* Whether this update can go without the host: not if it measures what the host looks at, nor where ranks or shards divide
+ * the rows, whose numbers then differ from minibatch to minibatch. */
+static inline bool queue_takes(const Queue *queue, const LearnerStep *step) {
+  return queue->device && !step->measure && step->rollout->shards.all_shards == 1;
+}
 
 /* Opens the book of an iteration's steps on the agent's networks (critic NULL: on its actor alone) by these gradients;
  * the optimizers and the proximal weights (NULL: none) as they stand before it. */

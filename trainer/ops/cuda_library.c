@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WORKSPACE_BYTES = 32 << 20, PLANS_MAX = 64 };
+enum { PLANS_MAX = 64 };
 
 /* The functions that are used, by their own types. */
 #define FUNCTIONS(F) \
@@ -84,7 +84,7 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
   DeviceLibrary *library = core_memory_zero_allocate(1, sizeof *library);
   library->device = device;
   library->compute = compute_of(precision);
-  if (load(library, reason) != CORE_OK || device->allocate(device, WORKSPACE_BYTES, &library->workspace) != CORE_OK) {
+  if (load(library, reason) != CORE_OK || device->allocate(device, DEVICE_WORKSPACE_BYTES, &library->workspace) != CORE_OK) {
     if (reason[0] == '\0') snprintf(reason, 256, "%s", core_error_message());
     device_library_close(&library);
     return NULL;
@@ -126,7 +126,7 @@ static uint32_t alignment_of(const void *address) {
 static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
   cublasLtMatmulPreference_t preference;
   cublasLtMatmulHeuristicResult_t found;
-  const size_t workspace = WORKSPACE_BYTES;
+  const size_t workspace = DEVICE_WORKSPACE_BYTES;
   int count = 0;
   CHECK(library, cublasLtMatmulPreferenceCreate, &preference);
   CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
@@ -185,7 +185,7 @@ void device_library_multiply(DeviceLibrary *library, const DeviceProduct *p) {
   Plan *plan = find_plan(library, p);
   if (p->bias) set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
   CHECK(library, cublasLtMatmul, library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
-        plan->c, p->c, plan->c, &plan->algorithm, library->workspace, WORKSPACE_BYTES,
+        plan->c, p->c, plan->c, &plan->algorithm, library->workspace, DEVICE_WORKSPACE_BYTES,
         (cudaStream_t)library->device->stream);
 }
 #else

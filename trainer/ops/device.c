@@ -173,6 +173,15 @@ static void register_scratch(DeviceState *state) {
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
 }
 
+double ops_device_bytes(CoreDevice *device, int max_rows, int max_width) {
+  DeviceState state = {.arena = core_arena_create("device ops"), .max_rows = max_rows, .max_width = max_width};
+  core_arena_set_device(state.arena, device);
+  register_scratch(&state);
+  const double bytes = (double)core_arena_device_bytes(state.arena) + (device->stream ? DEVICE_WORKSPACE_BYTES : 0);
+  core_arena_destroy(&state.arena);
+  return bytes;
+}
+
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops) {
   char reason[256] = "";
   *ops = NULL;

@@ -12,6 +12,8 @@
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20, DEVICE_FOLD = 64 };
 
+enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* of the library below: what cuBLASLt's documentation advises on sm_90 */
+
 /* The library for matrix products (cuda_library.c), or the kernel where there is none. */
 typedef struct DeviceLibrary DeviceLibrary;
 typedef struct DeviceProduct {

@@ -1,8 +1,10 @@
 /* The kernels of the trainer for the GPU. */
+#include "trainer/ops/kernels_compact.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_entity.h"
 #include "trainer/ops/kernels_normalise.h"
 #include "trainer/ops/kernels_policy.h"
+#include "trainer/ops/kernels_ranks.h"
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_update.h"
 

@@ -238,6 +238,8 @@ void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
 /* On a device, which must outlive them. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of its memory. */
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops);
+/* Bytes of the device's memory that they take, the matrix library's workspace among them. */
+double ops_device_bytes(CoreDevice *device, int max_rows, int max_width);
 void ops_destroy(Ops **ops);
 
 #endif

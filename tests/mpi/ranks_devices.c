@@ -1,0 +1,122 @@
+/* What ranks with devices tell each other through a communicator, run by several of them at once: sums of several sizes in
+ * flight together, and gathering, against the same numbers worked out by each rank alone. On emulated devices
+ * (tests/mpi/test_device_ranks.sh) it goes by MPI, on a machine with GPUs (tests/gpu/all.sh) by NCCL too. The first rank
+ * prints TAP.
+ *
+ *   mpirun -n 4 ranks_devices [auto|nccl|mpi] */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "trainer/communicator.h"
+#include "trainer/device_choice.h"
+#include "trainer/ranks.h"
+
+enum { SUMS = 4, LARGEST = 300007 };
+static const size_t length[SUMS] = {1, 1000, 65536, LARGEST};
+static int number;
+static bool failed;
+
+static void check(const char *name, bool good) {
+  int64_t bad = !good;
+  ranks_sum_counts(&bad, 1);
+  if (ranks_is_first()) printf("%s %d - %s\n", bad ? "not ok" : "ok", ++number, name);
+  failed |= bad != 0;
+}
+
+/* Small whole numbers, whose sums are exact in any order. */
+static float value_of(int rank, int sum, size_t i) {
+  return (float)(core_random_4(5, CORE_RANDOM_TEST, (uint32_t)rank, (uint32_t)sum, (uint32_t)i).v[0] % 1000);
+}
+
+static float *fill(CoreDevice *device, int sum, size_t n) {
+  void *memory;
+  float *host = core_memory_allocate(n * sizeof *host);
+  CORE_CHECK(device->allocate(device, n * sizeof *host, &memory) == CORE_OK);
+  for (size_t i = 0; i < n; i++) host[i] = value_of(ranks_rank(), sum, i);
+  core_device_to_device(device, memory, host, n * sizeof *host);
+  free(host);
+  return memory;
+}
+
+static bool is_sum(CoreDevice *device, const float *x, int sum, size_t n) {
+  void *copy;
+  bool good = true;
+  const float *seen = core_device_view(device, x, n * sizeof *x, &copy);
+  for (size_t i = 0; i < n; i++) {
+    float total = 0;
+    for (int r = 0; r < ranks_size(); r++) total += value_of(r, sum, i);
+    good &= seen[i] == total;
+  }
+  free(copy);
+  return good;
+}
+
+static void check_sums(Communicator *communicator) {
+  CoreDevice *device = communicator->device;
+  float *x[SUMS];
+  char name[80];
+  for (int s = 0; s < SUMS; s++) x[s] = fill(device, s, length[s]);
+  for (int round = 0; round < 2; round++) { /* the second begins with fresh numbers in the same places */
+    for (int s = 0; s < SUMS; s++) communicator->sum(communicator, x[s], length[s]);
+    communicator->finish(communicator);
+    for (int s = 0; s < SUMS; s++) {
+      snprintf(name, sizeof name, "round %d: the sum of %zu numbers of each rank", round + 1, length[s]);
+      check(name, is_sum(device, x[s], s, length[s]));
+      float *fresh = fill(device, s, length[s]);
+      core_device_copy(device, x[s], fresh, length[s] * sizeof *fresh);
+      device->release(device, fresh);
+    }
+  }
+  for (int s = 0; s < SUMS; s++) device->release(device, x[s]);
+}
+
+static void check_gather(Communicator *communicator) {
+  CoreDevice *device = communicator->device;
+  const size_t n = length[1], all = n * (size_t)ranks_size();
+  float *own = fill(device, 9, n);
+  void *memory, *copy;
+  bool good = true;
+  CORE_CHECK(device->allocate(device, all * sizeof *own, &memory) == CORE_OK);
+  communicator->gather(communicator, own, n, memory);
+  const float *seen = core_device_view(device, memory, all * sizeof *own, &copy);
+  for (int r = 0; r < ranks_size(); r++)
+    for (size_t i = 0; i < n; i++) good &= seen[(size_t)r * n + i] == value_of(r, 9, i);
+  check("every rank's numbers, in rank order", good);
+  free(copy);
+  device->release(device, memory);
+  device->release(device, own);
+}
+
+static int run(const char *library) {
+  CoreConfig config = core_config_default();
+  CoreDevice *device = NULL;
+  Communicator *communicator = NULL;
+  char reason[256], line[80];
+  int gpu;
+  bool shared;
+  snprintf(line, sizeof line, "comm.library=%.40s", library);
+  TRY(core_config_set_pair(&config, line));
+  TRY(device_choice_number(&config, &gpu, &shared));
+  TRY(ranks_agree(core_device_open("cuda", gpu, &device, reason)));
+  int code = communicator_create(device, &config, shared, &communicator);
+  if (code == CORE_OK) {
+    if (ranks_is_first()) printf("# %s, on %s\n", communicator->name, device->description);
+    check_sums(communicator);
+    check_gather(communicator);
+  }
+  communicator_destroy(&communicator);
+  core_device_close(&device);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  int code = ranks_start();
+  if (code == CORE_OK) code = run(argc > 1 ? argv[1] : "auto");
+  if (code != CORE_OK && ranks_is_first()) fprintf(stderr, "ranks_devices: %s\n", core_error_message());
+  ranks_stop();
+  return code != CORE_OK ? code : failed;
+}

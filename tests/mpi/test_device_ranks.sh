@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Ranks with devices, each an emulated one of its own: they learn what ranks on CPUs and what one device learn, to summation
+# order, and with comm.deterministic bit for bit; a rank that dies takes the others along; and a machine with fewer GPUs than
+# ranks says so. TAP.
+set -u
+. "$(dirname "$0")/../cli/tap.sh"
+if ! command -v mpirun >/dev/null 2>&1; then tap_skip "ranks with devices" "mpirun is not installed"; tap_done; fi
+if trainer info | grep -q '^MPI  *no'; then tap_skip "ranks with devices" "the trainer was built without MPI"; tap_done; fi
+export OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR=${TMPDIR:-/tmp} CORE_DEVICE=emulated
+tests=$SWEEP_BUILD/tests/mpi
+cd "$tap_dir"
+cat >small.ini <<'INI'
+[env]
+morphologies = car
+difficulty = 0
+level_count = 4
+num = 12
+[train]
+total_steps = 576
+device = cuda
+[algo]
+name = ppo_ewma
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 2
+[net]
+width = 16
+depth = 2
+[eval]
+episodes = 6
+count = 2
+[metrics]
+representation_every = 2
+INI
+train() { # ranks root options...
+  local ranks=$1 root=$2; shift 2
+  mkdir -p "$root"
+  if [ "$ranks" = 1 ]; then timeout 120 trainer --config small.ini --root "$root" --quiet "$@"
+  else timeout 120 mpirun -n "$ranks" trainer --config small.ini --root "$root" --quiet "$@"; fi
+}
+folder() { echo "$1"/runs/*/*; }
+newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
+contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; }
+state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
+near() { # what root root limit
+  local difference; difference=$("$tests/ranks_difference" "$(newest "$2")" "$(newest "$3")")
+  tap_result "$1: weights $difference apart after 3 iterations" \
+    "$(awk -v a="${difference:-1}" -v b="$4" 'BEGIN { exit !(a + 0 < b) }'; echo $?)" "$(tail -5 out)"
+}
+
+for ranks in 2 3; do
+  out=$(timeout 120 mpirun -n $ranks "$tests/ranks_devices" 2>&1); rc=$?
+  tap_result "what $ranks ranks' devices tell each other ($(grep -c '^ok' <<<"$out") checks)" \
+    $(( rc != 0 || $(grep -c '^ok' <<<"$out") < 9 )) "$(grep -v '^ok' <<<"$out")"
+done
+
+train 1 one >out 2>&1
+train 2 cpu --set train.device=cpu >out 2>&1
+train 2 two >out 2>&1
+train 3 three --set comm.bucket_kb=1 >out 2>&1 # a bucket a layer
+near "2 ranks with devices and 2 on CPUs" cpu two 1e-5
+near "2 ranks with devices and one" one two 1e-5
+near "3 ranks, each layer's gradient sent by itself, and one" one three 1e-5
+# A common trunk, whose gradient is complete last; layer norm; Gaussians, whose deviations follow the layers in the vector.
+trunk=(--set net.sharing=shared --set net.norm=layer --set env.actions=continuous --set comm.bucket_kb=1)
+train 1 trunk1 "${trunk[@]}" >out 2>&1
+train 3 trunk3 "${trunk[@]}" >out 2>&1
+near "the same with a common trunk, layer norm and real-valued actions" trunk1 trunk3 1e-5
+# 12 worlds in minibatches of whole worlds: some ranks have no row of some minibatch.
+train 1 worlds1 --set ppo.minibatch_by=environments --set ppo.num_minibatches=6 >out 2>&1
+train 4 worlds4 --set ppo.minibatch_by=environments --set ppo.num_minibatches=6 >out 2>&1
+near "4 ranks, of which some have no row of a minibatch" worlds1 worlds4 1e-5
+
+for ranks in 1 2 3; do
+  train $ranks "d$ranks" --set comm.deterministic=yes --set ppo.normalize_advantage=minibatch >out 2>&1 || cat out
+  contents "d$ranks" >"bits.$ranks"
+done
+tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 3 devices" \
+  "$([ -s bits.1 ] && cmp -s bits.1 bits.2 && cmp -s bits.1 bits.3; echo $?)" "$(diff bits.1 bits.3)"
+q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete --set ppo.minibatch_by=transitions
+  --set train.observation_storage=state)
+for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >"q.$ranks"; done
+tap_result "and with Q values, observations kept as what changes" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3)"
+long=(--set comm.deterministic=yes --set train.total_steps=3840 --set checkpoint.every=0 --set eval.count=0)
+train 1 whole "${long[@]}" >out 2>&1
+mkdir -p moved
+mpirun -n 2 trainer --config small.ini --root moved --quiet "${long[@]}" >out 2>&1 & pid=$!
+tap_wait 60 sh -c 'ls moved/runs/*/*/ckpt/*.ckpt' >/dev/null 2>&1 && kill -USR1 $pid
+wait $pid; stopped=$?
+train 3 moved "${long[@]}" --resume >out 2>&1; rc=$?
+tap_result "3 devices go on from a checkpoint of 2, to the bits of a run that never stopped" \
+  "$([ $stopped -eq 75 ] && [ $rc -eq 0 ] && cmp -s <(contents whole) <(contents moved); echo $?)" "exit $stopped, then $rc: $(tail -5 out)"
+
+mkdir -p dead
+mpirun -n 3 trainer --config small.ini --root dead --quiet --set train.total_steps=1e9 --set checkpoint.every=0 >out 2>&1 & pid=$!
+tap_wait 60 sh -c "ls dead/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
+kill -9 "$(sed -n 's/.*rank 1 of 3 on .*process \([0-9]*\).*/\1/p' "$(folder dead)/log.txt")"
+start=$SECONDS; wait $pid; rc=$?
+tap_result "a killed rank ends the others, who say which one it was" \
+  "$([ $rc -ne 0 ] && [ $((SECONDS - start)) -lt 30 ] && [ "$(state dead status)" = failed ] &&
+    state dead message | grep -q 'rank 1 of 3 on .* ended without a word: killed'; echo $?)" \
+  "exit $rc, $(state dead status): $(state dead message); $(cat out)"
+
+tap_expect "more ranks than GPUs" 2 "2 processes on .* have 1 GPU between them" env CORE_DEVICE=emulated:gpus=1 \
+  mpirun -n 2 trainer --config small.ini --root one --dry-run
+tap_run "unless they may share one" 0 "ranks          2" env CORE_DEVICE=emulated:gpus=1 \
+  mpirun -n 2 trainer --config small.ini --root one --dry-run --set comm.share_gpu=yes
+tap_run "a machine without GPUs" 2 "shows no GPU to its 2 processes" env CORE_DEVICE=emulated:gpus=0 \
+  mpirun -n 2 trainer --config small.ini --root one --dry-run
+mkdir -p nccl
+tap_expect "NCCL that can not be had" 2 "comm.library = nccl: .*set comm.library = mpi" \
+  mpirun -n 2 trainer --config small.ini --root nccl --quiet --set comm.library=nccl
+tap_run "a run that diverges does so at all ranks, and says where" 1 "diverged in iteration" mpirun -n 2 trainer --config small.ini \
+  --root one --quiet --set ppo.learning_rate=10 --set ppo.max_grad_norm=inf --set net.activation=relu --set net.depth=12 \
+  --set eval.count=0 --set algo.name=ppo
+tap_done

@@ -1,0 +1,155 @@
+/* Observations kept as what changes on a level (trainer/compact.h): training on them is training on the observations
+ * themselves, bit by bit, on the CPU and on a device; and a device's memory, whose plan names what does not fit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "trainer/training_device.h"
+#include "trainer/training_memory.h"
+#include "training_tools.h"
+
+static CoreConfig small_config(const char *device, const char *storage) {
+  CoreConfig config = CONFIGURED_SMALL("env.num=8", "ppo.num_minibatches=2", "eval.count=0", "metrics.states=64", "env.max_steps=12",
+                                       "env.morphologies=all", "env.level_count=5", "metrics.representation_every=1");
+  set(&config, device);
+  set(&config, storage);
+  return config;
+}
+
+static Training *made(const CoreConfig *config) {
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *training = make(config);
+  unsetenv("CORE_DEVICE");
+  return training;
+}
+
+static void assert_same_weights(const Training *a, const Training *b) {
+  const size_t bytes = a->agent.actor.n * sizeof(float);
+  float *x = core_memory_allocate(bytes), *y = core_memory_allocate(bytes);
+  core_device_to_host(a->device, x, a->agent.actor.theta, bytes);
+  core_device_to_host(b->device, y, b->agent.actor.theta, bytes);
+  assert_memory_equal(x, y, bytes);
+  free(x), free(y);
+}
+
+/* Row by row of one rollout, which is the clearest word about what is wrong. */
+static void assert_same_observations(const Rollout *floats, const Rollout *state) {
+  const int rows = (floats->steps + 1) * floats->worlds;
+  const size_t n = (size_t)rows * (size_t)floats->features;
+  uint32_t *index = core_memory_allocate((size_t)rows * sizeof *index);
+  float *got = core_memory_allocate(n * sizeof *got);
+  for (int i = 0; i < rows; i++) index[i] = (uint32_t)i;
+  compact_gather(&state->compact, index, rows, got);
+  for (size_t i = 0; i < n; i++)
+    if (memcmp(&got[i], &floats->observations[i], sizeof *got) != 0)
+      fail_msg("row %zu, number %zu is %g, not %g", i / (size_t)floats->features, i % (size_t)floats->features, (double)got[i],
+               (double)floats->observations[i]);
+  free(index), free(got);
+}
+
+/* Episodes end, so worlds go from level to level. */
+static void compare(const char *device, const char *more) {
+  CoreConfig floats = small_config(device, "train.observation_storage=float32");
+  CoreConfig state = small_config(device, "train.observation_storage=state");
+  set(&floats, more), set(&state, more);
+  Training *a = made(&floats), *b = made(&state);
+  assert_true(!a->rollout.is_compact && b->rollout.is_compact);
+  assert_true(b->rollout.compact.changing > 0 && b->rollout.compact.changing < b->rollout.features / 2);
+  for (int i = 0; i < 3; i++) {
+    const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
+    if (a->device == NULL) assert_same_observations(&a->rollout, &b->rollout);
+    if (!(x.kl == y.kl && x.value_loss == y.value_loss && x.policy_loss == y.policy_loss && x.kl > 0))
+      fail_msg("iteration %d: KL %.17g and %.17g, value loss %.17g and %.17g", i + 1, x.kl, y.kl, x.value_loss, y.value_loss);
+    assert_true(x.episodes > 0 && x.episodes == y.episodes && x.coverage_states == y.coverage_states);
+    assert_same_weights(a, b);
+  }
+  training_destroy(&a);
+  training_destroy(&b);
+}
+
+static void test_cpu(void **state) { (void)state, compare("train.device=cpu", "algo.name=ppo"); }
+static void test_device(void **state) { (void)state, compare("train.device=cuda", "algo.name=ppo_ewma"); }
+static void test_by_environments(void **state) { (void)state, compare("train.device=cuda", "ppo.minibatch_by=environments"); }
+
+static void test_refusals(void **state) {
+  static const char *const settings[] = {"env.normalize_observations=cleanrl", "env.observations=padded"};
+  (void)state;
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    CoreConfig config = small_config("train.device=cpu", "train.observation_storage=state");
+    Training *training = NULL;
+    set(&config, settings[i]);
+    assert_int_equal(training_plan(&config, &training), CORE_USAGE);
+    assert_non_null(strstr(core_error_message(), "train.observation_storage"));
+  }
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static Training *planned(const CoreConfig *config, const char *device) {
+  Training *training = NULL;
+  setenv("CORE_DEVICE", device, 1);
+  if (training_plan(config, &training) != CORE_OK) fail_msg("%s", core_error_message());
+  unsetenv("CORE_DEVICE");
+  return training;
+}
+
+/* 1 048 576 worlds of the 512 public morphologies (232 numbers an observation), 256 steps, 3 x 256 separate networks, on 141 GB (131 GiB). */
+static void test_million(void **state) {
+  CoreConfig config = small_config("train.device=cuda", "train.observation_storage=float32");
+  static const char *const settings[] = {"env.num=1048576", "ppo.num_steps=256", "ppo.num_minibatches=4096", "net.width=256",
+                                         "net.depth=3", "env.difficulty=all", "env.morphologies=public", "env.level_count=512", "env.max_steps=256"};
+  (void)state;
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) set(&config, settings[i]);
+  Training *training = planned(&config, "emulated:memory=131G");
+  print_message("# float32: %.1f GB on the device\n", training->plan.device_bytes / 1e9);
+  assert_int_equal(training_memory_check(training), CORE_FAIL);
+  const char *message = core_error_message();
+  if (!strstr(message, "rollout observations [steps + 1][worlds][features] 250 GB") ||
+      !strstr(message, "set train.observation_storage = state")) fail_msg("%s", message);
+  training_destroy(&training);
+  set(&config, "train.observation_storage=state");
+  training = planned(&config, "emulated:memory=131G");
+  print_message("# state: %.1f GB on the device, worlds %.1f GB of it; %d of %d numbers change\n",
+                training->plan.device_bytes / 1e9, training->plan.device_worlds_bytes / 1e9,
+                training->rollout.compact.changing, training->rollout.features);
+  if (training_memory_check(training) != CORE_OK) fail_msg("%s", core_error_message());
+  training_destroy(&training);
+}
+
+/* What another tensor than observations asks for. */
+static void test_settings(void **state) {
+  CoreConfig config = small_config("train.device=cuda", "train.observation_storage=state");
+  (void)state;
+  set(&config, "net.width=512"), set(&config, "ppo.num_minibatches=1"), set(&config, "env.num=256");
+  Training *training = planned(&config, "emulated:memory=4M");
+  assert_int_equal(training_memory_check(training), CORE_FAIL);
+  if (!strstr(core_error_message(), "raise ppo.num_minibatches")) fail_msg("%s", core_error_message());
+  training_destroy(&training);
+}
+
+/* The plan fits, but something else has taken part of the memory since. */
+static void test_out_of_memory(void **state) {
+  CoreConfig config = small_config("train.device=cuda", "train.observation_storage=float32");
+  void *taken;
+  (void)state;
+  Training *training = planned(&config, "emulated:memory=64M");
+  assert_int_equal(training_memory_check(training), CORE_OK);
+  assert_int_equal(training->device->allocate(training->device, (64 << 20) - (128 << 10), &taken), CORE_OK);
+  assert_int_equal(training_allocate(training), CORE_FAIL);
+  const char *message = core_error_message();
+  if (!strstr(message, "out of memory of emulated on the CPU") || !strstr(message, "largest:") || !strstr(message, "nvidia-smi"))
+    fail_msg("%s", message);
+  training->device->release(training->device, taken);
+  training_destroy(&training);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_cpu), cmocka_unit_test(test_device), cmocka_unit_test(test_by_environments),
+    cmocka_unit_test(test_refusals), cmocka_unit_test(test_million), cmocka_unit_test(test_settings),
+    cmocka_unit_test(test_out_of_memory)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,14 @@
+/* minibatch.h where the permutation is on a device and ranks or shards divide it; called by minibatch.c only. */
+#ifndef TRAINER_MINIBATCH_DEVICE_H
+#define TRAINER_MINIBATCH_DEVICE_H
+#include "trainer/minibatch.h"
+
+void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, CoreArena *arena);
+/* After a new permutation: this rank's rows of all its parts. Waits for the device once. */
+void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout);
+/* Part m's rows and how many of them each shard has. */
+void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m);
+/* `rows` [minibatch->rows] of this rank -> those of the run, in index_room. */
+void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows);
+
+#endif

@@ -1,0 +1,70 @@
+/* Adding up a device's memory, and saying what to do (training_memory.h). */
+#include "trainer/training_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+
+/* Of the driver, for the process' kernels, stacks and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
+static const double CONTEXT_BYTES = 500e6;
+enum { NAMED = 4 }; /* tensors in a message */
+
+double training_memory_estimate(const Training *training, double worlds_bytes) {
+  const Agent *agent = &training->agent;
+  return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
+         ops_device_bytes(training->device, agent_ops_rows(agent), agent_ops_width(agent)) +
+         (training->device->stream ? CONTEXT_BYTES : 0);
+}
+
+/* What makes a tensor smaller, by how its label begins. */
+static const char *setting_for(const Training *training, const char *label) {
+  static const struct { const char *begins, *setting; } known[] = {
+    {"minibatch permutation", "lower env.num or ppo.num_steps"},
+    {"lists of a permutation", "lower env.num or ppo.num_steps"},
+    {"minibatch", "raise ppo.num_minibatches"},
+    {"activations", "raise ppo.num_minibatches"},
+    {"backward scratch", "raise ppo.num_minibatches"},
+    {"gradient", "raise ppo.num_minibatches"},
+    {"trial", "lower eval.episodes"},
+    {"actor gradients of shards", "lower comm.shards"},
+    {"critic gradients of shards", "lower comm.shards"},
+    {"metrics", "lower metrics.states"},
+  };
+  const bool floats = strcmp(training->config.train.observation_storage, "float32") == 0;
+  if (strncmp(label, "rollout observations", 20) == 0 && floats)
+    return "set train.observation_storage = state, or lower env.num or ppo.num_steps";
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strncmp(label, known[i].begins, strlen(known[i].begins)) == 0) return known[i].setting;
+  return "lower env.num or ppo.num_steps";
+}
+
+int training_memory_check(const Training *training) {
+  const TrainingPlan *plan = &training->plan;
+  CoreArenaEntry largest[NAMED];
+  CoreText tensors = {0};
+  char needed[32], present[32], bytes[32];
+  if (training->device == NULL || plan->device_bytes <= (double)training->device->memory_bytes) return CORE_OK;
+  const int count = core_arena_largest(training->arena, true, NAMED, largest);
+  for (int i = 0; i < count; i++)
+    core_text_appendf(&tensors, "%s%s %sB", i > 0 ? ", " : "", largest[i].label,
+                      core_text_count((double)largest[i].bytes, bytes));
+  const int code = core_error(
+    CORE_FAIL, "training needs about %sB of the memory of %s, which has %sB: worlds %sB, largest tensors: %s; %s",
+    core_text_count(plan->device_bytes, needed), training->device->description,
+    core_text_count((double)training->device->memory_bytes, present),
+    core_text_count(plan->device_worlds_bytes, bytes), core_text_string(&tensors),
+    setting_for(training, count > 0 ? largest[0].label : ""));
+  core_text_free(&tensors);
+  return code;
+}
+
+int training_memory_explain(const Training *training, int code) {
+  CoreArenaEntry largest;
+  if (code != CORE_FAIL || training->device == NULL || strstr(core_error_message(), "out of memory") == NULL) return code;
+  if (core_arena_largest(training->arena, true, 1, &largest) == 0) return code;
+  char message[1024];
+  snprintf(message, sizeof message, "%s", core_error_message());
+  return core_error(code, "%s; other programs may have taken some of it (nvidia-smi); %s", message,
+                    setting_for(training, largest.label));
+}
