@@ -106,7 +106,8 @@ static int seek_chunk(Table *table, int64_t first, int64_t last, bool backwards,
     if (!*found) {
       if (store_unpack(sqlite3_column_value(seek, 1), iterations)) {
         *found = make_room(table, chunk);
-        for (int place = 0; place < STORE_PACK_PLACES; place++) (*found)->data.present[place] = !isnan(iterations[place]);
+        for (int place = 0; place < STORE_PACK_PLACES; place++)
+          (*found)->data.present[place] = !isnan(iterations[place]);
       } else {
         code = fail(table, SQLITE_CORRUPT_VTAB, "iteration_chunk: packed values that can not be read");
       }
@@ -153,7 +154,8 @@ static int disconnect(sqlite3_vtab *base) {
 static int connect_table(sqlite3 *handle, void *context, int argc, const char *const *argv, sqlite3_vtab **result,
                          char **message) {
   (void)context, (void)argc, (void)argv, (void)message;
-  static const char chunk[] = "SELECT chunk, iteration FROM main.iteration_chunk WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk";
+  static const char chunk[] =
+    "SELECT chunk, iteration FROM main.iteration_chunk WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk";
   char backwards[160];
   int code = sqlite3_declare_vtab(handle, "CREATE TABLE iteration_row(row INTEGER"
                                   STORE_ITERATION_COLUMNS(DECLARED) ")");
@@ -189,8 +191,10 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   if (exact >= 0) from = to = -1;
   info->idxNum = exact >= 0 ? WANTED_EXACT : 0;
   info->idxFlags = exact >= 0 ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-  if (from >= 0) info->idxNum |= info->aConstraint[from].op == SQLITE_INDEX_CONSTRAINT_GT ? WANTED_FROM | WANTED_ABOVE : WANTED_FROM;
-  if (to >= 0) info->idxNum |= info->aConstraint[to].op == SQLITE_INDEX_CONSTRAINT_LT ? WANTED_TO | WANTED_BELOW : WANTED_TO;
+  if (from >= 0) info->idxNum |= WANTED_FROM;
+  if (from >= 0 && info->aConstraint[from].op == SQLITE_INDEX_CONSTRAINT_GT) info->idxNum |= WANTED_ABOVE;
+  if (to >= 0) info->idxNum |= WANTED_TO;
+  if (to >= 0 && info->aConstraint[to].op == SQLITE_INDEX_CONSTRAINT_LT) info->idxNum |= WANTED_BELOW;
   const int taken[] = {exact, from, to};
   for (int i = 0; i < 3; i++) {
     if (taken[i] < 0) continue;
@@ -224,7 +228,8 @@ static int move_to(Cursor *cursor, int64_t row) {
   const int way = cursor->backwards ? -1 : 1;
   while (row >= cursor->first && row <= cursor->last) {
     Kept *kept;
-    int64_t first = cursor->backwards ? cursor->first >> 8 : row >> 8, last = cursor->backwards ? row >> 8 : cursor->last >> 8;
+    int64_t first = (cursor->backwards ? cursor->first : row) >> 8;
+    int64_t last = (cursor->backwards ? row : cursor->last) >> 8;
     int code = seek_chunk(table, first, last, cursor->backwards, &kept);
     if (code != SQLITE_OK) return code;
     if (!kept) break;

@@ -188,7 +188,7 @@ static int time_all(const char *path, const char *analyze) {
   char means[] = "SELECT run_id, avg(transitions), avg(kl), avg(solve_rate) FROM iteration GROUP BY run_id";
   const struct { const char *label, *compared; char *arguments[8]; } commands[] = {
     {"10 M rows: means by run in SQL", "results_group", {"analyze", "sql", file, means, NULL}},
-    {"10 M rows: ddr-vs-solve", NULL, {"analyze", "ddr-vs-solve", file, "-o", output, NULL}},
+    {"10 M rows: ddr-vs-solve", "results_ddr", {"analyze", "ddr-vs-solve", file, "-o", output, NULL}},
     {"10 M rows: curves of solve rates", NULL, {"analyze", "curves", file, "-o", output, NULL}},
     {"10 M rows: curves of KL", "results_read", {"analyze", "curves", file, "--y", "kl", "-o", output, NULL}},
     {"10 M rows: claims", NULL, {"analyze", "claims", file, NULL}},
