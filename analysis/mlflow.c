@@ -7,13 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/http.h"
 #include "core/memory.h"
 #include "store/query.h"
 #include "store/runlog.h"
 
-enum { TIMEOUT_S = 30, METRICS_MAX = 1000, PARAMETERS_MAX = 100, VALUE_MAX = 500, TOKEN_MAX = 4096 };
+enum { TIMEOUT_S = 30, TRIES = 3, METRICS_MAX = 1000, PARAMETERS_MAX = 100, VALUE_MAX = 500, TOKEN_MAX = 4096 };
 
 typedef struct Mirror {
   CoreHttp *http;
@@ -57,7 +58,15 @@ static int call(Mirror *m, const char *method, const char *what, json_t *body, b
   json_decref(body);
   *answer = NULL;
   const CoreHttpRequest request = {.method = method, .url = core_text_string(&url), .headers = headers, .body = text, .timeout_s = TIMEOUT_S};
-  int code = core_http_send(m->http, &request, &got, NULL);
+  /* A busy server drops connections. What is sent twice is the same twice (MLflow keys metrics by step and time), but for
+   * what creates. */
+  const int tries = strstr(what, "create") ? 1 : TRIES;
+  int code = CORE_FAIL;
+  for (int i = 0; i < tries && code != CORE_OK; i++) {
+    if (i > 0) sleep(1);
+    core_text_clear(&got.body);
+    code = core_http_send(m->http, &request, &got, NULL);
+  }
   if (code == CORE_OK) {
     *answer = json_loadb(core_text_string(&got.body), got.body.length, 0, NULL);
     if (absent) *absent = got.status == 404;

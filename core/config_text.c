@@ -1,9 +1,11 @@
 /* The configuration table written out: canonical text, run id, INI, JSON, help, docs/config.md. */
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/config_internal.h"
+#include "core/memory.h"
 #include "core/terminal.h"
 
 /* ---- values --------------------------------------------------------------------------------------------------- */
@@ -22,7 +24,7 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
   return core_text_string(text);
 }
 
-static bool same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
   const void *x = core_config_field(a, row), *y = core_config_field(b, row);
   switch (row->kind) {
     case CORE_CONFIG_INT: return *(const int64_t *)x == *(const int64_t *)y;
@@ -42,7 +44,7 @@ void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   size_t count;
   const CoreConfigRow *row = core_config_rows(&count);
   for (const CoreConfigRow *end = row + count; row < end; row++) {
-    if (!row->identity || same_value(config, &core_config_defaults, row)) continue;
+    if (!row->identity || core_config_same_value(config, &core_config_defaults, row)) continue;
     core_text_append(&canonical, row->name);
     core_text_append(&canonical, "=");
     core_text_append(&canonical, core_config_get(config, row, &value));
@@ -124,23 +126,50 @@ static void append_resolved(const CoreConfig *config, CoreText *text) {
                     resolved.ppo.learning_rate);
 }
 
+/* One setting, with the brackets and names before it. */
+static void append_json_row(const CoreConfig *config, const CoreConfigRow *rows, size_t i, CoreText *value,
+                            CoreText *text) {
+  if (i > 0 && strcmp(rows[i].section, rows[i - 1].section) == 0) core_text_appendf(text, ",\"%s\":", rows[i].key);
+  else core_text_appendf(text, "%s\"%s\":{\"%s\":", i ? "}," : "{", rows[i].section, rows[i].key);
+  append_json_value(text, &rows[i], core_config_get(config, &rows[i], value));
+}
+
 void core_config_to_json(const CoreConfig *config, CoreText *text) {
-  size_t row_count, section_count;
-  const CoreConfigRow *rows = core_config_rows(&row_count);
-  const CoreConfigSection *sections = core_config_sections(&section_count);
-  CoreText value = {0};
-  for (size_t s = 0; s < section_count; s++) {
-    core_text_appendf(text, "%s\"%s\":{", s ? "," : "{", sections[s].name);
-    for (size_t i = 0; i < sections[s].count; i++) {
-      const CoreConfigRow *row = &rows[sections[s].first + i];
-      core_text_appendf(text, "%s\"%s\":", i ? "," : "", row->key);
-      append_json_value(text, row, core_config_get(config, row, &value));
-    }
-    core_text_append(text, "}");
+  CoreConfigJson json = {0};
+  core_text_append(text, core_config_json(&json, config));
+  core_config_json_free(&json);
+}
+
+const char *core_config_json(CoreConfigJson *json, const CoreConfig *config) {
+  size_t count, from = 0; /* of a row in the last text */
+  const CoreConfigRow *rows = core_config_rows(&count);
+  CoreText text = json->spare, value = {0};
+  const bool known = json->ends != NULL;
+  if (!known) json->ends = core_memory_zero_allocate(count, sizeof *json->ends);
+  core_text_clear(&text);
+  for (size_t i = 0; i < count; i++) {
+    const size_t to = json->ends[i];
+    if (known && core_config_same_value(&json->config, config, &rows[i]))
+      core_text_append_bytes(&text, json->text.data + from, to - from);
+    else append_json_row(config, rows, i, &value, &text);
+    from = to;
+    json->ends[i] = text.length;
   }
-  append_resolved(config, text);
-  core_text_append(text, "}");
+  core_text_append(&text, "}");
+  append_resolved(config, &text);
+  core_text_append(&text, "}");
   core_text_free(&value);
+  json->spare = json->text;
+  json->text = text;
+  json->config = *config;
+  return core_text_string(&json->text);
+}
+
+void core_config_json_free(CoreConfigJson *json) {
+  core_text_free(&json->text);
+  core_text_free(&json->spare);
+  free(json->ends);
+  *json = (CoreConfigJson){0};
 }
 
 /* ---- for people ----------------------------------------------------------------------------------------------- */

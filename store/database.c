@@ -358,6 +358,7 @@ void store_database_close(StoreDatabase **database) {
   if (!*database) return;
   sqlite3_finalize((*database)->put_run);
   sqlite3_finalize((*database)->put_member);
+  core_config_json_free(&(*database)->json);
   sqlite3_close((*database)->handle);
   free(*database);
   *database = NULL;
@@ -402,7 +403,6 @@ int store_database_put_sweep(StoreDatabase *database, const char *name, const ch
 }
 
 int store_database_put_config(StoreDatabase *database, const CoreConfig *config, const char *id) {
-  CoreText json = {0};
   if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is no run id", id);
   TRY(store_database_prepare(database,
                              "INSERT INTO run(id, seed, config, iterations, transitions_total)"
@@ -415,15 +415,12 @@ int store_database_put_config(StoreDatabase *database, const CoreConfig *config,
   sqlite3_bind_text(put, 1, id, -1, SQLITE_STATIC);
   if (config) {
     int64_t iterations = core_config_iterations(config);
-    core_config_to_json(config, &json);
     sqlite3_bind_int64(put, 2, config->train.seed);
-    sqlite3_bind_text(put, 3, json.data, (int)json.length, SQLITE_STATIC);
+    sqlite3_bind_text(put, 3, core_config_json(&database->json, config), -1, SQLITE_STATIC);
     sqlite3_bind_int64(put, 4, iterations);
     sqlite3_bind_int64(put, 5, iterations * core_config_transitions_per_iteration(config));
   }
-  int code = store_database_run(database, put);
-  core_text_free(&json);
-  return code;
+  return store_database_run(database, put);
 }
 
 int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t index, const CoreConfig *config,

@@ -11,6 +11,7 @@ struct StoreDatabase {
   char path[CORE_PATH_MAX];
   bool read_only;
   sqlite3_stmt *put_run, *put_member; /* prepared at their first use */
+  CoreConfigJson json;                /* of the run that was put last */
 };
 
 enum { STORE_BUSY_MS = 5000 };

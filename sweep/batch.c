@@ -30,23 +30,13 @@ int sweep_batch_output(const char *root, const char *name, int64_t number, int64
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
-static bool is_equal(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
-  const char *x = (const char *)a + row->offset, *y = (const char *)b + row->offset;
-  switch (row->kind) {
-    case CORE_CONFIG_INT: return memcmp(x, y, sizeof(int64_t)) == 0;
-    case CORE_CONFIG_REAL: return memcmp(x, y, sizeof(double)) == 0;
-    case CORE_CONFIG_BOOL: return *(const bool *)x == *(const bool *)y;
-    default: return strcmp(x, y) == 0;
-  }
-}
-
 /* What of `config` differs from `base`, each behind `prefix` and before `end`. */
 static void append_differences(const CoreConfig *base, const CoreConfig *config, const char *prefix, const char *end, CoreText *text) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   CoreText value = {0};
   for (size_t i = 0; i < count; i++) {
-    if (is_equal(base, config, &rows[i])) continue;
+    if (core_config_same_value(base, config, &rows[i])) continue;
     core_text_clear(&value);
     core_text_appendf(text, "%s%s=%s%s", prefix, rows[i].name, core_config_get(config, &rows[i], &value), end);
   }

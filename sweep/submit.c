@@ -1,12 +1,13 @@
-/* `sweep submit`: records the manifest and the runs, then hands what is missing to Slurm (launch.c) or, where there is none, to
- * the local executor. Safe to repeat: what is finished stays, what is missing or failed is started, what was interrupted goes
- * on from its checkpoint. */
+/* `sweep submit`: records the manifest and the runs, then hands what is missing to Slurm (launch.c) or, where there is
+ * none, to the local executor. Safe to repeat: what is finished stays, what is missing or failed is started, what was
+ * interrupted goes on from its checkpoint. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/terminal.h"
 #include "slurm/cluster.h"
 #include "store/database.h"
+#include "store/query.h"
 #include "store/run.h"
 #include "sweep/commands.h"
 #include "sweep/executor.h"
@@ -27,6 +28,21 @@ typedef struct SubmitOptions {
   int64_t jobs;
 } SubmitOptions;
 
+/* Does results.db have all of this sweep, from this very text? Then there is nothing to record: submitting again is
+ * what people do to go on. */
+static int is_recorded(StoreDatabase *database, const SweepSpec *spec, const SweepManifest *manifest, bool *recorded) {
+  StoreQuery *query;
+  bool row;
+  TRY(store_query_open(database, "SELECT (SELECT count(*) FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id WHERE s.sweep = ?1)"
+                       " FROM sweep WHERE name = ?1 AND ini = ?2", &query));
+  store_query_bind_text(query, 1, spec->name);
+  store_query_bind_text(query, 2, core_text_string(&spec->source));
+  const int code = store_query_step(query, &row);
+  *recorded = code == CORE_OK && row && store_query_int(query, 0) == (int64_t)manifest->count;
+  store_query_close(&query);
+  return code;
+}
+
 /* Every run of the file into results.db, so that even a run that never started is known there. */
 static int record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest) {
   char path[CORE_PATH_MAX];
@@ -34,8 +50,11 @@ static int record_runs(const char *root, const SweepSpec *spec, const SweepGrid 
   StoreDatabase *database;
   TRY(store_database_open(path, false, &database));
   SweepIds places = {0};
-  for (size_t i = 0; i < manifest->count; i++) sweep_ids_add(&places, manifest->ids[i], NULL);
+  bool recorded;
   int code;
+  TRY_GOTO(code, close, is_recorded(database, spec, manifest, &recorded));
+  if (recorded && spec->set_count == 0 && !*spec->profile) goto close; /* those change what the text does not show */
+  for (size_t i = 0; i < manifest->count; i++) sweep_ids_add(&places, manifest->ids[i], NULL);
   TRY_GOTO(code, close, store_database_begin(database));
   TRY_GOTO(code, rollback, store_database_put_sweep(database, spec->name, core_text_string(&spec->source)));
   for (size_t i = 0; i < grid->runs; i++) {
@@ -124,7 +143,8 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, const Miss
   printf("%s: %zu runs to do, %s executor %lld\n", name, missing->todo, joined ? "added to" : "started",
          (long long)process);
   if (!options->wait) {
-    printf("it goes on when this shell closes;  sweep status %s  shows progress,  sweep stop %s  ends it\n", name, name);
+    printf("it goes on when this shell closes;  sweep status %s  shows progress,  sweep stop %s  ends it\n", name,
+           name);
     return CORE_OK;
   }
   return wait_for(root, grid);
@@ -140,18 +160,25 @@ static int choose_cluster(const SubmitOptions *options, const SlurmSettings *set
   if (options->local || options->no_start || options->jobs > 0) return CORE_OK; /* --jobs speaks of this machine */
   const int code = slurm_cluster_open(settings->api, cluster, &fault);
   if (code == CORE_OK || fault != SLURM_ABSENT || strcmp(settings->api, "auto") != 0) return code;
-  if (options->test_only || options->held) return core_error(code, "%s; --test-only and --held need it", core_error_message());
+  if (options->test_only || options->held)
+    return core_error(code, "%s; --test-only and --held need it", core_error_message());
   return CORE_OK;
 }
 
 static void print_kept(const SweepLaunched *done, const char *name) {
-  const struct { size_t count; const char *what; } kinds[] = {{done->finished, "finished"}, {done->queued, "in the queue already"},
-    {done->running, "running"}, {done->diverged, "diverged (--force runs them again)"},
-    {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
+  const struct {
+    size_t count;
+    const char *what;
+  } kinds[] = {{done->finished, "finished"},
+               {done->queued, "in the queue already"},
+               {done->running, "running"},
+               {done->diverged, "diverged (--force runs them again)"},
+               {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
   if (done->orphans)
-    printf("  %zu begin from runs that are neither done nor in a queue (%s): submit those first\n", done->orphans, done->orphan);
+    printf("  %zu begin from runs that are neither done nor in a queue (%s): submit those first\n", done->orphans,
+           done->orphan);
   if (done->submitted) printf("  sweep status %s  shows progress,  sweep cancel %s  ends it\n", name, name);
 }
 
@@ -164,18 +191,26 @@ static int watch(const char *root, const SweepGrid *grid) {
   return judge(root, grid);
 }
 
-static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest, const SlurmSettings *settings,
-                           SlurmCluster *cluster) {
-  const SweepLaunch launch = {.root = options->common.root, .name = grid->spec->name, .cluster = cluster, .settings = settings,
-                              .force = options->force, .dry_run = options->dry_run, .test_only = options->test_only, .held = options->held};
+static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest,
+                           const SlurmSettings *settings, SlurmCluster *cluster) {
+  const SweepLaunch launch = {.root = options->common.root,
+                              .name = grid->spec->name,
+                              .cluster = cluster,
+                              .settings = settings,
+                              .force = options->force,
+                              .dry_run = options->dry_run,
+                              .test_only = options->test_only,
+                              .held = options->held};
   SweepLaunched done;
   const int code = sweep_launch_grid(&launch, grid, manifest, &done);
   if (!options->dry_run && !options->test_only) sweep_standing_forget();
   if (code != CORE_OK && done.submitted + done.refused > 0)
-    return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those", done.submitted, done.refused,
-                      core_error_message());
+    return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
+                      done.submitted, done.refused, core_error_message());
   if (code != CORE_OK) return code;
-  if (done.submitted > 0) printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays, done.arrays == 1 ? "" : "s");
+  if (done.submitted > 0)
+    printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays,
+           done.arrays == 1 ? "" : "s");
   else if (!options->dry_run && !options->test_only && !done.waiting) printf("nothing to submit\n");
   print_kept(&done, grid->spec->name);
   if (done.waiting > 0 && !options->wait)
@@ -190,8 +225,8 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec, const SlurmSettings *settings, SlurmCluster *cluster,
-                            const SweepGrid *grid) {
+static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec, const SlurmSettings *settings,
+                            SlurmCluster *cluster, const SweepGrid *grid) {
   const char *root = options->common.root;
   const bool nothing = options->dry_run || options->test_only;
   SweepManifest manifest = {0};
@@ -241,33 +276,40 @@ int sweep_submit(int argc, char **argv) {
   static const char *const usage = "sweep submit FILE|NAME [options]";
   SubmitOptions given = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common), SWEEP_OPTION_PROFILE(given.common), SWEEP_OPTION_SET(given.common),
-    {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N", "runs at a time; the cores are shared out among them (default: one a core)"},
-    {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
-    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "run finished and diverged runs again, as new attempts"},
-    {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
-    {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would be submitted and its cost; write and start nothing"},
-    {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL, "ask Slurm whether it would take it and when it would start; submit nothing"},
-    {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
-    {0}};
+      SWEEP_OPTION_ROOT(given.common),
+      SWEEP_OPTION_PROFILE(given.common),
+      SWEEP_OPTION_SET(given.common),
+      {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
+       "runs at a time; the cores are shared out among them (default: one a core)"},
+      {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
+      {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "run finished and diverged runs again, as new attempts"},
+      {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
+      {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
+      {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
+       "say what would be submitted and its cost; write and start nothing"},
+      {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
+       "ask Slurm whether it would take it and when it would start; submit nothing"},
+      {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
+      {0}};
   const char **operands;
   size_t count;
   bool help;
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   if (help) {
-    core_options_help(usage,
-                      "Records the experiment's runs in the workspace and hands what is missing to Slurm as job arrays, or, where "
-                      "there is no Slurm, starts it on this machine, detached: the shell may close. Repeating it is safe: "
-                      "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
-                      "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
-                      "(docs/cluster.md); NAME a sweep submitted before.",
-                      options);
+    core_options_help(
+        usage,
+        "Records the experiment's runs in the workspace and hands what is missing to Slurm as job arrays, or, where "
+        "there is no Slurm, starts it on this machine, detached: the shell may close. Repeating it is safe: "
+        "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
+        "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
+        "(docs/cluster.md); NAME a sweep submitted before.",
+        options);
     free(operands);
     return CORE_OK;
   }
   int code = sweep_common_operands(usage, count, 1, 1);
-  if (code == CORE_OK && given.jobs < 0) code = core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)given.jobs);
+  if (code == CORE_OK && given.jobs < 0)
+    code = core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)given.jobs);
   if (code == CORE_OK) code = sweep_common_open(&given.common);
   SweepSpec spec;
   if (code == CORE_OK) code = sweep_common_spec(&given.common, operands[0], &spec);

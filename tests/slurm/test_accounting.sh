@@ -46,7 +46,7 @@ tap_run "an account that is not ours is Slurm's to refuse" 1 "Invalid account" s
 forgotten() { [ "$(squeue -h -t all -n "$1" -o %i | wc -l)" = 0 ]; }
 experiment long 3 20000
 submit long >/dev/null
-live() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/long/manifest.tsv" | cut -f2); do grep -qs '^status=running' "$SWEEP_ROOT/runs/$id/state" || return 1; done; }
+live() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/long/manifest.tsv" | cut -f2); do grep -qs '^status=running' "$(folder_of "$id")/state" || return 1; done; }
 tap_wait 40 live
 scancel -n long
 tap_wait 60 forgotten long; tap_result "slurmctld has forgotten the cancelled jobs" $? "$(squeue -t all)"

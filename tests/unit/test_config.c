@@ -269,6 +269,7 @@ static void random_configs_survive_a_file(void **state) {
 
 static void json_holds_every_value_in_its_kind(void **state) {
   CoreText text = {0}, value = {0};
+  CoreConfigJson one_after_another = {0};
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   (void)state;
@@ -277,6 +278,12 @@ static void json_holds_every_value_in_its_kind(void **state) {
     json_error_t error;
     core_text_clear(&text);
     core_config_to_json(&config, &text);
+    for (int again = 0; again < 2; again++) { /* as it is made of the one before, and of itself */
+      assert_string_equal(core_config_json(&one_after_another, &config), core_text_string(&text));
+      config.train.seed += !again;
+      core_text_clear(&text);
+      core_config_to_json(&config, &text);
+    }
     json_t *root = json_loads(core_text_string(&text), JSON_REJECT_DUPLICATES, &error);
     if (!root) fail_msg("%s: %s", error.text, core_text_string(&text));
     for (size_t r = 0; r < count; r++) {
@@ -300,6 +307,7 @@ static void json_holds_every_value_in_its_kind(void **state) {
     }
     json_decref(root);
   }
+  core_config_json_free(&one_after_another);
   core_text_free(&text);
   core_text_free(&value);
 }
