@@ -93,6 +93,15 @@ CORE_KERNEL_FN uint32_t core_device_exchange(uint32_t *place, uint32_t x) {
 #endif
 }
 
+/* Adds 1 to a counter and gives what it was: places in a list, whose order nothing may depend on. */
+CORE_KERNEL_FN int64_t core_device_take(int64_t *counter) {
+#if defined(__CUDACC__)
+  return (int64_t)atomicAdd((unsigned long long *)counter, 1ull);
+#else
+  return (*counter)++;
+#endif
+}
+
 /* Lowers *least to x where that is smaller. */
 CORE_KERNEL_FN void core_device_least(uint64_t *least, uint64_t x) {
 #if defined(__CUDACC__)

@@ -8,8 +8,10 @@
 
 #if defined(__CUDACC__)
 #define CORE_RANDOM_FN static inline __host__ __device__
+#define CORE_RANDOM_CALLED_FN static __host__ __device__ __noinline__
 #else
 #define CORE_RANDOM_FN static inline
+#define CORE_RANDOM_CALLED_FN static inline
 #endif
 
 /* What a stream is for: the first counter word's high part, so that purposes never overlap. New ones at the end. */
@@ -63,7 +65,8 @@ CORE_RANDOM_FN CoreRandomStream core_random_stream(uint64_t seed, uint32_t purpo
   return s;
 }
 
-CORE_RANDOM_FN uint32_t core_random_next(CoreRandomStream *s) {
+/* A call on GPUs: a level takes dozens of draws, and ten rounds in each of their places are slow to compile. */
+CORE_RANDOM_CALLED_FN uint32_t core_random_next(CoreRandomStream *s) {
   if (s->used == 4) {
     s->words = core_random_4(s->seed, s->purpose, s->a, s->b, s->block++);
     s->used = 0;
@@ -85,9 +88,16 @@ CORE_RANDOM_FN void core_random_normal_pair(uint32_t first, uint32_t second, dou
   *y = radius * sin(angle);
 }
 
-#if !defined(__CUDACC__)
 /* A uniform permutation of 0..n-1 into `order` (Fisher-Yates on the stream (seed; purpose, a, b)). */
-void core_random_permutation(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n);
-#endif
+CORE_RANDOM_FN void core_random_permutation(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order,
+                                            uint32_t n) {
+  CoreRandomStream stream = core_random_stream(seed, purpose, a, b);
+  for (uint32_t i = 0; i < n; i++) {
+    /* The inside-out form: fills and shuffles in one pass. */
+    uint32_t j = core_random_below(core_random_next(&stream), i + 1);
+    order[i] = order[j];
+    order[j] = i;
+  }
+}
 
 #endif

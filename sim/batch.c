@@ -45,7 +45,8 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   SimBatch *batch = core_memory_zero_allocate(1, sizeof *batch);
   batch->options = *options;
   const size_t count = (size_t)levels->count;
-  const size_t places = count + (sim_batch_has_new_levels(batch) ? (size_t)options->worlds : 0);
+  const bool holds_new = sim_batch_has_new_levels(batch) && !options->device; /* else the device does */
+  const size_t places = count + (holds_new ? (size_t)options->worlds : 0);
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
   batch->new_size = options->new_size.polygons > 0 ? options->new_size : levels->size;
@@ -208,7 +209,7 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   for (int w = 0; w < batch->options.worlds; w++) /* new levels are not saved: they follow from the episode's number */
     if (batch->worlds[w].level == batch->level_count) {
       batch->worlds[w].level += w;
-      sim_batch_prepare_new(batch, w);
+      if (!batch->device) sim_batch_prepare_new(batch, w);
     }
   if (batch->device) sim_batch_device_put(batch);
   return CORE_OK;
@@ -220,6 +221,7 @@ void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);
   if (batch->device) sim_batch_device_fetch(batch);
   const SimWorld *world = &batch->worlds[w];
+  CORE_CHECK(!batch->device || !batch->options.drawn_levels); /* the host does not have those levels */
   if (world->level < batch->level_count) *level = batch->levels[world->level];
   else sim_batch_draw_new(batch, w, level);
   for (int k = 0; k < level->size.polygons + level->size.circles; k++) {

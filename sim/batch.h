@@ -37,6 +37,8 @@ typedef struct SimBatchOptions {
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
+  bool drawn_levels;         /* on a device: level_device.h will put levels of a sequence in the place of the set's, of
+                                which the host then knows nothing: not for sim_batch_get_world */
   CoreDevice *device;        /* where the worlds are and the physics runs; NULL: the CPU. Observations, actions and all
                                 that a step gives are then in its memory; levels and saved states in the host's */
 } SimBatchOptions;

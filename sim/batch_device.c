@@ -6,6 +6,7 @@
 #include "sim/batch_internal.h"
 #include "sim/batch_kernels.h"
 #include "sim/kernels.h"
+#include "sim/level_device_internal.h"
 #include "sim/observe_kernels.h"
 
 /* TEAM_THREADS: a warp, so that as many worlds are on a processor as its shared memory has room for. RESERVED: what a
@@ -29,6 +30,9 @@ struct SimBatchDevice {
   float *templates;
   int32_t *features, *level;
   int64_t *nonfinite;
+  int32_t *waiting;        /* worlds that wait for a new level, and how many; NULL where no levels are new */
+  int64_t *waiters;
+  SimLevelDevice *drawing; /* level_device.c's; NULL: nothing is drawn through a filter */
   SimContact *overflow;
   StepLaunch step;
 };
@@ -37,16 +41,19 @@ static SimDeviceBatch view(const SimBatch *batch) {
   const SimBatchDevice *d = batch->device;
   return (SimDeviceBatch){
     .worlds = d->worlds, .models = d->models, .templates = d->templates, .features = d->features,
-    .nonfinite = d->nonfinite, .count = batch->options.worlds, .levels = batch->level_count,
+    .nonfinite = d->nonfinite, .waiting = d->waiting, .waiters = d->waiters, .count = batch->options.worlds,
+    .levels = batch->level_count,
     .whole_length = batch->whole_length, .observation_length = batch->observation_length,
     .first_world = batch->options.first_world, .seed = batch->options.seed, .size = batch->size};
 }
 
-static int check(const SimBatch *batch) {
-  if (sim_batch_has_new_levels(batch))
-    return core_error(CORE_USAGE, "worlds on a device can not draw new levels yet: env.curriculum and env.levels = random "
-                      "need train.device = cpu");
-  return CORE_OK;
+SimDeviceBatch sim_batch_device_view(const SimBatch *batch) { return view(batch); }
+SimLevelDevice *sim_batch_device_levels(const SimBatch *batch) { return batch->device->drawing; }
+CoreDevice *sim_batch_device_of(const SimBatch *batch) { return batch->device->device; }
+
+SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
+  const SimReadyRules rules = {batch->options.observation, batch->whole_length, batch->options.pad_writes_zero};
+  return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
 }
 
 /* Lanes of a world for the batch's size (docs/cuda.md has the count behind it). SIM_TEAM_LANES (1, 4, 8 or 16) in the
@@ -91,7 +98,8 @@ static int choose_launch(const SimBatch *batch, const CoreDevice *device, StepLa
 
 int sim_batch_device_create(SimBatch *batch) {
   const size_t worlds = (size_t)batch->options.worlds, levels = (size_t)batch->level_count;
-  TRY(check(batch));
+  const bool draws = sim_batch_has_new_levels(batch);
+  const size_t places = levels + (draws ? worlds : 0);
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
   batch->device = d;
   d->device = batch->options.device;
@@ -99,9 +107,13 @@ int sim_batch_device_create(SimBatch *batch) {
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
   CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");
-  CORE_ARENA_DEVICE(d->arena, d->models, levels, "level constants [levels]");
-  CORE_ARENA_DEVICE(d->arena, d->templates, levels * (size_t)batch->whole_length,
-                    "constant observations [levels][features]");
+  CORE_ARENA_DEVICE(d->arena, d->models, places, "level constants [places]");
+  CORE_ARENA_DEVICE(d->arena, d->templates, places * (size_t)batch->whole_length,
+                    "constant observations [places][features]");
+  if (draws) {
+    CORE_ARENA_DEVICE(d->arena, d->waiting, worlds, "worlds that wait for a level [worlds]");
+    CORE_ARENA_DEVICE(d->arena, d->waiters, 1, "how many worlds wait for a level");
+  }
   CORE_ARENA_DEVICE(d->arena, d->features, (size_t)batch->observation_length, "features given [features]");
   CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
   CORE_ARENA_DEVICE(d->arena, d->nonfinite, 1, "worlds that are not finite");
@@ -113,17 +125,20 @@ int sim_batch_device_create(SimBatch *batch) {
   core_device_to_device(d->device, d->features, batch->features,
                         (size_t)batch->observation_length * sizeof *batch->features);
   sim_batch_device_take_levels(batch, 0, batch->level_count);
-  return CORE_OK;
+  return sim_level_device_create(batch, d->device, &d->drawing);
 }
 
 void sim_batch_device_destroy(SimBatch *batch) {
   if (!batch->device) return;
+  sim_level_device_destroy(&batch->device->drawing);
   core_arena_destroy(&batch->device->arena);
   free(batch->device);
   batch->device = NULL;
 }
 
-size_t sim_batch_device_bytes(const SimBatch *batch) { return core_arena_device_bytes(batch->device->arena); }
+size_t sim_batch_device_bytes(const SimBatch *batch) {
+  return core_arena_device_bytes(batch->device->arena) + sim_level_device_bytes(batch->device->drawing);
+}
 
 void sim_batch_device_take_levels(SimBatch *batch, int first, int count) {
   const SimBatchDevice *d = batch->device;
@@ -160,18 +175,24 @@ void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observ
   if (level) core_device_to_device(d->device, d->level, level, worlds * sizeof *level);
   d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
                     0, &reset);
+  if (level == NULL) sim_level_device_renew(batch, true);
   sim_batch_device_observe(batch, observations);
 }
 
-void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
+void sim_batch_device_step_some(const SimBatch *batch, size_t count, const void *actions, const SimStepOut *out) {
   const SimBatchDevice *d = batch->device;
-  const SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions,
-                              *out};
+  SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
+  step.batch.count = (int)count;
   const SimDeviceTeamStep team_step = {step, d->step.layout, d->overflow};
   if (d->step.lanes == 1)
     d->device->launch(d->device, d->step.kernel, d->step.blocks, WORLD_THREADS, 0, &step);
   else
     d->device->launch(d->device, d->step.kernel, d->step.blocks, TEAM_THREADS, d->step.shared, &team_step);
+}
+
+void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
+  sim_batch_device_step_some(batch, (size_t)batch->options.worlds, actions, out);
+  sim_level_device_renew(batch, true);
   sim_batch_device_observe(batch, out->observations);
 }
 
@@ -188,7 +209,21 @@ void sim_batch_device_fetch(const SimBatch *batch) {
   core_device_to_host(d->device, batch->worlds, d->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
 }
 
+/* Worlds on new levels, which are not saved since they follow from the episode's number, get their levels again. */
+static void recall_levels(const SimBatch *batch) {
+  const SimBatchDevice *d = batch->device;
+  int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);
+  int64_t waiters = 0;
+  for (int w = 0; w < batch->options.worlds; w++)
+    if (batch->worlds[w].level >= batch->level_count) waiting[waiters++] = w;
+  core_device_to_device(d->device, d->waiting, waiting, (size_t)waiters * sizeof *waiting);
+  core_device_to_device(d->device, d->waiters, &waiters, sizeof waiters);
+  free(waiting);
+  sim_level_device_renew(batch, false);
+}
+
 void sim_batch_device_put(SimBatch *batch) {
   const SimBatchDevice *d = batch->device;
   core_device_to_device(d->device, d->worlds, batch->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
+  if (d->waiters) recall_levels(batch);
 }

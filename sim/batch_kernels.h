@@ -13,6 +13,8 @@ typedef struct SimDeviceBatch {
   const float *templates;      /* [levels][whole_length] */
   const int32_t *features;     /* [observation_length] */
   int64_t *nonfinite;
+  int32_t *waiting;            /* [count] worlds that wait for a new level (level_kernels.h) ... */
+  int64_t *waiters;            /* ... and how many; NULL: episodes are on levels of the set */
   int count, levels, whole_length, observation_length;
   uint32_t first_world;
   uint64_t seed;
@@ -49,6 +51,17 @@ SIM_FN int sim_device_draw_level(const SimDeviceBatch *batch, size_t w) {
   return sim_world_draw_level(batch->seed, batch->first_world + (uint32_t)w, batch->worlds[w].episode, batch->levels);
 }
 
+/* Puts the world on its next level, or on the list of those that wait for a new one. */
+CORE_KERNEL_FN void sim_device_begin(const SimDeviceBatch *batch, size_t w) {
+  SimWorld *world = &batch->worlds[w];
+  if (batch->waiters) {
+    batch->waiting[core_device_take(batch->waiters)] = (int32_t)w;
+    return;
+  }
+  const int level = sim_device_draw_level(batch, w);
+  sim_world_start(world, &batch->models[level], level);
+}
+
 /* Closes a step: results, and where the episode is over the next one. */
 CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const SimTaskResult *result) {
   const SimDeviceBatch *batch = &step->batch;
@@ -57,8 +70,8 @@ CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const
   if (result->nonfinite) core_device_count(batch->nonfinite, 1);
   if (!result->done || !step->auto_reset) return;
   world->episode++;
-  const int level = world->keeps_level ? world->level : sim_device_draw_level(batch, w);
-  sim_world_start(world, &batch->models[level], level);
+  if (world->keeps_level) sim_world_start(world, &batch->models[world->level], world->level);
+  else sim_device_begin(batch, w);
 }
 
 /* An environment step, a thread a world: the oracle of the faster ones below. */
@@ -138,8 +151,8 @@ CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *
     SimWorld *world = &batch->worlds[w];
     world->episode = 0;
     world->keeps_level = reset->keeps_level;
-    const int level = reset->level ? reset->level[w] : sim_device_draw_level(batch, w);
-    sim_world_start(world, &batch->models[level], level);
+    if (reset->level) sim_world_start(world, &batch->models[reset->level[w]], reset->level[w]);
+    else sim_device_begin(batch, w);
   }
 }
 

@@ -2,11 +2,11 @@
  * Which level an episode begins on is decided in batch_cpu.c. */
 #include <math.h>
 
-#include "core/random.h"
 #include "sim/batch_internal.h"
+#include "sim/batch_world.h"
 #include "sim/filter.h"
 #include "sim/generate.h"
-#include "sim/observe_entity.h"
+#include "sim/level_ready.h"
 
 static bool same_size(SimSize a, SimSize b) { return memcmp(&a, &b, sizeof a) == 0; }
 
@@ -36,15 +36,8 @@ int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *se
 static void take_level(SimBatch *batch, const SimLevel *level, int place) {
   SimModel *model = &batch->models[place];
   float *row = batch->templates + (size_t)place * (size_t)batch->whole_length;
-  sim_model_build(level, batch->options.pad_writes_zero, model);
-  switch (batch->options.observation) {
-    case SIM_OBSERVATION_PADDED: sim_observe_padded_template(level, row); break;
-    case SIM_OBSERVATION_ENTITY:
-      sim_model_list_all_pairs(level, batch->options.pad_writes_zero, model);
-      sim_observe_entity_template(level, row);
-      break;
-    default: sim_observe_template(level, row);
-  }
+  const SimReadyRules rules = {batch->options.observation, batch->whole_length, batch->options.pad_writes_zero};
+  sim_level_ready(level, &rules, model, row);
 }
 
 void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
@@ -144,8 +137,7 @@ int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
 /* Each world has its own endless sequence of levels, the one of `number` being (seed of the world, number). */
 void sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
   const uint32_t number = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
-  const CoreRandom4 words = core_random_4(batch->options.seed, CORE_RANDOM_RESET, number, 0, 1);
-  const uint64_t seed = (uint64_t)words.v[0] << 32 | words.v[1];
+  const uint64_t seed = sim_world_level_key(batch->options.seed, number);
   if (batch->options.reset == SIM_RESET_NEW_FILTERED)
     sim_filter_draw(batch->new_size, seed, episode * SIM_FILTER_RATIO, level);
   else

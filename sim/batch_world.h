@@ -13,6 +13,12 @@ SIM_FN int sim_world_draw_level(uint64_t seed, uint32_t number, uint32_t episode
   return (int)core_random_below(words.v[0], (uint32_t)levels);
 }
 
+/* Of the endless sequence of new levels that the world with this number in the run plays. */
+SIM_FN uint64_t sim_world_level_key(uint64_t seed, uint32_t number) {
+  const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_RESET, number, 0, 1);
+  return (uint64_t)words.v[0] << 32 | words.v[1];
+}
+
 /* Puts the world at the start of `level`; its episode number and keeps_level stay. */
 SIM_FN void sim_world_start(SimWorld *world, const SimModel *model, int level) {
   const uint32_t episode = world->episode;

@@ -1,20 +1,16 @@
 /* The no-op filter on top of the batch: plays each drawn level with idle hands and draws a weighted half of them. */
 #include "sim/filter.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "core/random.h"
 #include "sim/filter_internal.h"
+#include "sim/filter_time.h"
 #include "sim/generate.h"
-#include "sim/generate_internal.h"
 #include "sim/level_stream.h"
 #include "sim/task.h"
-
-static const double SOLVED_WEIGHT = 0.001;
-static const float SOLVED_REWARD = 0.5f; /* the first episode's last reward, above which it counts as solved */
 
 /* ---- which levels solve themselves ----------------------------------------------------------------------------- */
 
@@ -28,7 +24,7 @@ void sim_filter_play_idle(SimBatch *batch, uint8_t *solved) {
   for (int step = 0; step < SIM_FILTER_STEPS; step++) {
     sim_batch_step(batch, idle, &(SimStepOut){.reward = reward, .done = done});
     for (int w = 0; w < worlds; w++) {
-      if (done[w] && !decided[w]) solved[w] = reward[w] > SOLVED_REWARD;
+      if (done[w] && !decided[w]) solved[w] = reward[w] > SIM_FILTER_SOLVED_REWARD;
       decided[w] |= done[w];
     }
   }
@@ -58,23 +54,6 @@ int sim_filter_noop(const SimLevelSet *set, uint8_t *solved) {
 
 /* ---- the weighted choice --------------------------------------------------------------------------------------- */
 
-/* -log(x) for 0 < x < 1 to 1e-12, from + - * / alone: the choice must be the same on every machine. */
-static double minus_log(double x) {
-  const double ln_2 = 0.693147180559945309;
-  int exponent;
-  double m = frexp(x, &exponent); /* 0.5 .. 1 */
-  double t = (1 - m) / (1 + m), square = t * t, sum = 0;
-  for (int k = 25; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
-  return 2 * t * sum - exponent * ln_2;
-}
-
-/* How late a level comes up: the smallest of these win. An exponential time of rate `weight` orders levels as the
- * reference's Gumbel numbers do (E / weight = exp(-(log weight + G))). */
-double sim_filter_time(uint64_t seed, uint32_t number, bool solved) {
-  CoreRandom4 words = core_random_4(seed, CORE_RANDOM_LEVEL, number, SIM_GENERATE_FILTER, 0);
-  return minus_log(((double)words.v[0] + 0.5) * 0x1p-32) / (solved ? SOLVED_WEIGHT : 1);
-}
-
 bool sim_filter_solves_itself(const SimLevel *level) {
   const SimBatchOptions options = sim_batch_options_default();
   const SimCommand idle = {0};
@@ -86,20 +65,18 @@ bool sim_filter_solves_itself(const SimLevel *level) {
   memcpy(world.body, model.start, sizeof world.body);
   for (int step = 0; step < SIM_FILTER_STEPS; step++) {
     const SimTaskResult result = sim_task_step(&rules, &model, &world, &idle, &scratch);
-    if (result.done) return result.reward > SOLVED_REWARD;
+    if (result.done) return result.reward > SIM_FILTER_SOLVED_REWARD;
   }
   return false;
 }
 
 void sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level) {
-  const bool swap = sim_filter_time(seed, first + 1, false) < sim_filter_time(seed, first, false);
-  const uint32_t early = first + swap, late = first + !swap;
-  CORE_CHECK(sim_generate_level(size, seed, early, level) == CORE_OK);
+  const SimFilterPair pair = sim_filter_pair(seed, first);
+  CORE_CHECK(sim_generate_level(size, seed, pair.early, level) == CORE_OK);
   if (!sim_filter_solves_itself(level)) return; /* most often: the other one can only come up later still */
   const SimLevel solved = *level;
-  CORE_CHECK(sim_generate_level(size, seed, late, level) == CORE_OK);
-  const bool both = sim_filter_solves_itself(level);
-  if (both || sim_filter_time(seed, early, true) <= sim_filter_time(seed, late, false)) *level = solved;
+  CORE_CHECK(sim_generate_level(size, seed, pair.late, level) == CORE_OK);
+  if (sim_filter_keeps_early(seed, pair, sim_filter_solves_itself(level))) *level = solved;
 }
 
 static int by_value(const void *a, const void *b) {

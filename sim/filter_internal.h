@@ -12,7 +12,4 @@ void sim_filter_play_idle(SimBatch *batch, uint8_t *solved);
 /* The same of one level, on this thread. */
 bool sim_filter_solves_itself(const SimLevel *level);
 
-/* When a level comes up; of those drawn, the filter keeps the earliest. Later by a factor where it solves itself. */
-double sim_filter_time(uint64_t seed, uint32_t number, bool solved);
-
 #endif

@@ -2,6 +2,7 @@
 #include "sim/kernels.h"
 
 #include "sim/batch_kernels.h"
+#include "sim/level_kernels.h"
 #include "sim/observe_kernels.h"
 
 #define KERNELS "sim/kernels.def"

@@ -6,97 +6,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/level_build.h"
 #include "sim/level_internal.h"
 
 const SimSize SIM_SIZE_S = {5, 2, 1, 1}, SIM_SIZE_M = {6, 3, 2, 2}, SIM_SIZE_L = {12, 4, 6, 2},
               SIM_SIZE_LOCO = {10, 3, 6, 1};
 
-/* ---- the empty scene (spec 1.4) -------------------------------------------------------------------------------- */
-
-static void set_static(SimShape *shape, float x, float y, const float vertices[SIM_VERTICES][2]) {
-  shape->x = x;
-  shape->y = y;
-  for (int i = 0; i < SIM_VERTICES; i++) {
-    shape->vertex_x[i] = vertices[i][0];
-    shape->vertex_y[i] = vertices[i][1];
-  }
-  shape->collision_mode = 2;
-  shape->active = true;
-}
-
 SimLevel sim_level_empty(SimSize size, bool corrected) {
-  static const float floor[4][2] = {{2.5f, 5.2f}, {2.5f, -5.2f}, {-2.5f, -5.2f}, {-2.5f, 5.2f}};
-  static const float left[4][2] = {{-5, 5}, {0, 5}, {0, 0}, {-5, 0}};
-  static const float right[4][2] = {{5, 5}, {10, 5}, {10, 0}, {5, 0}};
-  /* The engine's own ceiling has this slanted outer side; the published level files do not. */
-  static const float slanted[4][2] = {{5, 5.2f}, {2.5f, -5.2f}, {-2.5f, -5.2f}, {-2.5f, 5.2f}};
   SimLevel level;
-  memset(&level, 0, sizeof level);
-  level.size = size;
-  level.gravity_y = -9.81f;
-  for (int i = 0; i < size.polygons + size.circles; i++) {
-    bool polygon = i < size.polygons;
-    SimShape *shape = polygon ? &level.polygon[i] : &level.circle[i - size.polygons];
-    shape->vertex_count = polygon ? 4 : 0;
-    shape->collision_mode = 1;
-    shape->friction = 1;
-    shape->density = 1;
-  }
-  for (int i = 0; i < size.joints; i++) level.joint[i].global_x = level.joint[i].global_y = 256;
-  set_static(&level.polygon[0], 2.5f, -4.8f, floor);
-  set_static(&level.polygon[1], 0, 0, left);
-  set_static(&level.polygon[2], 0, 0, right);
-  set_static(&level.polygon[3], 2.5f, 10.2f, corrected ? floor : slanted);
+  sim_level_clear(size, corrected, &level);
   return level;
 }
 
-/* ---- mass and inertia (spec 1.5) ------------------------------------------------------------------------------- */
-
-static float inverse(float value) { return 1 / (value == 0 ? 1 : value); }
-
-static void recompute_circle(SimShape *shape) {
-  if (shape->inverse_mass == 0) return;
-  const float pi = 3.14159265358979f;
-  float square = shape->radius * shape->radius;
-  shape->inverse_mass = inverse(pi * square * shape->density);
-  shape->inverse_inertia = inverse(pi * square * square / 4 * shape->density);
-}
-
-static void recompute_polygon(SimShape *shape) {
-  const float *x = shape->vertex_x, *y = shape->vertex_y;
-  int count = shape->vertex_count;
-  if (shape->inverse_mass != 0 && count > 0) {
-    float center_x = 0, center_y = 0, area = 0;
-    for (int i = 0; i < count; i++) {
-      center_x += x[i] / (float)count;
-      center_y += y[i] / (float)count;
-    }
-    shape->x += center_x;
-    shape->y += center_y;
-    for (int i = 0; i < SIM_VERTICES; i++) {
-      shape->vertex_x[i] -= center_x;
-      shape->vertex_y[i] -= center_y;
-    }
-    for (int i = 0; i < count - 2; i++)
-      area += fabsf((x[i + 1] - x[0]) * (y[i + 2] - y[0]) - (y[i + 1] - y[0]) * (x[i + 2] - x[0])) / 2;
-    shape->inverse_mass = inverse(area * shape->density);
-  }
-  if (shape->inverse_inertia != 0) {
-    float inertia = 0;
-    for (int i = 0; i < count; i++) {
-      /* modulo 4 even for a triangle, as the reference has it */
-      float x1 = x[(i + 1) % SIM_VERTICES], y1 = y[(i + 1) % SIM_VERTICES], x2 = x[i], y2 = y[i];
-      float squares = x1 * x1 + y1 * y1 + x1 * x2 + y1 * y2 + x2 * x2 + y2 * y2;
-      inertia += fabsf(0.25f / 3 * (x1 * y2 - y1 * x2) * squares);
-    }
-    shape->inverse_inertia = inverse(inertia * shape->density);
-  }
-}
-
-void sim_level_recompute_mass(SimLevel *level) {
-  for (int i = 0; i < level->size.polygons; i++) recompute_polygon(&level->polygon[i]);
-  for (int i = 0; i < level->size.circles; i++) recompute_circle(&level->circle[i]);
-}
+void sim_level_recompute_mass(SimLevel *level) { sim_level_weigh(level); }
 
 /* ---- more slots (spec 4) --------------------------------------------------------------------------------------- */
 
@@ -112,18 +34,7 @@ int sim_level_expand(SimLevel *level, SimSize size) {
     return core_error(CORE_USAGE, "level '%s': has %d/%d/%d/%d slots (polygons/circles/joints/thrusters) and does not "
                       "fit into %d/%d/%d/%d", level->name, old.polygons, old.circles, old.joints, old.thrusters,
                       size.polygons, size.circles, size.joints, size.thrusters);
-  int shift = size.polygons - old.polygons;
-  for (int i = old.polygons; i < size.polygons; i++) level->polygon[i] = (SimShape){0};
-  for (int i = old.circles; i < size.circles; i++) level->circle[i] = (SimShape){0};
-  for (int i = 0; i < old.joints; i++) {
-    if (level->joint[i].a >= old.polygons) level->joint[i].a += shift;
-    if (level->joint[i].b >= old.polygons) level->joint[i].b += shift;
-  }
-  for (int i = 0; i < old.thrusters; i++)
-    if (level->thruster[i].shape >= old.polygons) level->thruster[i].shape += shift;
-  for (int i = old.joints; i < size.joints; i++) level->joint[i] = (SimJoint){0};
-  for (int i = old.thrusters; i < size.thrusters; i++) level->thruster[i] = (SimThruster){0};
-  level->size = size;
+  sim_level_grow(level, size);
   return CORE_OK;
 }
 

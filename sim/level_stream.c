@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "sim/batch.h"
 #include "sim/filter_internal.h"
+#include "sim/filter_time.h"
 #include "sim/generate.h"
 
 /* Played side by side, which is mostly all that it takes; the rest one by one. */

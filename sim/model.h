@@ -78,17 +78,17 @@ typedef struct SimModel {
 
 /* `level` must have passed sim_level_check. pad_writes_zero: spec 2.4. */
 void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model);
-/* Lists pairs that can overlap without an effect, too (joined shapes, say): for observations that show who touches whom.
- * The motion keeps its bits. */
-void sim_model_list_all_pairs(const SimLevel *level, bool pad_writes_zero, SimModel *model);
-
-/* A shape's edges and outward normals. */
-SimOutline sim_model_outline(const SimShape *shape);
-/* Shapes joined to each other, over any number of active joints, get the same group; they never push each other. */
-void sim_model_groups(const SimLevel *level, int group[SIM_MAX_SHAPES]);
 
 /* How many pairs of each kind a size lists, and contact slots altogether. */
-int sim_model_pairs(SimSize size, int kind);
-int sim_model_contacts(SimSize size);
+SIM_FN int sim_model_pairs(SimSize size, int kind) {
+  switch (kind) {
+    case SIM_RR: return size.polygons * (size.polygons - 1) / 2 - SIM_STATIC_POLYGONS * (SIM_STATIC_POLYGONS - 1) / 2;
+    case SIM_CR: return size.circles * size.polygons;
+    default: return size.circles * (size.circles - 1) / 2;
+  }
+}
+SIM_FN int sim_model_contacts(SimSize size) {
+  return 2 * sim_model_pairs(size, SIM_RR) + sim_model_pairs(size, SIM_CR) + sim_model_pairs(size, SIM_CC);
+}
 
 #endif

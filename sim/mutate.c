@@ -3,6 +3,7 @@
 #include "sim/mutate.h"
 
 #include "sim/generate_internal.h"
+#include "sim/model_build.h"
 #include "sim/step.h"
 
 enum { SETTLE_STEPS = 5 };

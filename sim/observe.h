@@ -11,16 +11,13 @@ enum {
 #define SIM_OBSERVE_CLIP 10.0f
 
 /* 26 (P-3) + 18 C + J (22 + 2 (P+C)) + T (8 + P + C) + 1. */
-int sim_observe_length(SimSize size);
+SIM_FN int sim_observe_length(SimSize size) {
+  const int shapes = size.polygons + size.circles;
+  return SIM_OBSERVE_POLYGON * (size.polygons - 3) + SIM_OBSERVE_CIRCLE * size.circles +
+         size.joints * (SIM_OBSERVE_JOINT + 2 * shapes) + size.thrusters * (SIM_OBSERVE_THRUSTER + shapes) + 1;
+}
 /* Fills `row` (sim_observe_length) with everything that is constant on the level, clipped. */
 void sim_observe_template(const SimLevel *level, float *row);
-
-/* An entity's features as all observations have them, not clipped, into a row of zeros. Joints are seen from b to a; a
- * fixed one shows nothing of its motor and limits. */
-void sim_observe_polygon(const SimShape *shape, float *row);
-void sim_observe_circle(const SimShape *shape, float *row);
-void sim_observe_joint(const SimJoint *joint, float *row);
-void sim_observe_thruster(const SimThruster *thruster, float *row);
 
 SIM_FN real sim_observe_clip(real x) {
   return real_select(real_is_nan(x), 0.0f, real_clip(x, -SIM_OBSERVE_CLIP, SIM_OBSERVE_CLIP));

@@ -5,11 +5,27 @@
 #include "sim/observe.h"
 #include "sim/observe_layout.h"
 
-/* Fills `row` (layout length) with everything that is constant on the level. */
-void sim_observe_entity_template(const SimLevel *level, float *row);
-void sim_observe_padded_template(const SimLevel *level, float *row);
+/* Where things are in a padded matrix. */
+enum { SIM_PADDED_KINDS = 4, SIM_PADDED_EXTRA = SIM_PADDED_KINDS + 1 };
 
-/* The world's row. For entity observations the model must list all pairs (sim_model_list_all_pairs). */
+SIM_FN SimPaddedLayout sim_padded_layout(SimSize size) {
+  const int shapes = size.polygons + size.circles;
+  int widest = SIM_OBSERVE_POLYGON;
+  if (size.joints > 0 && SIM_OBSERVE_JOINT + 2 * shapes > widest) widest = SIM_OBSERVE_JOINT + 2 * shapes;
+  if (size.thrusters > 0 && SIM_OBSERVE_THRUSTER + shapes > widest) widest = SIM_OBSERVE_THRUSTER + shapes;
+  SimPaddedLayout layout = {.rows = shapes - SIM_STATIC_POLYGONS + 1 + size.joints + size.thrusters,
+                            .width = widest + SIM_PADDED_EXTRA};
+  layout.length = layout.rows * layout.width;
+  return layout;
+}
+
+/* Where shape k's row begins among the entities. */
+SIM_FN int sim_entity_row(const SimEntityLayout *l, int k) {
+  return k < l->size.polygons ? l->polygons + k * SIM_ENTITY_POLYGON
+                              : l->circles + (k - l->size.polygons) * SIM_ENTITY_CIRCLE;
+}
+
+/* The world's row. For entity observations the model must list all pairs (level_ready.h). */
 void sim_observe_entity(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
 void sim_observe_padded(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
 

@@ -6,6 +6,7 @@
 #ifndef SIM_OBSERVE_LAYOUT_H
 #define SIM_OBSERVE_LAYOUT_H
 #include "sim/level.h"
+#include "sim/real.h"
 
 typedef enum SimObservationKind {
   SIM_OBSERVATION_FLAT,      /* one vector (observe.h) */
@@ -43,7 +44,28 @@ typedef struct SimEntityLayout {
   int attention;             /* [shapes][shapes]: SIM_ATTEND_* bits of row looks at column */
   int length;                /* S 289, M 429, L 992 */
 } SimEntityLayout;
-SimEntityLayout sim_entity_layout(SimSize size);
+/* Takes `count` floats off the end of the row so far. */
+SIM_FN int sim_entity_take(int *length, int count) {
+  int offset = *length;
+  *length += count;
+  return offset;
+}
+
+SIM_FN SimEntityLayout sim_entity_layout(SimSize size) {
+  SimEntityLayout l = {.size = size, .shapes = size.polygons + size.circles};
+  l.polygons = sim_entity_take(&l.length, size.polygons * SIM_ENTITY_POLYGON);
+  l.circles = sim_entity_take(&l.length, size.circles * SIM_ENTITY_CIRCLE);
+  l.joints = sim_entity_take(&l.length, 2 * size.joints * SIM_ENTITY_JOINT);
+  l.thrusters = sim_entity_take(&l.length, size.thrusters * SIM_ENTITY_THRUSTER);
+  l.polygon_mask = sim_entity_take(&l.length, size.polygons);
+  l.circle_mask = sim_entity_take(&l.length, size.circles);
+  l.joint_mask = sim_entity_take(&l.length, 2 * size.joints);
+  l.thruster_mask = sim_entity_take(&l.length, size.thrusters);
+  l.joint_shapes = sim_entity_take(&l.length, 4 * size.joints);
+  l.thruster_shapes = sim_entity_take(&l.length, size.thrusters);
+  l.attention = sim_entity_take(&l.length, l.shapes * l.shapes);
+  return l;
+}
 
 /* ---- padded ------------------------------------------------------------------------------------------------------ */
 
@@ -51,6 +73,6 @@ SimEntityLayout sim_entity_layout(SimSize size);
  * the longest one, then one-hot kind (polygon, circle, joint, thruster) and gravity/10; clipped as the flat one. The
  * last five columns are there for inactive entities, too. */
 typedef struct SimPaddedLayout { int rows, width, length; } SimPaddedLayout; /* S 6 x 41, M 10 x 45, L 21 x 59 */
-SimPaddedLayout sim_padded_layout(SimSize size);
+/* sim_padded_layout: observe_entity.h */
 
 #endif

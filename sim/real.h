@@ -14,9 +14,12 @@
 
 #if defined(__CUDACC__)
 #define SIM_FN static inline __host__ __device__
+#define SIM_CALLED_FN static __host__ __device__ __noinline__
 #else
 #define SIM_FN static inline
+#define SIM_CALLED_FN static inline
 #endif
+/* SIM_CALLED_FN: large and called from several places, so that inlining it everywhere would take nvcc minutes. */
 
 /* The number of the lowest bit that is set in bits != 0. */
 SIM_FN int real_lowest_bit(uint64_t bits) {

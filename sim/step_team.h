@@ -128,6 +128,7 @@ CORE_KERNEL_FN void sim_team_test_hits(const SimTeam *t, int kind, SimTeamFound 
     const SimPair *pair = &model->pair[h < end ? t->hit[h] : 0];
     SimManifold m;
     int overlaps = 0, points = 0;
+    m.active[1] = 0;
     if (h < end) overlaps = sim_step_test_pair(model, t->body, t->corner, kind, pair, &m) != 0;
     if (overlaps) {
       t->hit[h] |= SIM_TEAM_OVERLAPS;

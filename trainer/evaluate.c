@@ -92,6 +92,7 @@ static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obser
   for (int t = 0, left = evaluator->worlds; t < env->max_steps && left > 0; t++) {
     key.step = (uint32_t)(number * env->max_steps + t);
     trial_step(&evaluator->trial, env, &player, &key);
+    trial_fetch(&evaluator->trial, &player);
     left -= book_step(evaluator, row);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/origin.h"
 #include "store/paths.h"
+#include "trainer/training_device.h"
 
 typedef struct Parent {
   char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX]; /* files */
@@ -96,8 +97,10 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     if (there[i]) TRY(read_section(parent, section));
   }
   training->learner.kind->set_count(training->learner.state, &training->position.count);
+  training_device_put(training); /* the learner makes its own of what is there */
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
+  training_device_fetch(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return restore_coverage(&training->coverage, parent);
 }
@@ -105,8 +108,10 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
   for (int i = 0; i < sections->sections; i++)
     if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+  training_device_put(training);
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
+  training_device_fetch(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
 }

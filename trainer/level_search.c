@@ -30,6 +30,8 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
   CORE_ARENA(arena, search->part_end, (size_t)shards->shards, "search parts [shards]");
   CORE_ARENA(arena, search->place, own, "search places [levels]");
   CORE_ARENA(arena, search->numbers, own, "search numbers [levels]");
+  CORE_ARENA_DEVICE(arena, search->own_episodes, own, "search episodes [levels]");
+  CORE_ARENA_DEVICE(arena, search->own_solutions, own, "search solutions [levels]");
   CORE_ARENA(arena, search->episodes, 3 * (size_t)search->at_once, "search episodes, solutions, numbers [3][levels]");
 }
 
@@ -45,30 +47,28 @@ int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed) {
 
 void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
 
-static void count_episodes(LevelSearch *search) {
-  for (int w = 0; w < search->own; w++) {
-    const int level = search->first + w;
-    if (!search->trial.dones[w] || search->episodes[level] == search->episodes_max) continue;
-    search->episodes[level]++;
-    search->solutions[level] += search->trial.solved[w] != 0;
-  }
-}
-
 /* This rank's of the levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
 static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                  uint32_t first) {
   Env *env = search->env;
+  Ops *ops = player->ops;
+  const size_t bytes = (size_t)search->own * sizeof *search->own_episodes;
   const uint32_t begin = first + (uint32_t)search->first;
   env->draw_levels(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
   for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
   env->reset_to(env, search->place, search->trial.raw);
+  core_device_zero(ops->device, search->own_episodes, bytes);
+  core_device_zero(ops->device, search->own_solutions, bytes);
   for (int t = 0; t < search->steps; t++) {
     uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
     const TrialKey trial = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
                             .purpose = CORE_RANDOM_SEARCH, .first_world = begin, .step = (uint32_t)step};
     trial_step(&search->trial, env, player, &trial);
-    count_episodes(search);
+    ops->count_trials(ops, search->trial.now.dones, search->trial.now.solved, search->own, search->episodes_max,
+                      search->own_episodes, search->own_solutions);
   }
+  core_device_to_host(ops->device, search->episodes + search->first, search->own_episodes, bytes);
+  core_device_to_host(ops->device, search->solutions + search->first, search->own_solutions, bytes);
 }
 
 /* A batch, of which every rank then knows all: each counted its own levels and left those of the others at 0. */

@@ -24,6 +24,7 @@ typedef struct LevelSearch {
   int *part_end;               /* [shards] of the trial */
   int32_t *place;              /* [own] */
   uint32_t *numbers;           /* [own] */
+  int64_t *own_episodes, *own_solutions; /* [own], on the ops' device */
   int64_t *episodes, *solutions, *all_numbers; /* [at_once] each, one after the other, of all ranks after the batch */
 } LevelSearch;
 

@@ -224,12 +224,12 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   rollout_add_sections(&training->rollout, sections);
   if (training->curriculum) {
     curriculum_add_sections(training->curriculum, checkpoint);
-    return;
+  } else {
+    const size_t records = (size_t)training->shards.worlds * training->env->world_bytes;
+    const size_t head = training->env_state_bytes - records;
+    checkpoint_add(checkpoint, "environment head", training->env_state, head);
+    sections_add_worlds(sections, "environment", (char *)training->env_state + head, records);
   }
-  const size_t records = (size_t)training->shards.worlds * training->env->world_bytes;
-  const size_t head = training->env_state_bytes - records;
-  checkpoint_add(checkpoint, "environment head", training->env_state, head);
-  sections_add_worlds(sections, "environment", (char *)training->env_state + head, records);
   training_device_mirror(training, checkpoint);
 }
 

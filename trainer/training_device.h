@@ -1,5 +1,5 @@
 /* Training on a device: which one, what can not be trained there yet, and the copies of device memory that checkpoints
- * read and write. Only training.c calls these. */
+ * read and write. Only training.c and inherit.c call these. */
 #ifndef TRAINER_TRAINING_DEVICE_H
 #define TRAINER_TRAINING_DEVICE_H
 #include "trainer/training.h"

@@ -44,18 +44,22 @@ void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKe
   const Agent *agent = player->agent;
   const EnvStep host = {.observations = trial->raw, .rewards = trial->rewards, .dones = trial->dones,
                         .solved = trial->solved, .episode_steps = trial->episode_steps};
-  CoreDevice *device = player->ops->device;
-  const size_t n = (size_t)trial->worlds;
-  EnvStep out = device ? trial->given : host;
-  out.observations = trial->raw;
+  trial->now = player->ops->device ? trial->given : host;
+  trial->now.observations = trial->raw;
   observer_look(player->ops->device, player->observer, trial->raw, trial->worlds, trial->observations);
   if (trial->parts > 0) act(trial, player);
   else agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
   player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,
                              key->first_world, key->step, trial->actions, trial->logp);
-  env->step(env, action_for_env(player->ops, &agent->head, trial->actions, trial->worlds, trial->bounded), &out);
-  core_device_to_host(device, trial->rewards, out.rewards, n * sizeof *out.rewards);
-  core_device_to_host(device, trial->dones, out.dones, n * sizeof *out.dones);
-  core_device_to_host(device, trial->solved, out.solved, n * sizeof *out.solved);
-  core_device_to_host(device, trial->episode_steps, out.episode_steps, n * sizeof *out.episode_steps);
+  env->step(env, action_for_env(player->ops, &agent->head, trial->actions, trial->worlds, trial->bounded), &trial->now);
+}
+
+void trial_fetch(Trial *trial, const TrialPlayer *player) {
+  CoreDevice *device = player->ops->device;
+  const EnvStep *now = &trial->now;
+  const size_t n = (size_t)trial->worlds;
+  core_device_to_host(device, trial->rewards, now->rewards, n * sizeof *now->rewards);
+  core_device_to_host(device, trial->dones, now->dones, n * sizeof *now->dones);
+  core_device_to_host(device, trial->solved, now->solved, n * sizeof *now->solved);
+  core_device_to_host(device, trial->episode_steps, now->episode_steps, n * sizeof *now->episode_steps);
 }

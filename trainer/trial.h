@@ -17,6 +17,7 @@ typedef struct Trial {
   uint8_t *actions;      /* [worlds][bytes of an action] */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
   EnvStep given;         /* what a step gives, where the environment is on a device */
+  EnvStep now;           /* what the last step gave, wherever that is */
   /* The same for who counts, on the host: */
   float *rewards;
   uint8_t *dones, *solved;
@@ -33,7 +34,9 @@ void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, i
 /* The worlds first, up to end[0], then up to end[1] ... go through the networks in passes of their own, so that what a
  * part does does not depend on its neighbours (comm.deterministic). `end` [parts] is the caller's. At first all are one. */
 void trial_divide(Trial *trial, const int *end, int parts);
-/* One step of all worlds of env, from raw to the next raw: rewards, dones, solved and episode_steps are then of it. */
+/* One step of all worlds of env, from raw to the next raw; `now` is then of it. */
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key);
+/* The last step's rewards, dones, solved and episode_steps on the host. */
+void trial_fetch(Trial *trial, const TrialPlayer *player);
 
 #endif

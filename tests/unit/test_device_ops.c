@@ -3,6 +3,7 @@
  * of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a GPU the
  * same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
 #include "sim/batch_kernels.h"
+#include "sim/level_kernels.h"
 #include "sim/observe_kernels.h"
 #include "trainer/ops/device_internal.h"
 #include "trainer/ops/kernels_normalise.h"

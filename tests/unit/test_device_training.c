@@ -114,6 +114,22 @@ static void test_transformer(void **state) {
   (void)state;
   compare_for(1, "algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=transformer", "net.sharing=shared"));
 }
+/* Levels are drawn, filtered and searched on the device. */
+static void test_curriculum(void **state) {
+  (void)state;
+  setenv("SIM_TEAM_LANES", "1", 1); /* teams are slow to emulate */
+  compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.curriculum=sfl", "env.size=m", "env.max_steps=12",
+                                       "sfl.batch_size=12",
+                                       "sfl.num_batches=2", "sfl.buffer_size=5", "sfl.period=2", "sfl.rollout_steps=30"));
+  unsetenv("SIM_TEAM_LANES");
+}
+static void test_new_levels(void **state) {
+  (void)state;
+  setenv("SIM_TEAM_LANES", "1", 1);
+  compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new"));
+  compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=9"));
+  unsetenv("SIM_TEAM_LANES");
+}
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
 /* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step, as it
@@ -313,6 +329,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
     cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded),
+    cmocka_unit_test(test_curriculum), cmocka_unit_test(test_new_levels),
     cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16), cmocka_unit_test(test_gaussian),
     cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_queued), cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
     cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),

@@ -210,9 +210,57 @@ static void test_names(void **state) {
   assert_false(origin.is_run);
 }
 
+/* ---- on a device ----------------------------------------------------------------------------------------------- */
+
+/* The same weights as far as products have the same order of terms; tolerance 0: the same bits. */
+static void assert_weights_near(const Training *there, const float *theirs, const Training *here, const float *ours,
+                                double tolerance) {
+  const size_t n = here->agent.actor.n;
+  float *copy = core_memory_allocate(n * sizeof *copy);
+  double apart = 0, norm = 0;
+  core_device_to_host(there->device, copy, theirs, n * sizeof *copy);
+  for (size_t i = 0; i < n; i++) {
+    apart += pow((double)copy[i] - (double)ours[i], 2);
+    norm += pow((double)ours[i], 2);
+  }
+  assert_true(sqrt(apart) <= tolerance * sqrt(norm));
+  free(copy);
+}
+
+/* A child on a device takes what a parent on the CPU left, and makes what that did not have (PPO's proximal weights). */
+static void check_on_a_device(CoreConfig config, const char *id) {
+  set(&config, "algo.name=ppo_ewma");
+  Training *here = make_child(config, id);
+  set(&config, "train.device=cuda");
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *there = make_child(config, id);
+  unsetenv("CORE_DEVICE");
+  assert_true(there->device != NULL);
+  assert_weights_near(there, there->agent.actor.theta, here, here->agent.actor.theta, 0);
+  assert_weights_near(there, ppo_of(&there->learner)->proximal.theta, here, ppo_of(&here->learner)->proximal.theta, 0);
+  assert_int_equal(there->position.iteration, here->position.iteration);
+  iterate(there, 1), iterate(here, 1);
+  assert_weights_near(there, there->agent.actor.theta, here, here->agent.actor.theta, 1e-3);
+  training_destroy(&there);
+  training_destroy(&here);
+}
+
+static void test_on_a_device(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig config = small_config();
+  set(&config, "algo.name=ppo");
+  Training *parent = make_parent(&config, id);
+  training_destroy(&parent);
+  check_on_a_device(config, id);
+  set(&config, "init.restore=weights");
+  check_on_a_device(config, id);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_all), WORKSPACE_TEST(test_weights), WORKSPACE_TEST(test_between_learners),
+    WORKSPACE_TEST(test_all), WORKSPACE_TEST(test_weights), WORKSPACE_TEST(test_on_a_device),
+    WORKSPACE_TEST(test_between_learners),
     WORKSPACE_TEST(test_coverage_of_other_levels),
     WORKSPACE_TEST(test_refusals), WORKSPACE_TEST(test_damaged), cmocka_unit_test(test_names),
   };

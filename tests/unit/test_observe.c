@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "sim/batch_internal.h"
 #include "sim/generate.h"
+#include "sim/observe_entity.h"
 
 enum { LEVELS = 8, WORLDS = 24, STEPS = 40 };
 static const SimSize *const SIZES[] = {&SIM_SIZE_S, &SIM_SIZE_M, &SIM_SIZE_L};

@@ -18,7 +18,8 @@ typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
   float *rewards;
   uint8_t *dones, *solved;
-  int32_t *levels;        /* 0 for all where levels are new and so in no set: their episodes count together */
+  int32_t *levels;        /* 0 for all where levels are new and so in no set: their episodes count together (-1 on a
+                             device, where counting takes it for 0) */
   int32_t *episode_steps; /* the episode's length where done */
 } EnvStep;
 

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "sim/filter.h"
 #include "sim/generate.h"
+#include "sim/level_device.h"
 #include "sim/level_stream.h"
 #include "sim/observe.h"
 #include "trainer/levels.h"
@@ -16,7 +17,7 @@ typedef struct SimEnv {
   SimBatchOptions options; /* siblings differ in worlds and seed only; its features are the batch's */
   SimLevelSet levels;      /* kept for siblings */
   SimEntityLayout entities; /* of entity observations */
-  SimLevelStream *stream;  /* NULL: a batch whose levels stay */
+  SimLevelStream *stream;  /* NULL: a batch whose levels stay, or are drawn on a device */
   SimLevel *drawn;         /* [DRAWN_AT_ONCE] on their way from the stream to the batch */
 } SimEnv;
 
@@ -80,6 +81,10 @@ static void put_drawn(SimEnv *sim, int place, int count) {
 
 static void sim_env_draw_levels(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
   SimEnv *sim = sim_of(env);
+  if (sim->options.device) {
+    sim_level_device_draw(sim->batch, key, first, count, place, numbers);
+    return;
+  }
   for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
     int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
     sim_level_stream_draw(sim->stream, key, first + begin, piece, sim->drawn, numbers + begin);
@@ -89,6 +94,10 @@ static void sim_env_draw_levels(Env *env, uint64_t key, int64_t first, int count
 
 static void sim_env_recall_levels(Env *env, uint64_t key, const uint32_t *numbers, int count, int place) {
   SimEnv *sim = sim_of(env);
+  if (sim->options.device) {
+    sim_level_device_recall(sim->batch, key, numbers, count, place);
+    return;
+  }
   for (int begin = 0; begin < count; begin += DRAWN_AT_ONCE) {
     int piece = count - begin < DRAWN_AT_ONCE ? count - begin : DRAWN_AT_ONCE;
 #pragma omp parallel for schedule(dynamic, 16)
@@ -171,7 +180,9 @@ static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t 
   options.worlds = worlds;
   options.seed = seed;
   options.reset = SIM_RESET_SAME;
-  TRY(sim_level_stream_create(options.new_size, &stream));
+  options.device = env->device;
+  options.drawn_levels = env->device != NULL;
+  if (!env->device) TRY(sim_level_stream_create(options.new_size, &stream));
   levels.level = core_memory_allocate((size_t)places * sizeof *levels.level);
   for (int i = 0; i < places; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
   int code = sim_env_make(&options, &levels, made);
@@ -181,7 +192,7 @@ static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t 
   }
   SimEnv *with = sim_of(*made);
   with->stream = stream;
-  with->drawn = core_memory_zero_allocate(DRAWN_AT_ONCE, sizeof *with->drawn);
+  if (stream) with->drawn = core_memory_zero_allocate(DRAWN_AT_ONCE, sizeof *with->drawn);
   with->levels.level = core_memory_resize(with->levels.level, sizeof *with->levels.level);
   with->levels.count = 1;
   return CORE_OK;

@@ -27,3 +27,13 @@ void cpu_count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep *st
     e->solutions[step->level[w]] += step->solved[w] != 0;
   }
 }
+
+void cpu_count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most, int64_t *episodes,
+                      int64_t *solutions) {
+  (void)ops;
+  for (int w = 0; w < worlds; w++) {
+    if (!done[w] || episodes[w] == most) continue;
+    episodes[w]++;
+    solutions[w] += solved[w] != 0;
+  }
+}

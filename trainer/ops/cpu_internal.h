@@ -182,5 +182,7 @@ size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n);
 void cpu_bound(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
 void cpu_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
 void cpu_count_episodes(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
+void cpu_count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most, int64_t *episodes,
+                      int64_t *solutions);
 
 #endif

@@ -130,6 +130,12 @@ static void count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep 
   DEVICE_LAUNCH(device_state(ops), ops_count_episodes, (size_t)e->worlds, &arguments);
 }
 
+static void count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most,
+                         int64_t *episodes, int64_t *solutions) {
+  const OpsCountTrials arguments = {done, solved, (size_t)worlds, most, episodes, solutions};
+  DEVICE_LAUNCH(device_state(ops), ops_count_trials, arguments.worlds, &arguments);
+}
+
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
 static void destroy(Ops *ops) {
@@ -152,7 +158,8 @@ static const Ops device_table = {
   .embed_backward = device_embed_backward, .q_policy = device_q_policy, .q_values = device_q_values,
   .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
   .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
-  .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes, .cap = device_cap, .pull = device_pull,
+  .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes,
+  .count_trials = count_trials, .cap = device_cap, .pull = device_pull,
   .update = &device_update, .entity = &DEVICE_ENTITY, .destroy = destroy,
 };
 

@@ -109,7 +109,8 @@ CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const
     for (size_t part = 0; part < entities * 3; part++)
       for (size_t k = 0; k < size; k++) dqkv[(part * heads + head) * size + k] = 0;
     for (size_t query = 0; query < entities; query++)
-      row_attend_backward(&world, (int)query, (int)head, a->dout + ((row * entities + query) * heads + head) * size, dqkv);
+      row_attend_backward(&world, (int)query, (int)head, a->dout + ((row * entities + query) * heads + head) * size,
+                          dqkv);
   }
 }
 

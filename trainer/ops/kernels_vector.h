@@ -192,8 +192,23 @@ CORE_KERNEL_FN void ops_count_episodes(const CoreDeviceThread *at, const OpsCoun
     a->finished[w] += total;
     core_device_count(&a->count[0], 1);
     core_device_count(&a->count[1], a->length[w]);
-    core_device_count(&a->attempts[a->level[w]], 1);
-    if (a->solved[w]) core_device_count(&a->solutions[a->level[w]], 1);
+    const size_t level = a->level[w] < 0 ? 0 : (size_t)a->level[w]; /* new ones, in no set, count together (env.h) */
+    core_device_count(&a->attempts[level], 1);
+    if (a->solved[w]) core_device_count(&a->solutions[level], 1);
+  }
+}
+
+typedef struct OpsCountTrials {
+  const uint8_t *done, *solved;
+  size_t worlds;
+  int64_t most, *episodes, *solutions; /* [worlds] */
+} OpsCountTrials;
+
+CORE_KERNEL_FN void ops_count_trials(const CoreDeviceThread *at, const OpsCountTrials *a) {
+  for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) {
+    if (!a->done[w] || a->episodes[w] == a->most) continue;
+    a->episodes[w]++;
+    a->solutions[w] += a->solved[w] != 0;
   }
 }
 

@@ -207,6 +207,9 @@ struct Ops {
   /* bounded[n] = values within low..high; NaN stays. */
   void (*bound)(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
   void (*count_episodes)(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
+  /* Where done, adds 1 to a world's episodes, up to `most`, and to its solutions where solved: all [worlds]. */
+  void (*count_trials)(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most, int64_t *episodes,
+                       int64_t *solutions);
 
   /* What the cap on the importance ratio and ppo.kl_penalty need (spec ppo.md 2.3): capped[n] = max(behaviour, logp -
    * log_cap); and with d = logp - around, pull[rows] = -weight d, returning the sum of d^2/2. */

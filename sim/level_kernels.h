@@ -1,0 +1,218 @@
+/* The kernels of random levels on a device: drawing them and making them ready, a thread a level, and the no-op filter
+ * (filter.h), whose candidates are worlds of a batch that step side by side. Listed in kernels.def; launched by
+ * level_device.c. Who keeps a level is decided by the same functions as on the host, so the levels are the same. */
+#ifndef SIM_LEVEL_KERNELS_H
+#define SIM_LEVEL_KERNELS_H
+#include "sim/batch_kernels.h"
+#include "sim/filter_time.h"
+#include "sim/generate_draw.h"
+#include "sim/level_ready.h"
+
+enum { SIM_GROUP_KEPT = SIM_STREAM_GROUP, SIM_GROUP_DRAWN = SIM_FILTER_RATIO * SIM_STREAM_GROUP };
+
+/* How drawn levels become a batch's. */
+typedef struct SimDeviceMaker {
+  SimModel *models;            /* [places] */
+  float *templates;            /* [places][rules.length] */
+  SimSize drawn, size;         /* slots when drawn, slots in the batch */
+  SimReadyRules rules;
+} SimDeviceMaker;
+
+CORE_KERNEL_FN void sim_device_make(const SimDeviceMaker *m, uint64_t key, uint32_t number, size_t place) {
+  SimLevel level;
+  sim_generate_draw(m->drawn, key, number, &level);
+  sim_level_grow(&level, m->size);
+  sim_level_ready(&level, &m->rules, &m->models[place], m->templates + place * (size_t)m->rules.length);
+}
+
+/* ---- levels of known numbers ------------------------------------------------------------------------------------- */
+
+typedef struct SimDeviceRecall {
+  SimDeviceMaker maker;
+  uint64_t key;
+  const uint32_t *numbers;     /* [count] */
+  size_t count, place;         /* into places place .. place + count - 1 */
+} SimDeviceRecall;
+
+CORE_KERNEL_FN void sim_recall(const CoreDeviceThread *at, const SimDeviceRecall *a) {
+  for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at))
+    sim_device_make(&a->maker, a->key, a->numbers[i], a->place + i);
+}
+
+/* ---- candidates of a filter --------------------------------------------------------------------------------------- */
+
+/* The worlds of the batch that candidates play in, and what is noted of each. */
+typedef struct SimCast {
+  SimDeviceBatch batch;
+  SimDeviceMaker maker;
+  uint64_t *key;               /* [candidates] of the generator */
+  uint32_t *number;
+  uint8_t *decided, *solved;   /* has its first episode ended; at the goal? */
+  float *reward;               /* of the last step */
+  uint8_t *done;
+  size_t count;                /* that take part */
+} SimCast;
+
+/* Draws the candidates and puts them at their start. */
+CORE_KERNEL_FN void sim_cast(const CoreDeviceThread *at, const SimCast *a) {
+  for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at)) {
+    sim_device_make(&a->maker, a->key[i], a->number[i], i);
+    sim_world_start(&a->batch.worlds[i], &a->batch.models[i], (int)i);
+    a->decided[i] = a->solved[i] = 0;
+  }
+}
+
+/* After a step. */
+CORE_KERNEL_FN void sim_cast_note(const CoreDeviceThread *at, const SimCast *a) {
+  for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at)) {
+    if (!a->done[i] || a->decided[i]) continue;
+    a->decided[i] = 1;
+    a->solved[i] = a->reward[i] > SIM_FILTER_SOLVED_REWARD;
+  }
+}
+
+/* ---- groups of a sequence (level_stream.h) ------------------------------------------------------------------------ */
+
+/* `groups` whole groups from number `base` of `key` on; candidate c of them is number base + c. Plays take some of each
+ * group in the order that they would come up in: ranks first_rank .. first_rank + ranks - 1. */
+typedef struct SimDeviceGroups {
+  SimCast cast;
+  uint64_t key;
+  uint32_t base;
+  size_t groups, first_rank, ranks;
+  const int32_t *lacking;      /* [groups that play]; NULL: all play */
+  int32_t *lacks;              /* [groups]: those that too few have been found for ... */
+  int64_t *lackers;            /* ... and how many they are */
+  int64_t *good;               /* [groups] that do not solve themselves, of those played */
+  double *time;                /* [groups][SIM_GROUP_DRAWN]: when it comes up */
+  uint8_t *played, *chosen;
+  uint32_t *order;             /* [groups][SIM_GROUP_DRAWN]: candidates of the group by time */
+  uint32_t *numbers;           /* [groups][SIM_GROUP_KEPT]: the result */
+} SimDeviceGroups;
+
+SIM_FN bool sim_group_precedes(const double *time, size_t a, size_t b) {
+  return time[a] < time[b] || (time[a] == time[b] && a < b);
+}
+
+CORE_KERNEL_FN void sim_group_times(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
+    a->time[c] = sim_filter_time(a->key, a->base + (uint32_t)c, false);
+    a->played[c] = 0;
+    if (c % SIM_GROUP_DRAWN == 0) a->good[c / SIM_GROUP_DRAWN] = 0;
+  }
+}
+
+CORE_KERNEL_FN void sim_group_order(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
+    const size_t first = c - c % SIM_GROUP_DRAWN;
+    size_t rank = 0;
+    for (size_t k = first; k < first + SIM_GROUP_DRAWN; k++) rank += sim_group_precedes(a->time, k, c);
+    a->order[first + rank] = (uint32_t)(c - first);
+  }
+}
+
+/* Which candidate world i plays. */
+SIM_FN size_t sim_group_candidate(const SimDeviceGroups *a, size_t i) {
+  const size_t group = a->lacking ? (size_t)a->lacking[i / a->ranks] : i / a->ranks;
+  return group * SIM_GROUP_DRAWN + a->order[group * SIM_GROUP_DRAWN + a->first_rank + i % a->ranks];
+}
+
+CORE_KERNEL_FN void sim_group_cast(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
+    a->cast.key[i] = a->key;
+    a->cast.number[i] = a->base + (uint32_t)sim_group_candidate(a, i);
+  }
+}
+
+CORE_KERNEL_FN void sim_group_judge(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
+    const size_t c = sim_group_candidate(a, i);
+    a->played[c] = 1;
+    if (a->cast.solved[i]) a->time[c] = sim_filter_time(a->key, a->base + (uint32_t)c, true);
+    else core_device_count(&a->good[c / SIM_GROUP_DRAWN], 1);
+  }
+}
+
+CORE_KERNEL_FN void sim_group_lacks(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t g = core_device_first(at); g < a->groups; g += core_device_stride(at))
+    if (a->good[g] < SIM_GROUP_KEPT) a->lacks[core_device_take(a->lackers)] = (int32_t)g;
+}
+
+/* The candidates played that come up first. Those not played could only have come later. */
+CORE_KERNEL_FN void sim_group_choose(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
+    const size_t first = c - c % SIM_GROUP_DRAWN;
+    size_t before = 0;
+    for (size_t k = first; k < first + SIM_GROUP_DRAWN; k++)
+      before += a->played[k] && sim_group_precedes(a->time, k, c);
+    a->chosen[c] = a->played[c] && before < SIM_GROUP_KEPT;
+  }
+}
+
+/* In the order of their numbers. */
+CORE_KERNEL_FN void sim_group_number(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
+    const size_t first = c - c % SIM_GROUP_DRAWN;
+    size_t before = 0;
+    for (size_t k = first; k < c; k++) before += a->chosen[k];
+    if (a->chosen[c]) a->numbers[c / SIM_GROUP_DRAWN * SIM_GROUP_KEPT + before] = a->base + (uint32_t)c;
+  }
+}
+
+/* ---- new levels of single worlds ---------------------------------------------------------------------------------- */
+
+/* The worlds that wait for a new level, batch->waiting[begin ..]: of those, `count`, or all where count is 0. */
+typedef struct SimDeviceRenew {
+  SimDeviceBatch batch;
+  SimDeviceMaker maker;
+  SimCast cast;                /* filtered: what its candidates are, i for waiting[begin + i] */
+  size_t begin, count;
+  uint32_t *choice;            /* [worlds]: the generator's number; NULL: unfiltered */
+  int32_t *lacks;              /* [candidates]: those whose first candidate solved itself ... */
+  int64_t *lackers;            /* ... and how many */
+  int start;                   /* put the world at the level's start, too */
+} SimDeviceRenew;
+
+SIM_FN SimFilterPair sim_renew_pair(const SimDeviceRenew *a, size_t i, uint64_t *key) {
+  const size_t w = (size_t)a->batch.waiting[a->begin + i];
+  *key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)w);
+  return sim_filter_pair(*key, a->batch.worlds[w].episode * SIM_FILTER_RATIO);
+}
+
+/* The first candidates of all, or the second ones of those that lack one. */
+CORE_KERNEL_FN void sim_renew_cast(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
+    const size_t who = a->lacks ? (size_t)a->lacks[i] : i;
+    const SimFilterPair pair = sim_renew_pair(a, who, &a->cast.key[i]);
+    a->cast.number[i] = a->lacks ? pair.late : pair.early;
+  }
+}
+
+CORE_KERNEL_FN void sim_renew_judge_first(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
+    a->choice[a->begin + i] = a->cast.number[i];
+    if (a->cast.solved[i]) a->lacks[core_device_take(a->lackers)] = (int32_t)i;
+  }
+}
+
+CORE_KERNEL_FN void sim_renew_judge_second(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
+    uint64_t key;
+    const SimFilterPair pair = sim_renew_pair(a, (size_t)a->lacks[i], &key);
+    if (!sim_filter_keeps_early(key, pair, a->cast.solved[i])) a->choice[a->begin + (size_t)a->lacks[i]] = pair.late;
+  }
+}
+
+/* Makes the levels in their worlds' own places, behind the set's. */
+CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  const size_t count = a->count ? a->count : (size_t)*a->batch.waiters;
+  for (size_t i = core_device_first(at); i < count; i += core_device_stride(at)) {
+    const size_t w = (size_t)a->batch.waiting[a->begin + i], place = (size_t)a->batch.levels + w;
+    SimWorld *world = &a->batch.worlds[w];
+    const uint64_t key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)w);
+    sim_device_make(&a->maker, key, a->choice ? a->choice[a->begin + i] : world->episode, place);
+    if (a->start) sim_world_start(world, &a->batch.models[place], (int)place);
+  }
+}
+
+#endif
