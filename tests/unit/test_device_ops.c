@@ -2,12 +2,9 @@
  * barriers forward and backward, in memory that host code can not touch. Where no matrix product and no sum over the rows
  * of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a GPU the
  * same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
-#include "sim/batch_kernels.h"
-#include "sim/level_kernels.h"
-#include "sim/observe_kernels.h"
+#include "sim/kernels_bodies.h"
 #include "trainer/ops/device_internal.h"
-#include "trainer/ops/kernels_normalise.h"
-#include "trainer/ops/kernels_entity.h"
+#include "trainer/ops/kernels_bodies.h"
 
 #include "ops_tools.h"
 

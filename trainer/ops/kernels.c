@@ -1,14 +1,6 @@
 /* The kernels of the trainer for the host (kernels.h). */
 #include "trainer/ops/kernels.h"
-
-#include "trainer/ops/kernels_compact.h"
-#include "trainer/ops/kernels_dense.h"
-#include "trainer/ops/kernels_entity.h"
-#include "trainer/ops/kernels_normalise.h"
-#include "trainer/ops/kernels_policy.h"
-#include "trainer/ops/kernels_ranks.h"
-#include "trainer/ops/kernels_rows.h"
-#include "trainer/ops/kernels_update.h"
+#include "trainer/ops/kernels_bodies.h"
 
 #define KERNELS "trainer/ops/kernels.def"
 #include "core/device_table.inc"
