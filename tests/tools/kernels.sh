@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What each GPU kernel takes, as the compiler says: a Markdown table of registers, stack, spills and shared memory.
+# What each GPU kernel takes, as the compiler says: a Markdown table of registers, stack and spills.
 # Usage: tests/tools/kernels.sh [ARCHITECTURE]   (make kernels; needs nvcc but no GPU)
 set -u
 cd "$(dirname "$0")/../.." || exit 1
