@@ -130,7 +130,7 @@ cluster_start() {
   export SLURM_CONF=$cluster_dir/slurm.conf
   (umask 077; head -c 128 /dev/urandom >"$cluster_dir/munge.key")
   if ! cluster_munge start || ! cluster_accounting_start || ! cluster_controller start; then
-    cluster_problem="Slurm does not start here: $(cluster_log 3)"
+    cluster_problem="Slurm does not start here: $(cluster_log 3 | tr '\n' ' ')"
     cluster_stop
     return 1
   fi
@@ -215,7 +215,7 @@ cluster_controller() {
     start)
       slurmctld >>"$cluster_dir/slurmctld.out" 2>&1 || return 1
       local i
-      for i in $(seq 100); do scontrol ping 2>/dev/null | grep -q 'is UP' && return 0; sleep 0.1; done
+      for i in $(seq 300); do scontrol ping 2>/dev/null | grep -q 'is UP' && return 0; sleep 0.1; done
       return 1 ;;
     stop) cluster_end slurmctld TERM ;;
     kill) cluster_end slurmctld KILL ;;
