@@ -62,18 +62,17 @@ static int write_run(const char *root, int64_t seed, int64_t iterations, double 
 
 /* Folders that changed a moment ago are looked at again; ten thousand finished runs are older than that. */
 static int age_runs(const char *root) {
-  char path[CORE_PATH_MAX], **names;
+  char path[CORE_PATH_MAX], (*ids)[CORE_RUN_ID];
   size_t count;
   struct timespec times[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
-  TRY(core_files_path(path, "%s/runs", root));
-  TRY(core_files_list(path, &names, &count));
-  for (size_t i = 0; i < count; i++) {
-    TRY(store_path_run(root, names[i], NULL, path));
-    utimensat(AT_FDCWD, path, times, 0);
-    free(names[i]);
+  int code = CORE_OK;
+  TRY(store_path_list_runs(root, NULL, &ids, &count));
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    code = store_path_run(root, ids[i], NULL, path);
+    if (code == CORE_OK) utimensat(AT_FDCWD, path, times, 0);
   }
-  free(names);
-  return CORE_OK;
+  free(ids);
+  return code;
 }
 
 typedef struct Cost { double wall_s, cpu_s; } Cost;
