@@ -14,7 +14,13 @@
 enum { POLLS_A_WATCH = 1024 };
 
 /* Whose table it is, and the event by which one order waits for the other. */
-typedef struct Gpu { CoreDevice table; cudaEvent_t event; } Gpu;
+typedef struct Gpu {
+  CoreDevice table;
+  cudaEvent_t event;
+  cudaStream_t lane[CORE_LANES];  /* 0: the first order */
+  bool busy[CORE_LANES];          /* given something since it was joined */
+  int entered[CORE_LANES], depth; /* lanes that the order at hand was entered through, from 0 */
+} Gpu;
 
 /* The device's failures are final: kernels that were launched before may have left anything behind. */
 static void check(cudaError_t code, const char *what, const char *kernel) {
@@ -75,6 +81,28 @@ static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
 
 static void take_back(CoreDevice *device) { order(device, device->side, device->stream); }
 
+static void enter(CoreDevice *device, int lane) {
+  Gpu *gpu = (Gpu *)device;
+  CORE_CHECK(gpu->depth + 1 < CORE_LANES);
+  order(device, device->stream, gpu->lane[lane]);
+  gpu->entered[++gpu->depth] = lane;
+  gpu->busy[lane] = true;
+  device->stream = gpu->lane[lane];
+}
+
+static void leave(CoreDevice *device) {
+  Gpu *gpu = (Gpu *)device;
+  CORE_CHECK(gpu->depth > 0);
+  device->stream = gpu->lane[gpu->entered[--gpu->depth]];
+}
+
+/* A lane that was not entered may not be waited for while a graph is recorded: it is no part of it. */
+static void join(CoreDevice *device, int lane) {
+  Gpu *gpu = (Gpu *)device;
+  if (gpu->busy[lane]) order(device, gpu->lane[lane], device->stream);
+  gpu->busy[lane] = false;
+}
+
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
   check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
@@ -130,9 +158,10 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 }
 
 static void destroy(CoreDevice *device) {
-  cudaEventDestroy(((Gpu *)device)->event);
+  Gpu *gpu = (Gpu *)device;
+  cudaEventDestroy(gpu->event);
   cudaStreamDestroy(device->side);
-  cudaStreamDestroy(stream_of(device));
+  for (int lane = 0; lane < CORE_LANES; lane++) cudaStreamDestroy(gpu->lane[lane]);
   free(device);
 }
 
@@ -156,12 +185,13 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
 
 int core_device_cuda(int number, CoreDevice **device) {
   struct cudaDeviceProp properties;
-  cudaStream_t stream, side;
+  cudaStream_t lane[CORE_LANES], side;
   cudaEvent_t event;
   *device = NULL;
   cudaError_t code = cudaSetDevice(number);
   if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, number);
-  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  for (int i = 0; code == cudaSuccess && i < CORE_LANES; i++)
+    code = cudaStreamCreateWithFlags(&lane[i], cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   if (code != cudaSuccess) {
@@ -171,13 +201,15 @@ int core_device_cuda(int number, CoreDevice **device) {
   Gpu *gpu = core_memory_zero_allocate(1, sizeof *gpu);
   CoreDevice *made = &gpu->table;
   gpu->event = event;
+  memcpy(gpu->lane, lane, sizeof lane);
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
     .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
+    .enter = enter, .leave = leave, .join = join,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
-    .stream = stream, .side = side, .destroy = destroy};
+    .stream = lane[0], .side = side, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
            properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
   *device = made;

@@ -5,6 +5,8 @@
  *   barriers, which is checked; between two barriers they are taken forward or backward, so that a result which depends
  *   on the order shows that a barrier is missing. Taken in isolation, each has shared memory as the last barrier left it.
  * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
+ * - Lanes do what they are given at once or, taken backward or in isolation, only when somebody waits for them: the two
+ *   extremes of how far they may be. A result that differs comes from memory that two orders used without waiting.
  * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
  *   order reads or writes there in between shows itself. */
 #include <setjmp.h>
@@ -36,10 +38,15 @@ typedef struct Emulator {
   char *images;                 /* CORE_DEVICE_ISOLATED: each thread's shared memory, SHARED_BYTES apart */
   char *merged;                 /* and what the last barrier has left of all of them */
   CoreGraph *recording;       /* NULL: operations are done */
+  struct Lane *lane;          /* [CORE_LANES] */
+  int entered[CORE_LANES], depth; /* lanes that the order at hand was entered through, from 0 */
 } Emulator;
 
-/* A launch, else a copy or fill. */
+/* A launch, a copy or fill, or what is about lanes. WAIT: until `lane` has done its first `until` operations. */
 typedef struct Operation {
+  enum { DO, ENTER, LEAVE, JOIN, WAIT } kind;
+  int lane;
+  size_t until;
   const CoreKernel *kernel;
   unsigned blocks, threads;
   size_t shared;
@@ -54,6 +61,13 @@ struct CoreGraph {
   Operation *operation;
   size_t count, room;
 };
+
+/* What a lane that lags behind has still to do. */
+typedef struct Lane {
+  CoreGraph queue;
+  size_t done;                /* of all that it was ever given */
+  size_t forgotten;           /* that came before the queue's first */
+} Lane;
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
 
@@ -116,17 +130,37 @@ static void move(CoreDevice *device, void *target, const void *source, size_t by
 /* The host's business is not for graphs. */
 static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(device)->recording == NULL); }
 
+/* Keeps a copy of the arguments. */
 static void record(CoreGraph *graph, Operation operation) {
   if (graph->count == graph->room) {
     graph->room = graph->room ? 2 * graph->room : 64;
     graph->operation = core_memory_resize(graph->operation, graph->room * sizeof *graph->operation);
   }
+  if (operation.kernel) {
+    void *kept = core_memory_allocate(operation.kernel->argument_bytes);
+    memcpy(kept, operation.arguments, operation.kernel->argument_bytes);
+    operation.arguments = kept;
+  }
   graph->operation[graph->count++] = operation;
+}
+
+static void carry_out(Emulator *emulator, const Operation *o);
+static void catch_up(Emulator *emulator, int lane);
+
+static int order_at_hand(const Emulator *emulator) { return emulator->entered[emulator->depth]; }
+
+/* Records an operation, gives it to a lane that lags behind, or does it. */
+static void issue(Emulator *emulator, Operation operation) {
+  const int lane = order_at_hand(emulator);
+  if (emulator->recording) record(emulator->recording, operation);
+  else if (lane > 0 && emulator->order != CORE_DEVICE_FORWARD) record(&emulator->lane[lane].queue, operation);
+  else carry_out(emulator, &operation);
 }
 
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   check_not_recording(device);
   check_range(emulator_of(device), target, bytes);
+  catch_up(emulator_of(device), order_at_hand(emulator_of(device)));
   device->transfers++;
   move(device, target, host, bytes);
 }
@@ -134,6 +168,7 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   check_not_recording(device);
   check_range(emulator_of(device), source, bytes);
+  catch_up(emulator_of(device), order_at_hand(emulator_of(device)));
   device->transfers++;
   device->waits++;
   move(device, host, source, bytes);
@@ -143,20 +178,13 @@ static void copy(CoreDevice *device, void *target, const void *source, size_t by
   Emulator *emulator = emulator_of(device);
   check_range(emulator, target, bytes);
   check_range(emulator, source, bytes);
-  if (emulator->recording) record(emulator->recording, (Operation){.target = target, .source = source, .bytes = bytes});
-  else move(device, target, source, bytes);
+  issue(emulator, (Operation){.target = target, .source = source, .bytes = bytes});
 }
 
 static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   Emulator *emulator = emulator_of(device);
   check_range(emulator, target, bytes);
-  if (emulator->recording) {
-    record(emulator->recording, (Operation){.target = target, .byte = byte, .bytes = bytes});
-    return;
-  }
-  unlock(emulator);
-  memset(target, byte, bytes);
-  lock(emulator);
+  issue(emulator, (Operation){.target = target, .byte = byte, .bytes = bytes});
 }
 
 /* ---- the second order ------------------------------------------------------------------------------------------- */
@@ -355,33 +383,111 @@ static void run_kernel(Emulator *emulator, const CoreKernel *kernel, unsigned bl
 static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                    const void *arguments) {
   Emulator *emulator = emulator_of(device);
-  if (emulator->recording) {
-    void *kept = core_memory_allocate(kernel->argument_bytes);
-    memcpy(kept, arguments, kernel->argument_bytes);
-    record(emulator->recording, (Operation){.kernel = kernel, .blocks = blocks, .threads = threads, .shared = shared,
-                                            .arguments = kept});
-    return;
-  }
-  device->launches++;
-  run_kernel(emulator, kernel, blocks, threads, shared, arguments);
+  if (emulator->recording == NULL) device->launches++;
+  issue(emulator, (Operation){.kernel = kernel, .blocks = blocks, .threads = threads, .shared = shared,
+                              .arguments = (void *)(uintptr_t)arguments});
 }
 
 static void synchronise(CoreDevice *device) {
   check_not_recording(device);
+  catch_up(emulator_of(device), order_at_hand(emulator_of(device)));
   device->waits++;
 }
 
+/* ---- lanes --------------------------------------------------------------------------------------------------------- */
+
+/* How many operations the order has been given so far. */
+static size_t given(const Lane *lane) { return lane->forgotten + lane->queue.count; }
+
+static void forget(Lane *lane) {
+  lane->forgotten = given(lane);
+  lane->queue.count = 0;
+}
+
+/* Lets a lane do what it has been given, up to its operation number `until`. */
+static void advance(Emulator *emulator, int number, size_t until) {
+  Lane *lane = &emulator->lane[number];
+  while (lane->done < until) {
+    const Operation o = lane->queue.operation[lane->done - lane->forgotten];
+    lane->done++;
+    if (o.kind == WAIT) advance(emulator, o.lane, o.until);
+    else carry_out(emulator, &o);
+    free(o.arguments);
+  }
+  if (lane->done == given(lane)) forget(lane);
+}
+
+static void catch_up(Emulator *emulator, int lane) { advance(emulator, lane, given(&emulator->lane[lane])); }
+
+/* The order at hand goes on when `lane` has done all that it has been given. The first order does what it is given at
+ * once, and so do all where nobody lags behind. */
+static void wait_for(Emulator *emulator, int lane) {
+  const size_t until = given(&emulator->lane[lane]);
+  const int waiting = order_at_hand(emulator);
+  if (lane == 0 || emulator->lane[lane].done == until) return;
+  if (waiting == 0) advance(emulator, lane, until);
+  else record(&emulator->lane[waiting].queue, (Operation){.kind = WAIT, .lane = lane, .until = until});
+}
+
+static void enter(CoreDevice *device, int lane) {
+  Emulator *emulator = emulator_of(device);
+  const int from = order_at_hand(emulator);
+  CORE_CHECK(lane > 0 && lane < CORE_LANES && emulator->depth + 1 < CORE_LANES);
+  if (emulator->recording) record(emulator->recording, (Operation){.kind = ENTER, .lane = lane});
+  emulator->entered[++emulator->depth] = lane;
+  if (emulator->recording == NULL) wait_for(emulator, from);
+}
+
+static void leave(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  CORE_CHECK(emulator->depth > 0);
+  if (emulator->recording) record(emulator->recording, (Operation){.kind = LEAVE});
+  emulator->depth--;
+}
+
+static void join(CoreDevice *device, int lane) {
+  Emulator *emulator = emulator_of(device);
+  if (emulator->recording) record(emulator->recording, (Operation){.kind = JOIN, .lane = lane});
+  else wait_for(emulator, lane);
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+static void carry_out(Emulator *emulator, const Operation *o) {
+  if (o->kernel) {
+    run_kernel(emulator, o->kernel, o->blocks, o->threads, o->shared, o->arguments);
+  } else if (o->source) {
+    move(&emulator->table, o->target, o->source, o->bytes);
+  } else {
+    unlock(emulator);
+    memset(o->target, o->byte, o->bytes);
+    lock(emulator);
+  }
+}
 
 static void begin_graph(CoreDevice *device) {
   check_not_recording(device);
   emulator_of(device)->recording = core_memory_zero_allocate(1, sizeof(CoreGraph));
 }
 
+/* That lanes which a graph enters are left and joined, as CUDA wants it. */
+static void check_lanes(const CoreGraph *graph) {
+  bool busy[CORE_LANES] = {false};
+  int depth = 0;
+  for (size_t i = 0; i < graph->count; i++) {
+    const Operation *o = &graph->operation[i];
+    if (o->kind == ENTER) busy[o->lane] = true, depth++;
+    if (o->kind == LEAVE) depth--;
+    if (o->kind == JOIN) busy[o->lane] = false;
+  }
+  for (int lane = 1; lane < CORE_LANES; lane++) CORE_CHECK(!busy[lane] && depth == 0);
+}
+
 static CoreGraph *end_graph(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   CoreGraph *graph = emulator->recording;
   CORE_CHECK(graph != NULL);
+  check_lanes(graph);
   emulator->recording = NULL;
   return graph;
 }
@@ -391,9 +497,10 @@ static void launch_graph(CoreDevice *device, CoreGraph *graph) {
   device->graphs++;
   for (size_t i = 0; i < graph->count; i++) {
     const Operation *o = &graph->operation[i];
-    if (o->kernel) run_kernel(emulator_of(device), o->kernel, o->blocks, o->threads, o->shared, o->arguments);
-    else if (o->source) copy(device, o->target, o->source, o->bytes);
-    else fill(device, o->target, o->byte, o->bytes);
+    if (o->kind == ENTER) enter(device, o->lane);
+    else if (o->kind == LEAVE) leave(device);
+    else if (o->kind == JOIN) join(device, o->lane);
+    else issue(emulator_of(device), *o);
   }
 }
 
@@ -408,6 +515,11 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 static void destroy(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   for (int i = 0; i < emulator->handed_over; i++) free(emulator->handed[i].contents);
+  for (int lane = 0; lane < CORE_LANES; lane++) {
+    catch_up(emulator, lane);
+    free(emulator->lane[lane].queue.operation);
+  }
+  free(emulator->lane);
   for (int i = 0; i < MEMORIES_MAX; i++) release(device, emulator->memory[i].start);
   munmap(emulator->stacks, (size_t)THREADS_MAX * STACK_BYTES);
   if (emulator->images) munmap(emulator->images, (size_t)THREADS_MAX * SHARED_BYTES);
@@ -428,6 +540,7 @@ CoreDevice *core_device_emulated(CoreDeviceOrder order) { return core_device_emu
 CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) {
   Emulator *emulator = core_memory_zero_allocate(1, sizeof *emulator);
   emulator->order = order;
+  emulator->lane = core_memory_zero_allocate(CORE_LANES, sizeof *emulator->lane);
   emulator->shared = core_memory_allocate(SHARED_BYTES);
   emulator->stacks = reserve((size_t)THREADS_MAX * STACK_BYTES);
   if (order == CORE_DEVICE_ISOLATED) {
@@ -438,7 +551,7 @@ CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) 
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes, .shared_bytes = SHARED_BYTES,
     .processors = PROCESSORS,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
+    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back, .enter = enter, .leave = leave, .join = join,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
     .destroy = destroy};
   return &emulator->table;

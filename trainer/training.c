@@ -137,6 +137,7 @@ void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
   communicator_destroy(&owned->communicator); /* first: freeing memory waits for what other ranks may never join */
+  rollout_destroy(&owned->rollout);
   learner_destroy(&owned->learner);
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
