@@ -16,8 +16,6 @@ static int refuse(const char *setting, const char *value, const char *instead) {
 
 /* What still reads or writes the device's arrays on the host (docs/cuda.md has the list), by the setting that asks for it. */
 static int check_configuration(const CoreConfig *config) {
-  const char *learner = config->algo.name;
-  if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
   const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
   if (ranks_size() > 1 && core_config_has_curriculum(config))
     return refuse("with several ranks env.curriculum", config->env.curriculum, "env.curriculum = none");
@@ -29,8 +27,6 @@ static int check_configuration(const CoreConfig *config) {
   if (ranks_size() > 1 && strcmp(config->env.normalize_rewards, "none") != 0)
     return refuse("with several ranks env.normalize_rewards", config->env.normalize_rewards,
                   "env.normalize_rewards = none");
-  if (strcmp(config->train.observation_storage, "float16") == 0)
-    return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
   if (ranks_size() > 1 && config->init.from[0] != '\0')
     return refuse("with several ranks init.from", "a checkpoint", "init.from to nothing");
   return CORE_OK;
