@@ -122,6 +122,11 @@ static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
   observer_advance(&rollout->observer);
 }
 
+void rollout_connect(Rollout *rollout, struct Communicator *communicator) {
+  rollout->observer.normaliser.communicator = communicator;
+  rollout->reward_scale.communicator = communicator;
+}
+
 void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
   observer_start(&rollout->observer);
   reward_start(&rollout->reward_scale);
@@ -174,6 +179,7 @@ static OpsEpisodes book_of(const Rollout *rollout) {
   book.worlds = rollout->worlds;
   book.first_reported = rollout->observer.first_reported;
   book.returns = rollout->returns;
+  book.level_of_place = rollout->level_of_place;
   if (rollout->device) return book;
   book.attempts = rollout->attempts;
   book.solutions = rollout->solutions;
@@ -189,15 +195,8 @@ static void open_book(const Rollout *rollout) {
   core_device_zero(rollout->device, book.solutions, levels * sizeof *book.solutions);
 }
 
-/* A rank's environment has places for its own levels, the book one for each level of the run. */
-static void number_levels(Rollout *rollout) {
-  if (rollout->level_of_place == NULL) return;
-  for (int w = 0; w < rollout->worlds; w++) rollout->level[w] = rollout->level_of_place[rollout->level[w]];
-}
-
 /* Adds step t's rewards and finished episodes. */
 static void count_episodes(Rollout *rollout, Ops *ops, int t) {
-  number_levels(rollout);
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const OpsEpisodes book = book_of(rollout);
   const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved, rollout->level,
