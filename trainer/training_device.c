@@ -18,9 +18,6 @@ static int refuse(const char *setting, const char *value, const char *instead) {
 static int check_configuration(const CoreConfig *config) {
   const char *learner = config->algo.name;
   if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
-  const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
-  if (draws && strcmp(config->train.observation_storage, "state") == 0) /* shown again by levels that are gone */
-    return refuse("with levels that are drawn train.observation_storage", "state", "train.observation_storage = float32");
   if (strcmp(config->train.observation_storage, "float16") == 0)
     return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
   return CORE_OK;
