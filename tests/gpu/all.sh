@@ -15,7 +15,7 @@ if [ ! -x "$nvcc" ]; then
   echo "tests/gpu/all.sh: no nvcc, so the build would have no GPU in it; set CUDA_HOME" >&2
   exit 1
 fi
-tests=(test_batch_bits test_device_ops test_device_training)
+tests=(test_batch_bits test_device_ops test_device_training test_device_rollout)
 make -j"$(nproc)" all "${tests[@]/#/build/tests/unit/}" build/tests/bench/bench_device || exit 1
 mkdir -p "$(dirname "$report")"
 
@@ -64,10 +64,19 @@ if ! command -v mpirun >/dev/null; then echo "no mpirun: ranks were not run" | t
   rm -rf "$root"
 fi
 part "benchmarks" build/tests/bench/bench_device
+# The same training with all worlds together and in halves (train.rollout_halves): the rates say which is faster, and the
+# weights are to be the same.
+trained=(--set train.device=cuda --set eval.count=0 --set metrics.representation_every=1000 --set env.num=65536
+  --set ppo.num_steps=64 --set ppo.num_minibatches=16 --set ppo.epochs=8 --set net.width=256 --set net.depth=3
+  --set train.total_steps=20971520)
 root=$(mktemp -d)
-part "training, 65 536 worlds, 3 x 256" build/bin/trainer --root "$root" --set train.device=cuda --set eval.count=0 \
-  --set metrics.representation_every=1000 --set env.num=65536 --set ppo.num_steps=64 --set ppo.num_minibatches=16 \
-  --set ppo.epochs=8 --set net.width=256 --set net.depth=3 --set train.total_steps=20971520
+for halves in 1 2; do
+  mkdir "$root/$halves"
+  part "training, 65 536 worlds, 3 x 256, rollout_halves = $halves" build/bin/trainer --root "$root/$halves" "${trained[@]}" \
+    --set train.rollout_halves="$halves"
+  build/bin/trainer checkpoint "$root/$halves"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock' >"$root/bits.$halves"
+done
+part "the same bits in halves" cmp "$root/bits.1" "$root/bits.2"
 rm -rf "$root"
 NVCC=$nvcc tests/tools/kernels.sh >>"$report" 2>&1 || failed=1
 echo "report: $report"

@@ -96,8 +96,10 @@ static void test_nested(void **state) {
 
 typedef struct Case { const char *settings[12]; } Case;
 
+/* order NULL: on a GPU. */
 static Training *made(const CoreConfig *config, const char *order) {
   char device[64];
+  if (order == NULL) return make(config);
   snprintf(device, sizeof device, "emulated:order=%s", order);
   setenv("CORE_DEVICE", device, 1);
   Training *training = make(config);
@@ -130,7 +132,7 @@ static void compare(Case c, const char *order) {
   for (int i = 0; c.settings[i]; i++) set(&whole, c.settings[i]);
   CoreConfig halves = whole;
   set(&halves, "train.rollout_halves=2");
-  Training *a = made(&whole, "forward"), *b = made(&halves, order);
+  Training *a = made(&whole, order ? "forward" : NULL), *b = made(&halves, order);
   for (int i = 0; i < 4; i++) {
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     assert_same_rollouts(a, b);
@@ -177,6 +179,19 @@ static void test_shards(void **state) {
   compare_orders((Case){{"env.num=12", "comm.shards=4", "comm.deterministic=yes", "ppo.num_minibatches=4"}});
 }
 
+static void test_gpu(void **state) {
+  CoreDevice *gpu = NULL;
+  char reason[256];
+  (void)state;
+  if (core_device_open("cuda", 0, &gpu, reason) != CORE_OK) {
+    print_message("# %s\n", core_error_message());
+    skip();
+  }
+  core_device_close(&gpu);
+  compare((Case){{NULL}}, NULL);
+  compare((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new", "train.observation_storage=state"}}, NULL);
+}
+
 /* ---- what a rollout launches and waits for -------------------------------------------------------------------------- */
 
 typedef struct Counted { double launches, waits, graphs; } Counted; /* of an iteration's rollout */
@@ -211,6 +226,6 @@ int main(void) {
     cmocka_unit_test(test_join), cmocka_unit_test(test_nested), cmocka_unit_test(test_halves), cmocka_unit_test(test_isolated),
     cmocka_unit_test(test_odd), cmocka_unit_test(test_new_levels), cmocka_unit_test(test_curriculum),
     cmocka_unit_test(test_gaussian), cmocka_unit_test(test_normalised), cmocka_unit_test(test_shards),
-    cmocka_unit_test(test_counts)};
+    cmocka_unit_test(test_counts), cmocka_unit_test(test_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
