@@ -107,6 +107,9 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
 /* On a device: the same of worlds first .. first + count - 1 only; the arrays are those of all worlds. Parts may step one
  * after the other, not at once. */
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
+/* What goes on beside steps on a device, levels that are tried for later episodes, is waited for there by what it is given
+ * next. Before the end of a graph of steps. */
+void sim_batch_rest(SimBatch *batch);
 
 /* The worlds as they are now: [worlds][length]. */
 void sim_batch_observe(const SimBatch *batch, float *observations);

@@ -183,13 +183,14 @@ void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observ
   const SimDeviceReset reset = {view(batch), level ? d->level : NULL,
                                 level != NULL || batch->options.reset == SIM_RESET_SAME};
   if (level) core_device_to_device(d->device, d->level, level, worlds * sizeof *level);
+  sim_level_device_forget(batch);
   d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
                     0, &reset);
   if (level == NULL) sim_level_device_renew(batch, true);
   sim_batch_device_observe(batch, observations);
 }
 
-void sim_batch_device_step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+static void step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   const SimBatchDevice *d = batch->device;
   SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
   step.batch.first = first;
@@ -201,9 +202,33 @@ void sim_batch_device_step_some(const SimBatch *batch, int first, int count, con
     d->device->launch(d->device, d->step.kernel, d->step.blocks, TEAM_THREADS, d->step.shared, &team_step);
 }
 
+size_t sim_batch_device_teams(const SimBatch *batch) {
+  const SimBatchDevice *d = batch->device;
+  const size_t worlds = (size_t)batch->options.worlds;
+  const size_t teams = d->step.lanes == 1 ? worlds : (size_t)d->step.blocks * (TEAM_THREADS / d->step.lanes);
+  return teams < worlds ? teams : worlds;
+}
+
+void sim_batch_device_play_idle(const SimBatch *batch, SimCast cast, size_t first, size_t places) {
+  const SimBatchDevice *d = batch->device;
+  const unsigned lanes = d->step.lanes, threads = lanes == 1 ? WORLD_THREADS : TEAM_THREADS;
+  const CoreKernel *kernel = lanes == 1   ? &sim_idle_alone_launch
+                             : lanes == 4 ? &sim_idle_team_4_launch
+                             : lanes == 8 ? &sim_idle_team_8_launch
+                                          : &sim_idle_team_16_launch;
+  const SimDeviceStep step = {.batch = view(batch), .rules = batch->rules};
+  const SimDeviceIdle idle = {{step, d->step.layout, d->overflow}, sim_batch_device_maker(batch), cast, first, places};
+  d->device->launch(d->device, kernel, core_device_blocks(places, threads / lanes, BLOCKS_MAX), threads, d->step.shared,
+                    &idle);
+}
+
+void sim_batch_rest(SimBatch *batch) {
+  if (batch->device) sim_level_device_rest(batch);
+}
+
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   CORE_CHECK(batch->device && first >= 0 && count > 0 && count <= batch->options.worlds - first);
-  sim_batch_device_step_some(batch, first, count, actions, out);
+  step_some(batch, first, count, actions, out);
   sim_level_device_renew(batch, true);
   observe(batch, first, count, out->observations);
 }
@@ -247,6 +272,7 @@ static void recall_levels(const SimBatch *batch) {
   core_device_to_device(d->device, d->waiting, waiting, (size_t)waiters * sizeof *waiting);
   core_device_to_device(d->device, d->waiters, &waiters, sizeof waiters);
   free(waiting);
+  sim_level_device_forget(batch);
   sim_level_device_renew(batch, false);
 }
 

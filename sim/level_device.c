@@ -1,61 +1,81 @@
-/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. Candidates of the filter are the worlds of a
- * batch of their own, which is stepped as any other; the host only hears how many are still lacking. */
+/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. What the filter has to play is played in the places
+ * of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of its own. */
 #include "sim/level_device_internal.h"
 
 #include "sim/kernels.h"
 
 enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
 /* Of a group, so many play first, which is mostly all that it takes; then the rest of those that lack levels. */
-enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128, CANDIDATES_MAX = GROUPS_MAX * PLAYED_FIRST };
+enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128, PLACES_MAX = 1 << 15 };
+/* Steps from one start of the filter to the next, by when it is waited for. */
+enum { AHEAD_STEPS = 16 };
+
+/* Memory for choices that are made together: those that somebody waits for, and those ahead. */
+typedef struct Choices {
+  SimDeviceChoices of;         /* its arrays */
+  size_t first, places;        /* of the batch that is played in */
+} Choices;
 
 struct SimLevelDevice {
   CoreDevice *device;
   CoreArena *arena;
-  SimBatch *candidates;        /* `room` worlds */
-  size_t room, groups;         /* groups of a sequence that are drawn at a time */
-  SimCast cast;                /* of all of them */
-  uint8_t *idle;               /* [room] actions */
-  int32_t *lacks;              /* [room] */
+  SimBatch *candidates;        /* its worlds are the places to play in */
+  size_t room, groups;         /* tasks, and groups of a sequence, that are drawn at a time */
+  SimCast cast;                /* of groups: [room] */
+  int32_t *lacks;              /* [groups] */
   int64_t *lackers;
-  uint32_t *choice;            /* [worlds] */
   SimDeviceGroups group;       /* its arrays */
   uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
+  Choices waiting, ahead;      /* of worlds */
+  int steps;                   /* since the filter was last set on what is ahead */
+  bool busy;                   /* it is at it */
 };
 
 static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
 
+static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
+
 /* A group more than the places fill, since ranges need not begin with a group. */
 static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
-  const bool filters = batch->options.reset == SIM_RESET_NEW_FILTERED;
   const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
   levels->groups = batch->options.drawn_levels ? fewer(groups, GROUPS_MAX) : 0;
   levels->room = levels->groups * PLAYED_FIRST;
-  if (filters && levels->room == 0) levels->room = fewer((size_t)batch->options.worlds, CANDIDATES_MAX);
 }
 
+/* As many places as tasks may be played at once, and at most what finds room on the device. */
 static int create_candidates(const SimBatch *batch, SimLevelDevice *levels) {
   SimBatchOptions options = sim_batch_options_default();
   const SimLevelSet none = {.size = batch->new_size};
-  options.worlds = (int)levels->room;
+  const size_t tasks = filters(batch) ? 2 * (size_t)batch->options.worlds : levels->room;
+  options.worlds = (int)fewer(tasks, PLACES_MAX);
   options.auto_reset = false;  /* only the first end counts */
   options.reset = SIM_RESET_NEW;
   options.device = levels->device;
   return sim_batch_create(&options, &none, &levels->candidates);
 }
 
+static void register_cast(CoreArena *arena, SimCast *cast, size_t tasks) {
+  CORE_ARENA_DEVICE(arena, cast->key, tasks, "keys of levels to play [tasks]");
+  CORE_ARENA_DEVICE(arena, cast->number, tasks, "numbers of levels to play [tasks]");
+  CORE_ARENA_DEVICE(arena, cast->solved, tasks, "levels that solve themselves [tasks]");
+}
+
+static void register_choices(CoreArena *arena, SimDeviceChoices *choices, size_t worlds) {
+  register_cast(arena, &choices->cast, worlds);
+  CORE_ARENA_DEVICE(arena, choices->who, worlds, "worlds to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->episode, worlds, "episodes to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->chosen, worlds, "levels chosen [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->lacks, worlds, "who lacks levels [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->listed, 1, "how many choose");
+  CORE_ARENA_DEVICE(arena, choices->lackers, 1, "how many lack levels");
+}
+
 static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
-  const size_t room = l->room, kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
-  const bool filters = batch->options.reset == SIM_RESET_NEW_FILTERED;
-  CORE_ARENA_DEVICE(l->arena, l->cast.key, room, "candidates' keys [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.number, room, "candidates' numbers [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.decided, room, "candidates decided [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.solved, room, "candidates that solve themselves [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.done, room, "candidates done [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.reward, room, "candidates' rewards [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->idle, room * SIM_ACTIONS, "idle actions [candidates][bindings]");
-  CORE_ARENA_DEVICE(l->arena, l->lacks, room, "who lacks levels [candidates]");
+  const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
+  const size_t worlds = filters(batch) ? (size_t)batch->options.worlds : 0;
+  register_cast(l->arena, &l->cast, l->room);
+  CORE_ARENA_DEVICE(l->arena, l->lacks, l->groups, "who lacks levels [groups]");
   CORE_ARENA_DEVICE(l->arena, l->lackers, 1, "how many lack levels");
-  CORE_ARENA_DEVICE(l->arena, l->choice, filters ? (size_t)batch->options.worlds : 0, "numbers chosen [worlds]");
   CORE_ARENA_DEVICE(l->arena, l->group.good, l->groups, "levels found [groups]");
   CORE_ARENA_DEVICE(l->arena, l->group.time, drawn, "when levels come up [drawn]");
   CORE_ARENA_DEVICE(l->arena, l->group.played, drawn, "levels played [drawn]");
@@ -63,12 +83,26 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   CORE_ARENA_DEVICE(l->arena, l->group.order, drawn, "order of levels [drawn]");
   CORE_ARENA_DEVICE(l->arena, l->group.numbers, kept, "numbers of levels [kept]");
   CORE_ARENA_DEVICE(l->arena, l->given, kept, "numbers of levels again [kept]");
+  if (worlds == 0) return;
+  register_choices(l->arena, &l->waiting.of, worlds);
+  register_choices(l->arena, &l->ahead.of, worlds);
+  CORE_ARENA_DEVICE(l->arena, l->waiting.of.until, worlds, "episodes decided [worlds]");
+  CORE_ARENA_DEVICE(l->arena, l->waiting.of.late, worlds, "choices decided [worlds]");
+}
+
+/* The choices ahead have half of the places, and what somebody waits for the other: both may be played at once. */
+static void divide_places(SimLevelDevice *levels) {
+  const size_t teams = sim_batch_device_teams(levels->candidates), half = (teams + 1) / 2;
+  levels->waiting.places = half;
+  levels->ahead.first = half < teams ? half : 0;
+  levels->ahead.places = teams - half;
+  levels->ahead.of.until = levels->waiting.of.until;
+  levels->ahead.of.late = levels->waiting.of.late;
 }
 
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
-  const bool filters = batch->options.reset == SIM_RESET_NEW_FILTERED;
   *levels = NULL;
-  if (!filters && !batch->options.drawn_levels) return CORE_OK;
+  if (!filters(batch) && !batch->options.drawn_levels) return CORE_OK;
   SimLevelDevice *made = core_memory_zero_allocate(1, sizeof *made);
   *levels = made;
   made->device = device;
@@ -78,13 +112,13 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   register_memory(batch, made);
   TRY(core_arena_commit(made->arena));
   TRY(create_candidates(batch, made));
-  made->cast.batch = sim_batch_device_view(made->candidates);
-  made->cast.maker = sim_batch_device_maker(made->candidates);
+  divide_places(made);
   return CORE_OK;
 }
 
 void sim_level_device_destroy(SimLevelDevice **levels) {
   if (!*levels) return;
+  if ((*levels)->busy) (*levels)->device->join((*levels)->device, CORE_LANE_AHEAD);
   sim_batch_destroy(&(*levels)->candidates);
   core_arena_destroy(&(*levels)->arena);
   free(*levels);
@@ -99,18 +133,6 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels) {
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
   device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
-}
-
-/* Draws the first `count` candidates, whose keys and numbers are set, and plays them with idle hands. */
-static void play(const SimLevelDevice *levels, size_t count) {
-  const SimStepOut out = {.reward = levels->cast.reward, .done = levels->cast.done};
-  SimCast cast = levels->cast;
-  cast.count = count;
-  launch(levels->device, &sim_cast_launch, count, &cast);
-  for (int step = 0; step < SIM_FILTER_STEPS; step++) {
-    sim_batch_device_step_some(levels->candidates, 0, (int)count, levels->idle, &out);
-    launch(levels->device, &sim_cast_note_launch, count, &cast);
-  }
 }
 
 static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
@@ -141,7 +163,7 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
     g.lacking = round == 0 ? NULL : levels->lacks;
     g.cast.count = playing * g.ranks;
     launch(device, &sim_group_cast_launch, g.cast.count, &g);
-    play(levels, g.cast.count);
+    sim_batch_device_play_idle(levels->candidates, g.cast, 0, sim_batch_device_teams(levels->candidates));
     launch(device, &sim_group_judge_launch, g.cast.count, &g);
     if (round > 0) break;
     launch(device, &sim_group_lacks_launch, groups, &g);
@@ -184,40 +206,84 @@ void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numb
 
 /* ---- new levels of worlds ------------------------------------------------------------------------------------------- */
 
-/* Of waiting worlds begin .. begin + count - 1: which of its two levels each gets. */
-static void choose_new(const SimLevelDevice *levels, SimDeviceRenew *renew, size_t count) {
-  renew->cast = levels->cast;
-  renew->cast.count = count;
-  renew->lackers = levels->lackers;
-  core_device_zero(levels->device, levels->lackers, sizeof *levels->lackers);
-  launch(levels->device, &sim_renew_cast_launch, count, renew);
-  play(levels, count);
-  renew->lacks = levels->lacks;
-  launch(levels->device, &sim_renew_judge_first_launch, count, renew);
-  renew->cast.count = fetch_count(levels->device, levels->lackers);
-  if (renew->cast.count == 0) return;
-  launch(levels->device, &sim_renew_cast_launch, renew->cast.count, renew);
-  play(levels, renew->cast.count);
-  launch(levels->device, &sim_renew_judge_second_launch, renew->cast.count, renew);
+/* Makes the choices that are listed. */
+static void choose(const SimLevelDevice *levels, const Choices *choices) {
+  const SimDeviceChoices *a = &choices->of;
+  const size_t worlds = (size_t)a->batch.count;
+  SimCast cast = a->cast;
+  core_device_zero(levels->device, a->lackers, sizeof *a->lackers);
+  launch(levels->device, &sim_choose_first_launch, worlds, a);
+  cast.counted = a->listed;
+  sim_batch_device_play_idle(levels->candidates, cast, choices->first, choices->places);
+  launch(levels->device, &sim_choose_lacking_launch, worlds, a);
+  launch(levels->device, &sim_choose_second_launch, worlds, a);
+  cast.counted = a->lackers;
+  sim_batch_device_play_idle(levels->candidates, cast, choices->first, choices->places);
+  launch(levels->device, &sim_choose_last_launch, worlds, a);
 }
 
-static void renew_filtered(const SimLevelDevice *levels, SimDeviceRenew renew) {
-  const size_t waiting = fetch_count(levels->device, renew.batch.waiters);
-  renew.choice = levels->choice;
-  for (; renew.begin < waiting; renew.begin += levels->room) {
-    renew.count = fewer(waiting - renew.begin, levels->room);
-    renew.lacks = NULL;
-    choose_new(levels, &renew, renew.count);
-    launch(levels->device, &sim_renew_launch, renew.count, &renew);
-  }
+static void list(const SimBatch *batch, SimLevelDevice *levels, Choices *choices, const CoreKernel *kernel) {
+  choices->of.batch = sim_batch_device_view(batch);
+  core_device_zero(levels->device, choices->of.listed, sizeof *choices->of.listed);
+  launch(levels->device, kernel, (size_t)batch->options.worlds, &choices->of);
+}
+
+static void publish(const SimLevelDevice *levels, const Choices *choices) {
+  launch(levels->device, &sim_choose_publish_launch, (size_t)choices->of.batch.count, &choices->of);
+}
+
+/* What the filter has been set on is decided from now on. */
+static void take_ahead(SimLevelDevice *levels) {
+  if (!levels->busy) return;
+  levels->device->join(levels->device, CORE_LANE_AHEAD);
+  publish(levels, &levels->ahead);
+  levels->busy = false;
+}
+
+/* Sets the filter on what worlds will need next. */
+static void go_ahead(const SimBatch *batch, SimLevelDevice *levels) {
+  levels->steps = 0;
+  if (levels->ahead.places == 0) return;
+  list(batch, levels, &levels->ahead, &sim_choose_ahead_launch);
+  levels->device->enter(levels->device, CORE_LANE_AHEAD);
+  choose(levels, &levels->ahead);
+  levels->device->leave(levels->device);
+  levels->busy = true;
+}
+
+/* Decides what waiting worlds need and was not decided ahead, which is mostly nothing. */
+static void decide(const SimBatch *batch, SimLevelDevice *levels) {
+  list(batch, levels, &levels->waiting, &sim_choose_waiting_launch);
+  choose(levels, &levels->waiting);
+  publish(levels, &levels->waiting);
+}
+
+void sim_level_device_rest(const SimBatch *batch) {
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  if (levels == NULL || !filters(batch)) return;
+  take_ahead(levels);
+  levels->steps = 0;
+}
+
+void sim_level_device_forget(const SimBatch *batch) {
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  if (levels == NULL || !filters(batch)) return;
+  sim_level_device_rest(batch);
+  core_device_zero(levels->device, levels->waiting.of.until, (size_t)batch->options.worlds * sizeof(uint32_t));
 }
 
 void sim_level_device_renew(const SimBatch *batch, bool start) {
   CoreDevice *device = sim_batch_device_of(batch);
-  const SimDeviceRenew renew = {.batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch),
-                                .start = start};
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  SimDeviceRenew renew = {.batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
   if (renew.batch.waiters == NULL) return;
-  if (batch->options.reset == SIM_RESET_NEW_FILTERED) renew_filtered(sim_batch_device_levels(batch), renew);
-  else launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
+  if (filters(batch)) {
+    if (levels->steps >= AHEAD_STEPS) take_ahead(levels);
+    decide(batch, levels);
+    renew.late = levels->waiting.of.late;
+  }
+  launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
   core_device_zero(device, renew.batch.waiters, sizeof *renew.batch.waiters);
+  if (filters(batch) && !levels->busy) go_ahead(batch, levels);
+  if (filters(batch)) levels->steps++;
 }

@@ -10,15 +10,23 @@ typedef struct SimLevelDevice SimLevelDevice;
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels);
 void sim_level_device_destroy(SimLevelDevice **levels);
 size_t sim_level_device_bytes(const SimLevelDevice *levels);
-/* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then. */
+/* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then. The
+ * filter is mostly through with the level already: every so many calls it is set on what worlds will need next, on a lane of
+ * its own (CORE_LANE_AHEAD). */
 void sim_level_device_renew(const SimBatch *batch, bool start);
+/* Waits, on the device, for what the filter is at: nothing is left on its lane. */
+void sim_level_device_rest(const SimBatch *batch);
+/* Nothing is decided ahead any more: worlds go on from other episodes. */
+void sim_level_device_forget(const SimBatch *batch);
 
 /* Of batch_device.c. */
 SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
 CoreDevice *sim_batch_device_of(const SimBatch *batch);
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch);
 SimDeviceMaker sim_batch_device_maker(const SimBatch *batch);
-/* A step of worlds first .. first + count - 1, without new levels and observations. */
-void sim_batch_device_step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
+/* Teams of lanes (or threads) that the batch's worlds are places for. */
+size_t sim_batch_device_teams(const SimBatch *batch);
+/* Draws and plays levels (idle_kernels.h) in the batch's places first .. first + places - 1, whose worlds they replace. */
+void sim_batch_device_play_idle(const SimBatch *batch, SimCast cast, size_t first, size_t places);
 
 #endif

@@ -53,7 +53,8 @@ struct Env {
   /* Puts world w on level[w] and keeps it there at every auto-reset. */
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
   void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
-  bool step_waits;        /* on a device: a step waits for it, so that steps can not be recorded as graphs */
+  /* After the last step of many, before a graph of them ends (sim_batch_rest); NULL: nothing goes on beside steps. */
+  void (*rest)(Env *env);
   /* The same of worlds first .. first + count - 1, the arrays being those of all; NULL: all step together. */
   void (*step_part)(Env *env, int first, int count, const void *actions, const EnvStep *out);
 

@@ -39,6 +39,8 @@ static void sim_env_step_part(Env *env, int first, int count, const void *action
   sim_batch_step_part(sim_of(env)->batch, first, count, actions, &step);
 }
 
+static void sim_env_rest(Env *env) { sim_batch_rest(sim_of(env)->batch); }
+
 static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = step_out(out);
   sim_batch_step(sim_of(env)->batch, actions, &step);
@@ -157,7 +159,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };
   if (options->device) made->step_part = sim_env_step_part;
-  made->step_waits = options->device && options->reset == SIM_RESET_NEW_FILTERED;
+  if (options->device) made->rest = sim_env_rest;
   made->features = sim_batch_observation_features(batch, &made->whole_length);
   if (options->observation == SIM_OBSERVATION_ENTITY) {
     sim->entities = sim_entity_layout(levels->size);
