@@ -229,7 +229,7 @@ static void test_signal(void **state) {
   char waits[256];
   snprintf(waits, sizeof waits, "trap 'touch %s; exit 0' USR2; sleep 1000 & wait", done);
   const char *const command[] = {"bash", "-c", waits, NULL};
-  settings.time = 120, settings.signal_lead = 118;
+  settings.time = 120, settings.signal_lead = 110; /* bash has ten seconds to set its trap */
   const int64_t id = submit("signal", "c", 1, 0, command);
   settings.time = 300, settings.signal_lead = 0;
   assert_true(becomes(id, "signal", SLURM_COMPLETED, 1));
