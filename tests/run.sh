@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), several at a time, prints failures
-# whole, and closes with "N passed, N failed, N skipped". Those in tests/long run only, and one at a time, with --long.
+# Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), several at a time,
+# prints failures whole, and closes with "N passed, N failed, N skipped". Those in tests/long run only, and one at a
+# time, with --long.
 # Usage: tests/run.sh BUILD [--long] [NAME-PART]
-# Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass, and may be
-# slowed down by others at any moment. Those with a Slurm cluster mostly wait, so two of them run beside as many others as there
-# are processors (at most 4). JOBS=1: one test at a time.
+# Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass,
+# and may be slowed down by others at any moment. Those with a Slurm cluster mostly wait, so two of them run beside as
+# many others as there are processors (at most 4). JOBS=1: one test at a time.
 set -u
 build=$(cd "${1:-build}" && pwd) limit_s=1800 long=
 shift
@@ -65,7 +66,8 @@ report() { # name code seconds: a test's line, and what failed or was skipped
 }
 
 # The scripts that take longest first, programs of a second last.
-for path in $(ls tests/{tools,mpi,fault}/test_*.sh; ls tests/*/test_*.sh | grep -vE '^tests/(tools|mpi|fault)/'; ls tests/unit/test_*.c); do
+longest=$(ls tests/{tools,mpi,fault}/test_*.sh)
+for path in $longest $(ls tests/*/test_*.sh | grep -vxF "$longest") tests/unit/test_*.c; do
   name=${path#tests/} name=${name%.c} kind=other
   case "$long:$name" in :long/*) continue ;; 1:long/*) ;; 1:*) continue ;; esac
   case $name in *"$only"*) ;; *) continue ;; esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults on a real Slurm, the short ones: whatever dies, every run is finished once and every row is there. The slow ones
-# (node failure, preemption, time limits, many kills) are in tests/long/test_slurm_faults.sh.
+# Faults on a real Slurm, the short ones: whatever dies, every run is finished once and every row is there. The slow
+# ones (node failure, preemption, time limits, many kills) are in tests/long/test_slurm_faults.sh.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
@@ -10,12 +10,17 @@ cluster_conf="MaxArraySize=10"
 if ! cluster_start; then tap_skip "faults on a real cluster" "$cluster_problem"; tap_done; fi
 fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 
-# ---- kill -9 of sweep submit: while Slurm has not got an array yet, when it has taken it and nobody knows, and at random moments
+# ---- kill -9 of sweep submit: while Slurm has not got an array yet, when it has taken it and nobody knows, and at
+# random moments
 mkdir "$tap_dir/bin"
 cat >"$tap_dir/bin/sbatch" <<SH
 #!/bin/bash
 # Goes no further "before" or "after" the call, as the file stop_at says; what it has to say then is never heard.
-stop() { [ "\$(cat "$tap_dir/stop_at" 2>/dev/null)" != "\$1" ] || { echo \$\$ >"$tap_dir/stopped"; exec sleep 3600 >/dev/null 2>&1; }; }
+stop() {
+  [ "\$(cat "$tap_dir/stop_at" 2>/dev/null)" = "\$1" ] || return
+  echo \$\$ >"$tap_dir/stopped"
+  exec sleep 3600 >/dev/null 2>&1
+}
 stop before
 answer=\$($(command -v sbatch) "\$@"); code=\$?
 stop after
@@ -41,7 +46,9 @@ for i in 1 2 3 4 5 6; do
 done
 submit killed --held >"$tap_dir/out" 2>&1
 tap_result "then it goes on" $? "$(cat "$tap_dir/out")"
-[ "$(in_queue killed)" = 60 ]; tap_result "each of 60 runs is in the queue once" $? "$(in_queue killed) tasks: $(cat "$SWEEP_ROOT/sweeps/killed/submit.log")"
+[ "$(in_queue killed)" = 60 ]
+tap_result "each of 60 runs is in the queue once" $? \
+  "$(in_queue killed) tasks: $(cat "$SWEEP_ROOT/sweeps/killed/submit.log")"
 sweep release killed >/dev/null
 
 # ---- slurmctld
@@ -75,7 +82,8 @@ wait $one; wait $two
 tap_wait 300 queue_empty
 counts both 40 10
 total=$(cat "$SWEEP_ROOT"/sweeps/both/batches/*.tsv | grep -cE '^[0-9]+	')
-[ "$total" = 40 ]; tap_result "two submissions at once hand over each run once" $? "$total runs: $(cat "$tap_dir/one" "$tap_dir/two")"
+[ "$total" = 40 ]
+tap_result "two submissions at once hand over each run once" $? "$total runs: $(cat "$tap_dir/one" "$tap_dir/two")"
 counts killed 60 10
 counts down 4 10
 counts frozen 4 10
