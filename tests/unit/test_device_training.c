@@ -172,23 +172,36 @@ static void test_new_levels(void **state) {
 }
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
-/* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step, as it
- * does where it measures: the same bits, and what the host waits for does not grow with the minibatches. */
-/* recorded: minibatches of an epoch that the graph is; 0: all. */
+static void assert_same_measures(const StoreIteration *x, const StoreIteration *y) {
+#define SAME(field) assert_near_to(#field, x->field, y->field, 1e-9)
+  SAME(clip_fraction_silent);
+  SAME(grad_kurtosis_actor);
+  SAME(grad_kurtosis_critic);
+  SAME(grad_kurtosis_nonzero_actor);
+  SAME(step_norm_actor);
+  SAME(step_norm_critic);
+#undef SAME
+}
+
+/* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step: the same
+ * bits, in iterations that measure and in others, and what the host waits for does not grow with the minibatches. recorded: of an epoch, in the graph; 0: all. */
 static void compare_queued_of(const char *algorithm, const char *const *more, int recorded) {
-  CoreConfig queued = small_config(algorithm, "train.device=cuda");
-  set(&queued, "ppo.num_minibatches=8");
-  for (int i = 0; more && more[i]; i++) set(&queued, more[i]);
-  set(&queued, "metrics.representation_every=1000");
-  CoreConfig decided = queued;
-  set(&decided, "metrics.representation_every=1");
+  enum { ITERATIONS = 4 };
+  CoreConfig config = small_config(algorithm, "train.device=cuda");
+  set(&config, "ppo.num_minibatches=8");
+  for (int i = 0; more && more[i]; i++) set(&config, more[i]);
+  set(&config, "metrics.representation_every=2");
   setenv("CORE_DEVICE", "emulated", 1);
-  Training *a = make(&queued), *b = make(&decided);
-  unsetenv("CORE_DEVICE");
+  Training *a = make(&config);
+  setenv("TRAINER_QUEUE", "none", 1);
+  Training *b = make(&config);
+  unsetenv("TRAINER_QUEUE"), unsetenv("CORE_DEVICE");
   uint64_t before = 0;
-  for (int i = 0; i < 3; i++) {
+  int measured = 0;
+  for (int i = 0; i < ITERATIONS; i++) {
     before = a->device->waits;
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
+    measured += !isnan(x.grad_kurtosis_actor);
     assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
     assert_near_to("entropy", x.entropy, y.entropy, 1e-12);
     assert_near_to("value_loss", x.value_loss, y.value_loss, 1e-12);
@@ -197,11 +210,14 @@ static void compare_queued_of(const char *algorithm, const char *const *more, in
     assert_near_to("kl_controller", x.kl_controller, y.kl_controller, 1e-12);
     assert_near_to("grad_norm_actor", x.grad_norm_actor, y.grad_norm_actor, 1e-12);
     assert_near_to("grad_norm_critic", x.grad_norm_critic, y.grad_norm_critic, 1e-12);
+    assert_same_measures(&x, &y);
+    if (config.ppo.epsilon < 0.01 && !isnan(x.grad_kurtosis_actor)) assert_true(x.clip_fraction_silent > 0.1);
     assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
     assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 0);
   }
-  const int64_t minibatches = queued.ppo.epochs * (recorded ? recorded : queued.ppo.num_minibatches);
-  assert_int_equal(a->device->graphs, 2 * minibatches - 1); /* the first iteration is measured, and one minibatch not recorded */
+  assert_int_equal(measured, ITERATIONS / 2);
+  const int64_t minibatches = config.ppo.epochs * (recorded ? recorded : config.ppo.num_minibatches);
+  assert_int_equal(a->device->graphs, ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
   assert_int_equal(b->device->graphs, 0);
   if (a->device->waits - before > 40) fail_msg("%llu waits", (unsigned long long)(a->device->waits - before));
   training_destroy(&a);
@@ -217,6 +233,7 @@ static void test_queued(void **state) {
   compare_queued("algo.name=ppo", WITH("ppo.kl_penalty=0.5"));
   compare_queued("algo.name=ppo", WITH("ppo.minibatch_by=environments"));
   compare_queued("algo.name=ppo", WITH("ppo.max_grad_norm=0.01"));
+  compare_queued("algo.name=ppo", WITH("ppo.epsilon=0.0001"));
   compare_queued("algo.name=ppo_ewma", NULL);
   compare_queued("algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=set", "ppo.num_minibatches=2"));
   compare_queued("algo.name=ppo_ewma", WITH("ppo.ratio_cap=1.01"));
