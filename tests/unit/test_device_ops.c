@@ -422,7 +422,7 @@ static void test_values_and_q(void) {
 }
 
 static void test_embedding(void) {
-  enum { FEATURES = 5, WIDTH = 4, SETS = 3, JOINED = FEATURES + WIDTH };
+  enum { FEATURES = 5, WIDTH = 4, SETS = 30, JOINED = FEATURES + WIDTH }; /* more sums than a row of the ops has room for */
   float *x = normals(30, ROWS * (FEATURES + 1), 1), *embedding = normals(31, SETS * WIDTH, 1), joined[ROWS * JOINED];
   float dembedding[SETS * WIDTH];
   int32_t set[ROWS], *got;
