@@ -17,12 +17,12 @@ typedef struct ByHost {
   Communicator table;
   struct { float *x; size_t n; } sum[SUMS_MAX];
   int sums;
-  float *host;                /* grows to the largest sum, then stays */
+  char *host;                 /* grows to the largest sum, then stays */
   size_t room;
 } ByHost;
 
-static float *room_for(ByHost *way, size_t n) {
-  if (n > way->room) way->host = core_memory_resize(way->host, (way->room = n) * sizeof *way->host);
+static void *room_for(ByHost *way, size_t bytes) {
+  if (bytes > way->room) way->host = core_memory_resize(way->host, way->room = bytes);
   return way->host;
 }
 
@@ -42,7 +42,7 @@ static void finish_by_host(Communicator *communicator) {
   device->take_back(device);
   for (int i = 0; i < way->sums; i++) {
     const size_t n = way->sum[i].n;
-    float *host = room_for(way, n);
+    float *host = room_for(way, n * sizeof *host);
     device->to_host(device, host, way->sum[i].x, n * sizeof *host);
     ranks_sum_floats(host, n);
     device->to_device(device, way->sum[i].x, host, n * sizeof *host);
@@ -50,14 +50,14 @@ static void finish_by_host(Communicator *communicator) {
   way->sums = 0;
 }
 
-static void gather_by_host(Communicator *communicator, const float *own, size_t n, float *all) {
+static void gather_by_host(Communicator *communicator, const void *own, size_t bytes, void *all) {
   ByHost *way = (ByHost *)communicator;
   CoreDevice *device = communicator->device;
   const size_t ranks = (size_t)ranks_size();
-  float *host = room_for(way, (ranks + 1) * n), *mine = host + ranks * n;
-  device->to_host(device, mine, own, n * sizeof *mine);
-  ranks_gather_all(mine, n * sizeof *mine, host);
-  device->to_device(device, all, host, ranks * n * sizeof *host);
+  char *host = room_for(way, (ranks + 1) * bytes), *mine = host + ranks * bytes;
+  device->to_host(device, mine, own, bytes);
+  ranks_gather_all(mine, bytes, host);
+  device->to_device(device, all, host, ranks * bytes);
 }
 
 static void destroy_by_host(Communicator *communicator) {

@@ -1,4 +1,5 @@
-/* What ranks with devices tell each other of numbers that lie there: gradients. A table with two ways behind it: NCCL, from
+/* What ranks with devices tell each other of numbers that lie there: gradients, and sums that become
+ * statistics. A table with two ways behind it: NCCL, from
  * device to device, and MPI on copies in the hosts' memory, where NCCL is not there or several ranks share a GPU. What is
  * on the host already (statistics, messages) goes by ranks.h.
  *
@@ -19,8 +20,8 @@ struct Communicator {
   void (*sum)(Communicator *communicator, float *x, size_t n);
   /* What is launched from here on sees all sums. */
   void (*finish)(Communicator *communicator);
-  /* own[n] of every rank, in rank order -> all [ranks][n], at every rank, in the order of launches. */
-  void (*gather)(Communicator *communicator, const float *own, size_t n, float *all);
+  /* own[bytes] of every rank, in rank order -> all [ranks][bytes], at every rank, in the order of launches. */
+  void (*gather)(Communicator *communicator, const void *own, size_t bytes, void *all);
   void (*destroy)(Communicator *communicator);
 };
 

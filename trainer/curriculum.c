@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/random.h"
 
@@ -30,17 +31,25 @@ void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const
   }
   size_t most = (size_t)(curriculum->own_generated > kept ? curriculum->own_generated : kept);
   CORE_ARENA(arena, curriculum->place, (size_t)curriculum->own_worlds, "places played [worlds]");
-  CORE_ARENA(arena, curriculum->level_of_place, (size_t)own_places(curriculum), "levels of places [places]");
+  CORE_ARENA_DEVICE(arena, curriculum->level_of_place, (size_t)own_places(curriculum), "levels of places [places]");
   CORE_ARENA(arena, curriculum->numbers, most, "numbers of levels [levels]");
 }
 
 int curriculum_levels(const Curriculum *curriculum) { return curriculum->generated + curriculum->buffer.capacity; }
 
+/* Of this rank's places: the new levels of its worlds, then the buffer. */
+static void number_places(Curriculum *curriculum, CoreDevice *device) {
+  const int places = own_places(curriculum), generated = curriculum->own_generated;
+  int32_t *level = core_memory_allocate((size_t)places * sizeof *level);
+  for (int i = 0; i < places; i++)
+    level[i] = i < generated ? curriculum->first_world + i : curriculum->generated + i - generated;
+  core_device_to_device(device, curriculum->level_of_place, level, (size_t)places * sizeof *level);
+  free(level);
+}
+
 int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, Env **env) {
   if (curriculum->buffer.capacity > 0) TRY(level_search_create(&curriculum->search, levels, seed));
-  for (int i = 0; i < own_places(curriculum); i++)
-    curriculum->level_of_place[i] = i < curriculum->own_generated ? curriculum->first_world + i
-                                                                  : curriculum->generated + i - curriculum->own_generated;
+  number_places(curriculum, levels->device);
   return levels->with_places(levels, curriculum->own_worlds, own_places(curriculum), seed, env);
 }
 

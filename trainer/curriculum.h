@@ -26,7 +26,7 @@ typedef struct Curriculum {
   LevelSearch search;
   LevelBuffer buffer;        /* capacity 0 where no world plays from it */
   int32_t *place;            /* [own worlds]: new levels first, then the buffer's */
-  int32_t *level_of_place;   /* [own places] the run's number: all new levels first, then the buffer's */
+  int32_t *level_of_place;   /* [own places] the run's number: all new levels first, then the buffer's; on the device */
   uint32_t *numbers;         /* [generated or buffer]: scratch */
   CurriculumPosition position;
   LevelSearchSummary summary; /* of the last search */

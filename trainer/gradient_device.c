@@ -118,7 +118,7 @@ void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const 
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < own_shards; s++)
       core_device_copy(device, packed + s * count, own + s * n + first, count * sizeof *packed);
-    if (communicator) communicator->gather(communicator, packed, own_shards * count, all);
+    if (communicator) communicator->gather(communicator, packed, own_shards * count * sizeof *packed, all);
     const OpsFoldShards fold = {communicator ? all : packed, gradient->shares, (int)all_shards, count, mean + first};
     device->launch(device, &ops_fold_shards_launch, core_device_blocks(count, THREADS, BLOCKS_MAX), THREADS, 0, &fold);
   }

@@ -103,10 +103,10 @@ static void finish(Communicator *communicator) {
   ((ByNccl *)communicator)->pending = false;
 }
 
-static void gather(Communicator *communicator, const float *own, size_t n, float *all) {
+static void gather(Communicator *communicator, const void *own, size_t bytes, void *all) {
   ByNccl *way = (ByNccl *)communicator;
   CoreDevice *device = communicator->device;
-  check(way, nccl.ncclAllGather(own, all, n, ncclFloat, way->comm, device->stream), "ncclAllGather");
+  check(way, nccl.ncclAllGather(own, all, bytes, ncclChar, way->comm, device->stream), "ncclAllGather");
 }
 
 static void destroy(Communicator *communicator) {

@@ -54,8 +54,8 @@ double normalise_merge(double count, double *mean, double *m2, int features, con
 
 /* ---- observations ----------------------------------------------------------------------------------------------- */
 
-void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, CoreArena *arena) {
-  *normaliser = (Normaliser){.rule = rule, .features = features, .device = core_arena_device(arena)};
+void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards, CoreArena *arena) {
+  *normaliser = (Normaliser){.rule = rule, .features = features, .shards = *shards, .device = core_arena_device(arena)};
   CORE_ARENA_DEVICE(arena, normaliser->moments, normalise_moments(features), "observation moments [1 + 2 features]");
   CORE_ARENA_DEVICE(arena, normaliser->next, normalise_moments(features), "next observation moments [1 + 2 features]");
   CORE_ARENA_DEVICE(arena, normaliser->factor, (size_t)features, "observation factors [features]");
@@ -137,7 +137,8 @@ void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worl
                          .device = core_arena_device(arena)};
   if (rule == REWARD_NONE) return;
   CORE_ARENA_DEVICE(arena, scale->returns, (size_t)worlds, "discounted rewards [worlds]");
-  if (all_worlds > worlds) CORE_ARENA(arena, scale->all, (size_t)all_worlds, "discounted rewards of all ranks");
+  if (all_worlds > worlds)
+    CORE_ARENA_DEVICE(arena, scale->all, (size_t)all_worlds, "discounted rewards of all ranks");
   CORE_ARENA_DEVICE(arena, scale->moments, 3, "moments of discounted rewards");
 }
 

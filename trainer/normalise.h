@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "trainer/normalise_rule.h"
+#include "trainer/shards.h"
 
 /* "none", "stoix", "cleanrl", "rl_games": the choices of env.normalize_observations. */
 NormaliseRule normalise_rule(const char *name);
@@ -20,15 +21,20 @@ typedef struct Normaliser {
   double *next;        /* the same, with what came since: in use from normalise_advance on (CLEANRL: at once) */
   double *factor;      /* [features] 1 / deviation, of `moments` */
   CoreDevice *device;  /* where these are, and the x and y of the functions below; NULL: on the host */
-  double *sums, *shift; /* a device's: sums of parts; by how much means move */
+  /* A device's: rows are added up in parts of shards, of which ranks tell each other. */
+  Shards shards;
+  double *sums, *all_sums; /* [parts][features] of this rank, and of all ranks where there are several, else `sums` */
+  double *shift;           /* [features] by which means move */
+  struct Communicator *communicator; /* NULL: one rank */
 } Normaliser;
 
 static inline size_t normalise_moments(int features) { return 1 + 2 * (size_t)features; }
 
-void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, CoreArena *arena);
+/* shards: how the rows that are added divide, on a device; on the host they are those of all ranks. */
+void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards, CoreArena *arena);
 /* No observations yet: the rule's prior. */
 void normalise_start(Normaliser *normaliser);
-/* x [rows][features] as they come from the environment. */
+/* x [rows][features] as they come from the environment: on a device this rank's worlds, and all ranks add theirs. */
 void normalise_add(Normaliser *normaliser, const float *x, int rows);
 /* What was added counts from now on. */
 void normalise_advance(Normaliser *normaliser);
@@ -57,7 +63,8 @@ typedef struct RewardScale {
   double *all;         /* [all_worlds] returns of all ranks, which the statistics are of; NULL with one rank */
   double *returns;     /* [worlds] discounted sum of the episode that runs */
   double *moments;     /* count, mean, sum of squared differences */
-  CoreDevice *device;  /* where returns, moments, and the rewards of the functions below are; NULL: on the host */
+  CoreDevice *device;  /* where all of these, and the rewards of the functions below are; NULL: on the host */
+  struct Communicator *communicator; /* of ranks with devices */
 } RewardScale;
 
 /* All of these do nothing for REWARD_NONE. */

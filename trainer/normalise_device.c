@@ -1,6 +1,8 @@
 /* Running normalisation on a device: the same rules, statistics in its memory (normalise_device.h). */
 #include "trainer/normalise_device.h"
 
+#include "core/error.h"
+#include "trainer/communicator.h"
 #include "trainer/ops/kernels.h"
 #include "trainer/ops/kernels_normalise.h"
 
@@ -10,20 +12,43 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, size_t elements
   device->launch(device, kernel, core_device_blocks(elements, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
 }
 
+/* Nothing with one rank, which reads its own. */
+static void gather(Communicator *communicator, const double *own, size_t n, double *all) {
+  if (communicator) communicator->gather(communicator, own, n * sizeof *own, all);
+}
+
+/* As many for the run as there are KERNEL_NORMALISE_PARTS, or a few more. */
+static size_t parts_of_shard(const Shards *shards) {
+  const size_t all = (size_t)shards->all_shards;
+  return (KERNEL_NORMALISE_PARTS + all - 1) / all;
+}
+
 void normalise_device_register(Normaliser *normaliser, CoreArena *arena) {
   const size_t features = (size_t)normaliser->features;
-  CORE_ARENA_DEVICE(arena, normaliser->sums, KERNEL_NORMALISE_PARTS * features,
-                    "sums of observations [parts][features]");
+  const size_t parts = parts_of_shard(&normaliser->shards), own = parts * (size_t)normaliser->shards.shards;
+  const size_t all = parts * (size_t)normaliser->shards.all_shards;
+  CORE_ARENA_DEVICE(arena, normaliser->sums, own * features, "sums of observations [parts][features]");
+  if (all > own)
+    CORE_ARENA_DEVICE(arena, normaliser->all_sums, all * features, "sums of observations of all ranks [parts][features]");
   CORE_ARENA_DEVICE(arena, normaliser->shift, features, "shifts of means [features]");
 }
 
 void normalise_device_add(const Normaliser *normaliser, const float *x, int rows) {
   CoreDevice *device = normaliser->device;
   const size_t features = (size_t)normaliser->features;
-  const OpsMergeMoments arguments = {x, (size_t)rows, features, normaliser->next, normaliser->sums, normaliser->shift};
-  launch(device, &ops_shift_parts_launch, KERNEL_NORMALISE_PARTS * features, &arguments);
+  const Shards *shards = &normaliser->shards;
+  const size_t parts = parts_of_shard(shards), own = parts * (size_t)shards->shards;
+  const OpsMergeMoments arguments = {
+    .x = x, .shard_rows = (size_t)shards_worlds(shards), .features = features, .parts = parts, .own_parts = own,
+    .all_parts = parts * (size_t)shards->all_shards, .all_rows = (size_t)shards->all_worlds, .moments = normaliser->next,
+    .sums = normaliser->sums, .all_sums = normaliser->communicator ? normaliser->all_sums : normaliser->sums,
+    .shift = normaliser->shift};
+  CORE_CHECK(rows == shards->worlds);
+  launch(device, &ops_shift_parts_launch, own * features, &arguments);
+  gather(normaliser->communicator, normaliser->sums, own * features, normaliser->all_sums);
   launch(device, &ops_shift_launch, features, &arguments);
-  launch(device, &ops_square_parts_launch, KERNEL_NORMALISE_PARTS * features, &arguments);
+  launch(device, &ops_square_parts_launch, own * features, &arguments);
+  gather(normaliser->communicator, normaliser->sums, own * features, normaliser->all_sums);
   launch(device, &ops_merge_moments_launch, features, &arguments);
 }
 
@@ -40,10 +65,15 @@ void normalise_device_apply(const Normaliser *normaliser, const float *x, int ro
 }
 
 void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones) {
-  const OpsRewardStep arguments = {rewards, dones, scale->returns, scale->moments, (size_t)scale->worlds, scale->gamma,
-                                   scale->rule == REWARD_CLEANRL};
-  scale->device->launch(scale->device, &ops_reward_step_launch, 1, KERNEL_REWARD_THREADS,
+  const OpsRewardStep arguments = {
+    .rewards = rewards, .dones = dones, .returns = scale->returns, .moments = scale->moments,
+    .all_returns = scale->communicator ? scale->all : scale->returns, .worlds = (size_t)scale->worlds,
+    .all_worlds = (size_t)scale->all_worlds, .gamma = scale->gamma, .scales = scale->rule == REWARD_CLEANRL};
+  launch(scale->device, &ops_reward_returns_launch, arguments.worlds, &arguments);
+  gather(scale->communicator, scale->returns, arguments.worlds, scale->all);
+  scale->device->launch(scale->device, &ops_reward_moments_launch, 1, KERNEL_REWARD_THREADS,
                         KERNEL_REWARD_THREADS * sizeof(double), &arguments);
+  launch(scale->device, &ops_reward_step_launch, arguments.worlds, &arguments);
 }
 
 void reward_device_finish(const RewardScale *scale, float *rewards, size_t n) {

@@ -29,9 +29,9 @@ void observer_register(Observer *observer, const CoreConfig *config, const Env *
   if (!observer->active) return;
   CORE_ARENA_DEVICE(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");
   if (!observer->has_moments) return;
-  if (all_worlds > worlds)
+  if (all_worlds > worlds && core_arena_device(arena) == NULL)
     CORE_ARENA(arena, observer->all, (size_t)all_worlds * (size_t)observer->shown, "observations of all ranks");
-  normalise_register(&observer->normaliser, rule, observer->shown, arena);
+  normalise_register(&observer->normaliser, rule, observer->shown, shards, arena);
 }
 
 void observer_start(Observer *observer) {
@@ -42,8 +42,12 @@ static void count(Observer *observer, bool arrived) {
   const NormaliseRule rule = observer->normaliser.rule;
   if (!observer->has_moments || rule == NORMALISE_NONE || (rule == NORMALISE_CLEANRL) != arrived) return;
   const size_t bytes = (size_t)observer->worlds * (size_t)observer->shown * sizeof *observer->raw;
-  if (observer->all) ranks_gather_all(observer->raw, bytes, observer->all);
-  normalise_add(&observer->normaliser, observer->all ? observer->all : observer->raw, observer->all_worlds);
+  if (observer->all == NULL) {
+    normalise_add(&observer->normaliser, observer->raw, observer->worlds);
+    return;
+  }
+  ranks_gather_all(observer->raw, bytes, observer->all);
+  normalise_add(&observer->normaliser, observer->all, observer->all_worlds);
 }
 
 void observer_count_arrived(Observer *observer) { count(observer, true); }

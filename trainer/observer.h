@@ -20,7 +20,8 @@ typedef struct Observer {
   int warm_up;           /* steps of random actions that the statistics begin with */
   Normaliser normaliser;
   int all_worlds;        /* of all ranks */
-  float *all;            /* [all_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank */
+  float *all;            /* [all_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank, and on
+                          * devices, which gather sums */
   float *raw;            /* [worlds][shown] of the training's worlds as they stand: part of a checkpoint */
 } Observer;
 

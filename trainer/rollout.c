@@ -23,7 +23,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   const size_t block = n * (size_t)rollout->features;
   rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
   if (rollout->is_compact) {
-    compact_register(&rollout->compact, env, steps, worlds, arena);
+    compact_register(&rollout->compact, config, env, steps, worlds, arena);
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else if (rollout->observer.is_half) {
     CORE_ARENA(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
@@ -95,7 +95,8 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
                        .episode_steps = rollout->episode_steps};
   env->step(env, actions, &out);
   look(rollout, t, out.observations, env->observation_length);
-  if (rollout->is_compact) compact_store(&rollout->compact, env, t + 1, out.observations);
+  if (rollout->is_compact)
+    compact_store(&rollout->compact, env, t + 1, 0, rollout->worlds, out.observations, out.dones);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   see(rollout, ops, t + 1);
@@ -120,6 +121,11 @@ static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
     step_env(rollout, env, NULL, 0);
   }
   observer_advance(&rollout->observer);
+}
+
+void rollout_connect(Rollout *rollout, struct Communicator *communicator) {
+  rollout->observer.normaliser.communicator = communicator;
+  rollout->reward_scale.communicator = communicator;
 }
 
 void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
@@ -163,7 +169,8 @@ void rollout_restored(Rollout *rollout) {
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
 static void begin(Rollout *rollout, const Env *env, Ops *ops) {
   if (rollout->observer.active) see(rollout, ops, 0);
-  else if (rollout->is_compact) compact_store(&rollout->compact, env, 0, rollout->observations);
+  else if (rollout->is_compact) 
+    compact_store(&rollout->compact, env, 0, 0, rollout->worlds, rollout->observations, NULL);
   else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
                         (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
@@ -174,6 +181,7 @@ static OpsEpisodes book_of(const Rollout *rollout) {
   book.worlds = rollout->worlds;
   book.first_reported = rollout->observer.first_reported;
   book.returns = rollout->returns;
+  book.level_of_place = rollout->level_of_place;
   if (rollout->device) return book;
   book.attempts = rollout->attempts;
   book.solutions = rollout->solutions;
@@ -189,15 +197,8 @@ static void open_book(const Rollout *rollout) {
   core_device_zero(rollout->device, book.solutions, levels * sizeof *book.solutions);
 }
 
-/* A rank's environment has places for its own levels, the book one for each level of the run. */
-static void number_levels(Rollout *rollout) {
-  if (rollout->level_of_place == NULL) return;
-  for (int w = 0; w < rollout->worlds; w++) rollout->level[w] = rollout->level_of_place[rollout->level[w]];
-}
-
 /* Adds step t's rewards and finished episodes. */
 static void count_episodes(Rollout *rollout, Ops *ops, int t) {
-  number_levels(rollout);
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const OpsEpisodes book = book_of(rollout);
   const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved, rollout->level,

@@ -50,7 +50,9 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
-  const int32_t *level_of_place; /* the run's number of what the environment calls a level; NULL: the same (one rank) */
+  /* The run's number of what the environment calls a level, where the worlds are: a rank's environment has places for its
+   * own levels, the book one for each of the run. NULL: the same (one rank). */
+  const int32_t *level_of_place;
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
   int64_t *attempts, *solutions;      /* [levels], on the host */
   OpsEpisodes book;                   /* with the same on the device, where there is one */
@@ -60,6 +62,9 @@ typedef struct Rollout {
 /* For the worlds of this rank. */
 void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
                       CoreArena *arena);
+struct Communicator;
+/* Before the first step, where ranks have devices: how statistics of the worlds come together. */
+void rollout_connect(Rollout *rollout, struct Communicator *communicator);
 /* What the next rollout depends on, beside agent and environment. rollout_restored: after it has been read. */
 void rollout_add_sections(Rollout *rollout, Sections *sections);
 void rollout_restored(Rollout *rollout);

@@ -18,21 +18,8 @@ static int refuse(const char *setting, const char *value, const char *instead) {
 static int check_configuration(const CoreConfig *config) {
   const char *learner = config->algo.name;
   if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
-  const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
-  if (ranks_size() > 1 && core_config_has_curriculum(config))
-    return refuse("with several ranks env.curriculum", config->env.curriculum, "env.curriculum = none");
-  if (draws && strcmp(config->train.observation_storage, "state") == 0) /* shown again by levels that are gone */
-    return refuse("with levels that are drawn train.observation_storage", "state", "train.observation_storage = float32");
-  if (ranks_size() > 1 && strcmp(config->env.normalize_observations, "none") != 0)
-    return refuse("with several ranks env.normalize_observations", config->env.normalize_observations,
-                  "env.normalize_observations = none");
-  if (ranks_size() > 1 && strcmp(config->env.normalize_rewards, "none") != 0)
-    return refuse("with several ranks env.normalize_rewards", config->env.normalize_rewards,
-                  "env.normalize_rewards = none");
   if (strcmp(config->train.observation_storage, "float16") == 0)
     return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
-  if (ranks_size() > 1 && config->init.from[0] != '\0')
-    return refuse("with several ranks init.from", "a checkpoint", "init.from to nothing");
   return CORE_OK;
 }
 
@@ -106,6 +93,7 @@ int training_device_connect(Training *training) {
   if (training->device == NULL || ranks_size() == 1) return CORE_OK;
   TRY(communicator_create(training->device, &training->config, training->device_shared, &training->communicator));
   training->agent.communicator = training->communicator;
+  rollout_connect(&training->rollout, training->communicator);
   return CORE_OK;
 }
 

@@ -81,7 +81,7 @@ static void check_gather(Communicator *communicator) {
   void *memory, *copy;
   bool good = true;
   CORE_CHECK(device->allocate(device, all * sizeof *own, &memory) == CORE_OK);
-  communicator->gather(communicator, own, n, memory);
+  communicator->gather(communicator, own, n * sizeof *own, memory);
   const float *seen = core_device_view(device, memory, all * sizeof *own, &copy);
   for (int r = 0; r < ranks_size(); r++)
     for (size_t i = 0; i < n; i++) good &= seen[(size_t)r * n + i] == value_of(r, 9, i);

@@ -93,6 +93,45 @@ train 3 moved "${long[@]}" --resume >out 2>&1; rc=$?
 tap_result "3 devices go on from a checkpoint of 2, to the bits of a run that never stopped" \
   "$([ $stopped -eq 75 ] && [ $rc -eq 0 ] && cmp -s <(contents whole) <(contents moved); echo $?)" "exit $stopped, then $rc: $(tail -5 out)"
 
+# Running statistics, of all ranks' worlds at each of them; and a curriculum, whose new levels and searches of 25 levels do
+# not divide evenly.
+running=(--set env.normalize_observations=cleanrl --set env.normalize_rewards=cleanrl)
+slowly=(--set env.normalize_observations=stoix --set env.normalize_warmup=5 --set env.normalize_rewards=ppo_ewma)
+sfl=(--set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --set env.max_steps=16 --set sfl.batch_size=25
+  --set sfl.num_batches=2 --set sfl.rollout_steps=32 --set sfl.buffer_size=8 --set sfl.period=2 --set sfl.sampled_ratio=0.4
+  --set env.normalize_observations=rl_games)
+for what in running slowly sfl; do
+  declare -n settings=$what
+  train 2 "$what.cpu" --set train.device=cpu "${settings[@]}" >out 2>&1
+  train 2 "$what.2" "${settings[@]}" >out 2>&1
+  near "$what: 2 ranks with devices and 2 on CPUs" "$what.cpu" "$what.2" 1e-4
+  for ranks in 1 2 3; do
+    train $ranks "$what.d$ranks" --set comm.deterministic=yes "${settings[@]}" >out 2>&1 || cat out
+    contents "$what.d$ranks" >"$what.bits.$ranks"
+  done
+  tap_result "$what: with comm.deterministic every bit of a checkpoint is the same for 1 to 3 devices" \
+    "$([ -s $what.bits.1 ] && cmp -s $what.bits.1 $what.bits.2 && cmp -s $what.bits.1 $what.bits.3; echo $?)" \
+    "$(diff $what.bits.1 $what.bits.3; cat out)"
+done
+tap_check "statistics of new levels, of sampled ones and of the search are those of ranks on CPUs" \
+  "$(columns() { awk -F'\t' '/^#/ { next } !named { for (i = 1; i <= NF; i++) name[i] = $i; named = 1; next }
+      { for (i = 1; i <= NF; i++) if (name[i] ~ /^(episodes|solve_rate.*|search_.*|buffer_.*)$/) printf "%s=%s ", name[i], $i; print "" }' \
+      "$(folder "$1")/stats.1.tsv"; }
+    columns sfl.cpu >columns.cpu; columns sfl.2 >columns.2
+    grep -q 'search_solve_rate=[0-9]' columns.cpu || echo "no search"; diff columns.cpu columns.2)"
+# From another run's checkpoint: all of it, or its networks.
+for restore in all weights; do
+  for ranks in 1 2; do
+    mkdir -p "from.$restore$ranks"
+    train $ranks "from.$restore$ranks" --set comm.deterministic=yes "${running[@]}" --set train.total_steps=960 \
+      --set init.from="$(newest running.d1)" --set init.restore=$restore >out 2>&1 || cat out
+    contents "from.$restore$ranks" >"from.$restore.bits.$ranks"
+  done
+  tap_result "init.from, init.restore = $restore: 2 devices begin where 1 does, to the bit" \
+    "$([ -s from.$restore.bits.1 ] && cmp -s from.$restore.bits.1 from.$restore.bits.2; echo $?)" \
+    "$(diff from.$restore.bits.1 from.$restore.bits.2; cat out)"
+done
+
 mkdir -p dead
 mpirun -n 3 trainer --config small.ini --root dead --quiet --set train.total_steps=1e9 --set checkpoint.every=0 >out 2>&1 & pid=$!
 tap_wait 60 sh -c "ls dead/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1

@@ -182,19 +182,22 @@ static void test_episodes(void) {
   double returns[WORLDS] = {0}, finished[WORLDS] = {0}, *sums;
   int64_t attempts[LEVELS] = {0}, solutions[LEVELS] = {0}, count[2] = {0}, *counts;
   for (int w = 0; w < WORLDS; w++) {
-    done[w] = w % 3 == 0, solved[w] = w % 6 == 0, level[w] = w % LEVELS, length[w] = w;
+    done[w] = w % 3 == 0, solved[w] = w % 6 == 0, level[w] = w / 3 % LEVELS, length[w] = w;
     returns[w] = 0.1 * w;
   }
-  OpsEpisodes here = {WORLDS, 50, returns, finished, attempts, solutions, count};
-  const OpsEpisodes there = {WORLDS, 50, UP(returns, WORLDS), UP(finished, WORLDS), UP(attempts, LEVELS),
-                             UP(solutions, LEVELS), UP(count, 2)};
+  const int32_t number[LEVELS] = {2, 0, 1}, *numbers = UP(number, LEVELS);
+  OpsEpisodes here = {WORLDS, 50, returns, finished, attempts, solutions, count, NULL};
+  OpsEpisodes there = {WORLDS, 50, UP(returns, WORLDS), UP(finished, WORLDS), UP(attempts, LEVELS), UP(solutions, LEVELS),
+                       UP(count, 2), NULL};
   const OpsEpisodeStep step = {reward, done, solved, level, length};
   const OpsEpisodeStep device_step = {UP(reward, WORLDS), UP(done, WORLDS), UP(solved, WORLDS), UP(level, WORLDS),
                                       UP(length, WORLDS)};
   for (int t = 0; t < 3; t++) {
     host_ops->count_episodes(host_ops, &here, &step);
     ops->count_episodes(ops, &there, &device_step);
+    here.level_of_place = number, there.level_of_place = numbers; /* as where a rank has some of the levels */
   }
+  assert_true(attempts[0] != attempts[1] && attempts[1] != attempts[2]);
   sums = down(there.returns, sizeof returns);
   assert_memory_equal(sums, returns, sizeof returns);
   free(sums);

@@ -41,7 +41,8 @@ static void test_moments_by_the_definition(void **state) {
 
 static CoreArena *make(Normaliser *normaliser, NormaliseRule rule) {
   CoreArena *arena = core_arena_create("test");
-  normalise_register(normaliser, rule, FEATURES, arena);
+  const Shards shards = shards_alone(ROWS);
+  normalise_register(normaliser, rule, FEATURES, &shards, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   normalise_start(normaliser);
   return arena;

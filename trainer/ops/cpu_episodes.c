@@ -23,8 +23,9 @@ void cpu_count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep *st
     e->finished[0] += total;
     e->count[0]++;
     e->count[1] += step->length[w];
-    e->attempts[step->level[w]]++;
-    e->solutions[step->level[w]] += step->solved[w] != 0;
+    const int32_t level = e->level_of_place ? e->level_of_place[step->level[w]] : step->level[w];
+    e->attempts[level]++;
+    e->solutions[level] += step->solved[w] != 0;
   }
 }
 

@@ -8,20 +8,24 @@ enum { KERNEL_NORMALISE_PARTS = 64, KERNEL_REWARD_THREADS = 1024 };
 
 /* ---- observations: rows [rows][features] join moments = count, means, sums of squared differences --------------- */
 
+/* Rows are shards of equally many, each cut into parts; ranks have some shards each, in order. */
 typedef struct OpsMergeMoments {
   const float *x;
-  size_t rows, features;
+  size_t shard_rows, all_rows, features;
+  size_t parts, own_parts, all_parts; /* of a shard, of this rank, of all ranks */
   double *moments;        /* [1 + 2 features] */
-  double *sums;           /* [KERNEL_NORMALISE_PARTS][features] */
+  double *sums;           /* [own_parts][features] */
+  const double *all_sums; /* [all_parts][features] */
   double *shift;          /* [features] by which the means move */
 } OpsMergeMoments;
 
 /* A part's sum of x - mean, or (squares) of (x - mean)(x - new mean): a thread a feature of a part. */
 CORE_KERNEL_FN void ops_moments_of_part(const CoreDeviceThread *at, const OpsMergeMoments *a, int squares) {
-  const size_t size = (a->rows + KERNEL_NORMALISE_PARTS - 1) / KERNEL_NORMALISE_PARTS;
-  for (size_t i = core_device_first(at); i < KERNEL_NORMALISE_PARTS * a->features; i += core_device_stride(at)) {
-    const size_t k = i % a->features, first = i / a->features * size;
-    const size_t end = first + size < a->rows ? first + size : a->rows;
+  const size_t size = (a->shard_rows + a->parts - 1) / a->parts;
+  for (size_t i = core_device_first(at); i < a->own_parts * a->features; i += core_device_stride(at)) {
+    const size_t k = i % a->features, part = i / a->features, shard = part / a->parts * a->shard_rows;
+    const size_t first = shard + part % a->parts * size, last = shard + a->shard_rows;
+    const size_t end = first + size < last ? first + size : last;
     const double mean = a->moments[1 + k], shift = squares ? a->shift[k] : 0;
     double sum = 0;
     for (size_t r = first; r < end; r++) {
@@ -40,20 +44,20 @@ CORE_KERNEL_FN void ops_square_parts(const CoreDeviceThread *at, const OpsMergeM
 
 CORE_DEVICE_FN double ops_sum_of_feature(const OpsMergeMoments *a, size_t k) {
   double sum = 0;
-  for (size_t part = 0; part < KERNEL_NORMALISE_PARTS; part++) sum += a->sums[part * a->features + k];
+  for (size_t part = 0; part < a->all_parts; part++) sum += a->all_sums[part * a->features + k];
   return sum;
 }
 
 CORE_KERNEL_FN void ops_shift(const CoreDeviceThread *at, const OpsMergeMoments *a) {
   for (size_t k = core_device_first(at); k < a->features; k += core_device_stride(at))
-    a->shift[k] = ops_sum_of_feature(a, k) / (a->moments[0] + (double)a->rows);
+    a->shift[k] = ops_sum_of_feature(a, k) / (a->moments[0] + (double)a->all_rows);
 }
 
 CORE_KERNEL_FN void ops_merge_moments(const CoreDeviceThread *at, const OpsMergeMoments *a) {
   for (size_t k = core_device_first(at); k < a->features; k += core_device_stride(at)) {
     a->moments[1 + k] += a->shift[k];
     a->moments[1 + a->features + k] += ops_sum_of_feature(a, k);
-    if (k == 0) a->moments[0] += (double)a->rows;
+    if (k == 0) a->moments[0] += (double)a->all_rows;
   }
 }
 
@@ -79,17 +83,23 @@ CORE_KERNEL_FN void ops_normalise(const CoreDeviceThread *at, const OpsNormalise
   }
 }
 
-/* ---- rewards: one block for all worlds of a step ------------------------------------------------------------- */
+/* ---- rewards of a step: the worlds' discounted sums, one block for their moments, and what follows ------------- */
 
 typedef struct OpsRewardStep {
   float *rewards;         /* [worlds] */
   const uint8_t *dones;
   double *returns;        /* [worlds] discounted sums */
+  const double *all_returns; /* [all_worlds] of all ranks */
   double *moments;        /* count, mean, sum of squared differences of them */
-  size_t worlds;
+  size_t worlds, all_worlds;
   double gamma;
   int scales;             /* not 0: with the statistics of now */
 } OpsRewardStep;
+
+CORE_KERNEL_FN void ops_reward_returns(const CoreDeviceThread *at, const OpsRewardStep *a) {
+  for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at))
+    a->returns[w] = a->returns[w] * a->gamma + (double)a->rewards[w];
+}
 
 /* The block's sum in the order of its threads. */
 CORE_KERNEL_FN double ops_add_block(const CoreDeviceThread *at, double own) {
@@ -101,28 +111,28 @@ CORE_KERNEL_FN double ops_add_block(const CoreDeviceThread *at, double own) {
   return sum;
 }
 
-CORE_KERNEL_FN void ops_reward_step(const CoreDeviceThread *at, const OpsRewardStep *a) {
-  const double mean = a->moments[1], count = a->moments[0] + (double)a->worlds, before = a->moments[2];
+CORE_KERNEL_FN void ops_reward_moments(const CoreDeviceThread *at, const OpsRewardStep *a) {
+  const double mean = a->moments[1], count = a->moments[0] + (double)a->all_worlds, before = a->moments[2];
   double shift = 0, squares = 0;
-  for (size_t w = at->thread; w < a->worlds; w += at->threads) {
-    a->returns[w] = a->returns[w] * a->gamma + (double)a->rewards[w];
-    shift += a->returns[w] - mean;
-  }
+  for (size_t w = at->thread; w < a->all_worlds; w += at->threads) shift += a->all_returns[w] - mean;
   shift = ops_add_block(at, shift) / count;
-  for (size_t w = at->thread; w < a->worlds; w += at->threads) {
-    const double d = a->returns[w] - mean;
+  for (size_t w = at->thread; w < a->all_worlds; w += at->threads) {
+    const double d = a->all_returns[w] - mean;
     squares += d * (d - shift);
   }
   squares = before + ops_add_block(at, squares);
-  const double factor = normalise_reward_factor(count, squares);
-  for (size_t w = at->thread; w < a->worlds; w += at->threads) {
-    if (a->dones[w]) a->returns[w] = 0;
-    if (a->scales) a->rewards[w] = normalise_reward(a->rewards[w], factor);
-  }
   if (at->thread > 0) return; /* all have read the moments before they met */
   a->moments[0] = count;
   a->moments[1] = mean + shift;
   a->moments[2] = squares;
+}
+
+CORE_KERNEL_FN void ops_reward_step(const CoreDeviceThread *at, const OpsRewardStep *a) {
+  const double factor = normalise_reward_factor(a->moments[0], a->moments[2]);
+  for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) {
+    if (a->dones[w]) a->returns[w] = 0;
+    if (a->scales) a->rewards[w] = normalise_reward(a->rewards[w], factor);
+  }
 }
 
 typedef struct OpsRewardScale { float *rewards; size_t n; const double *moments; } OpsRewardScale;

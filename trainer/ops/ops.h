@@ -69,6 +69,7 @@ typedef struct OpsEpisodes {
   double *finished;               /* [worlds] returns of those that ended; on the CPU the first has the sum of all */
   int64_t *attempts, *solutions;  /* [levels] */
   int64_t *count;                 /* [2]: episodes that ended, and their steps */
+  const int32_t *level_of_place;  /* the book's number of what a step calls a level; NULL: the same */
 } OpsEpisodes;
 /* What a step gave: [worlds] each. */
 typedef struct OpsEpisodeStep {
