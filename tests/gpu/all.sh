@@ -17,7 +17,7 @@ nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
 nvcc=${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 cuda=${nvcc%/bin/nvcc}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$cuda/lib64:$cuda/lib # cuBLASLt, NCCL
-tests=(test_batch_bits test_device_ops test_device_training test_device_entity test_level_device)
+programs=(test_batch_bits test_device_ops test_device_training test_device_entity test_level_device)
 if [ -n "$built" ]; then
   export LD_LIBRARY_PATH=$(cd "$built" && pwd)/lib:$LD_LIBRARY_PATH
   trainer=$built/trainer unit=$built bench=$built/bench_device ranks=$built/ranks_devices
@@ -27,7 +27,7 @@ else
     exit 1
   fi
   trainer=build/bin/trainer unit=build/tests/unit bench=build/tests/bench/bench_device ranks=build/tests/mpi/ranks_devices
-  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${tests[@]/#/$unit/}" "$bench" "$ranks" || exit 1
+  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" || exit 1
 fi
 mkdir -p "$(dirname "$report")"
 work=$(mktemp -d) summary=$report.summary
@@ -45,13 +45,15 @@ trap 'echo "ended from outside after $SECONDS s" >>"$summary"; [ -z "$child" ] |
 say() { printf '%-52s %s\n' "$1" "$2" | tee -a "$summary"; }
 
 # part SECONDS NAME COMMAND...: at most so long, and no longer than there is time for everything. Its output is in
-# REPORT.part while it runs.
+# REPORT.part while it runs, line by line, since a failure of CUDA ends a program at once.
+lines=(); ! command -v stdbuf >/dev/null || lines=(stdbuf -oL)
 part() {
-  local seconds=$1 name=$2 rc begin left=$((limit - SECONDS)); shift 2
+  local seconds=$1 name=$2 begin left=$((limit - SECONDS)); shift 2
+  rc=0
   [[ $name =~ $parts ]] || return 0
   if [ "$left" -lt 5 ]; then say "$name" "not run: no time is left"; return 0; fi
   begin=$SECONDS
-  timeout -k 5 $((seconds < left ? seconds : left)) "$@" >"$report.part" 2>&1 </dev/null & child=$!
+  timeout -k 5 $((seconds < left ? seconds : left)) "${lines[@]}" "$@" >"$report.part" 2>&1 </dev/null & child=$!
   wait "$child"; rc=$?
   child=
   { echo; echo "==== $name"; echo "\$ $*"; head -c 200000 "$report.part"; echo "==== exit $rc, $((SECONDS - begin)) s"; } >>"$report"
@@ -63,6 +65,16 @@ part() {
   grep -E '^not ok' "$report.part" | head -8 | sed 's/^/    /' | tee -a "$summary"
   return 0
 }
+# tests SECONDS NAME PROGRAM: its tests for GPUs; where one of them ends the program, each again in a process of its own.
+tests() {
+  local seconds=$1 name=$2 program=$3 source=tests/unit/${3##*/}.c test
+  part "$seconds" "$name" "$program"
+  [ $rc -ge 128 ] && [ $rc -ne 137 ] || return 0
+  for test in $(grep -oE 'cmocka_unit_test\(test_[a-z0-9_]+' "$source" | sed 's/.*(//' | sort -u) \
+              $(sed -n '/^#define PARTS/,/[^\\]$/p' "$source" | grep -oE 'F\([a-z_]+\)' | sed 's/F(\(.*\))/gpu_\1/'); do
+    part 30 "    $name: $test" env TEST_ONLY="$test" "$program"
+  done
+}
 lacking() { say "$1" "not run: $2"; }
 
 : >"$summary"
@@ -72,7 +84,7 @@ export CMOCKA_MESSAGE_OUTPUT=TAP TEST_DEVICE=gpu
 
 # ---- are the numbers right? ---------------------------------------------------------------------------------------
 part 60 "physics: the CPU's hash" env TEST_BITS=gpu "$unit/test_batch_bits"
-part 60 "ops: the CPU's numbers" "$unit/test_device_ops"
+tests 60 "ops: the CPU's numbers" "$unit/test_device_ops"
 
 # run NAME SETTINGS...: a training in a folder of its own; afterwards the speed of each iteration
 steps() {
@@ -96,7 +108,7 @@ export -f train steps
 export trainer work
 large=(env.task=random_s ppo.epochs=8 net.width=256 net.depth=3 net.sharing=separate)
 part 60 "training, 1024 worlds" bash -c 'train "$@"' train env.num=1024 ppo.num_steps=32 train.total_steps=131072
-part 120 "training: as on the CPU" "$unit/test_device_training"
+tests 120 "training: as on the CPU" "$unit/test_device_training"
 
 # ---- how fast is it? ----------------------------------------------------------------------------------------------
 part 90 "figures of physics and products" "$bench"

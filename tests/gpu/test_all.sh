@@ -37,6 +37,10 @@ program built/test_device_ops <<<'echo "not ok 3 - gpu_dense"; exit 2'
 tap_run "a part that fails fails it all" 1 "FAILED (2)" all tests/gpu/all.sh "$tap_dir/report"
 tap_check "and names what failed, and goes on" "$(grep -A60 '==== summary' "$tap_dir/report" >"$tap_dir/summary"
   grep -q 'not ok 3 - gpu_dense' "$tap_dir/summary" && grep -q 'figures.* ok' "$tap_dir/summary" || cat "$tap_dir/summary")"
+program built/test_device_ops <<<'[ -n "${TEST_ONLY:-}" ] || kill -ABRT $$; echo "only $TEST_ONLY"; [ "$TEST_ONLY" != gpu_dense ]'
+all tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1
+tap_check "tests that one has ended are run one by one" "$([ "$(grep -c '^only gpu_' "$tap_dir/report")" -gt 10 ] &&
+  grep -q 'gpu_dense .*FAILED (1)' "$tap_dir/out" && grep -q 'gpu_gae .*ok' "$tap_dir/out" || cat "$tap_dir/out")"
 tap_run "parts by name" 0 "levels drawn" all env GPU_PARTS='levels|figures' tests/gpu/all.sh "$tap_dir/report"
 tap_check "and no others" "$(grep '^==== training' "$tap_dir/report")"
 all env GPU_SECONDS=0 tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1

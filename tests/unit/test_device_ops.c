@@ -600,6 +600,7 @@ int main(void) {
 #define F(part) cmocka_unit_test(gpu_##part),
   const struct CMUnitTest gpu[] = {cmocka_unit_test(test_arguments_have_one_layout), PARTS(F)};
 #undef F
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   if (asked && strcmp(asked, "gpu") == 0) return cmocka_run_group_tests(gpu, NULL, NULL);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph), cmocka_unit_test(test_arguments_have_one_layout), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),

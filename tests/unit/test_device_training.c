@@ -357,6 +357,7 @@ int main(void) {
     cmocka_unit_test(test_pqn), cmocka_unit_test(test_divergence), cmocka_unit_test(test_normalisation),
     cmocka_unit_test(test_profile), cmocka_unit_test(test_new_levels), cmocka_unit_test(test_curriculum),
     cmocka_unit_test(test_padded), cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer)};
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
