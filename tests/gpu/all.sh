@@ -5,7 +5,7 @@
 # Usage: tests/gpu/all.sh [REPORT]     (default: build/gpu_report.txt)
 #   GPU_SECONDS=570  of all parts; those that it leaves no time for are listed as not run
 #   GPU_PARTS=REGEX  only the parts whose names match
-#   GPU_BUILT=DIR    programs that tests/gpu/pack.sh has put there, for machines with no libraries to build with
+#   GPU_BUILT=FILE   programs that tests/gpu/pack.sh has put there, for machines with no libraries to build with
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 report=${1:-build/gpu_report.txt} failed=0 limit=${GPU_SECONDS:-570} parts=${GPU_PARTS:-.} built=${GPU_BUILT:-}
@@ -18,7 +18,10 @@ nvcc=${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 cuda=${nvcc%/bin/nvcc}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$cuda/lib64:$cuda/lib # cuBLASLt, NCCL
 programs=(test_batch_bits test_device_ops test_device_training test_device_entity test_level_device)
+work=$(mktemp -d)
 if [ -n "$built" ]; then
+  mkdir "$work/built" && tar -xzf "$built" -C "$work/built" || exit 1
+  built=$work/built
   export LD_LIBRARY_PATH=$(cd "$built" && pwd)/lib:$LD_LIBRARY_PATH
   trainer=$built/trainer unit=$built bench=$built/bench_device ranks=$built/ranks_devices
 else
@@ -30,7 +33,7 @@ else
   make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" || exit 1
 fi
 mkdir -p "$(dirname "$report")"
-work=$(mktemp -d) summary=$report.summary
+summary=$report.summary
 export OMP_WAIT_POLICY=passive NO_COLOR=1 CUDA_CACHE_PATH=$work/cache
 
 # The summary closes the report, also when somebody ends this script.

@@ -19,8 +19,9 @@ END
 for name in test_batch_bits test_device_ops test_device_training test_device_entity test_level_device bench_device; do
   program "built/$name" <<<"echo 'ran $name'"
 done
-stand_ins=(env -u GPU_PARTS -u GPU_SECONDS PATH="$tap_dir/bin:$PATH" CUDA_HOME="$tap_dir/cuda" GPU_BUILT="$tap_dir/built")
-all() { "${stand_ins[@]}" "$@"; }
+stand_ins=(env -u GPU_PARTS -u GPU_SECONDS PATH="$tap_dir/bin:$PATH" CUDA_HOME="$tap_dir/cuda" GPU_BUILT="$tap_dir/built.tar.gz")
+pack() { tar -czf "$tap_dir/built.tar.gz" -C "$tap_dir/built" .; }
+all() { pack && "${stand_ins[@]}" "$@"; }
 
 program bin/nvidia-smi <<<'exit 1'
 tap_run "without a GPU nothing is run" 77 "shows no GPU" all tests/gpu/all.sh "$tap_dir/report"
@@ -47,6 +48,7 @@ all env GPU_SECONDS=0 tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1
 tap_check "without time every part is listed as not run" "$(grep -c 'no time is left' "$tap_dir/out" | grep -qE '^1[0-9]$' || cat "$tap_dir/out")"
 
 program built/test_device_ops <<<"echo begun; echo \$\$ >'$tap_dir/pid'; exec sleep 1000"
+pack
 "${stand_ins[@]}" GPU_SECONDS=900 tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1 &
 script=$!
 tap_wait 60 test -s "$tap_dir/pid"
