@@ -78,7 +78,7 @@ int training_device_open(Training *training) {
   return core_config_has_no_worlds(&training->config) ? CORE_OK : check_host(training);
 }
 
-static OpsPrecision precision_of(const CoreConfig *config) {
+OpsPrecision training_device_precision(const CoreConfig *config) {
   const char *precision = config->train.precision;
   return strcmp(precision, "bf16") == 0 ? OPS_BF16 : strcmp(precision, "tf32") == 0 ? OPS_TF32 : OPS_FLOAT32;
 }
@@ -100,7 +100,7 @@ int training_device_connect(Training *training) {
 int training_device_create_ops(Training *training) {
   const Agent *agent = &training->agent;
   if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
-  return ops_device_create(training->device, precision_of(&training->config), agent_ops_rows(agent),
+  return ops_device_create(training->device, training_device_precision(&training->config), agent_ops_rows(agent),
                            agent_ops_width(agent), &training->ops);
 }
 
