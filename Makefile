@@ -46,7 +46,7 @@ CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,cod
 CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*' | tr -dc '0-9\n' | sort -n | head -n 1)
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
-LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),$(shell $(PKG) --libs libcurl))
+LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),-ldl) # core/http.c loads libcurl when it is needed
 
 # ---- sources ---------------------------------------------------------------------------------------------------
 FOLDERS := core sim store trainer slurm sweep analysis

@@ -59,10 +59,10 @@ void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *conte
   device->launch_graph(device, queue->graph);
 }
 
-static void read_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
-  gradients->norm_mean = book->norm[network];
-  gradients->norm_max = book->norm_max[network];
-  gradients->clipped_fraction = book->clipped[network];
+static void add_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
+  gradients->norm_mean += book->norm[network];
+  if (book->norm_max[network] > gradients->norm_max) gradients->norm_max = book->norm_max[network];
+  gradients->clipped_fraction += book->clipped[network];
 }
 
 int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
@@ -71,10 +71,15 @@ int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Pr
   actor->t += (int64_t)book->step;
   if (critic) critic->t += (int64_t)book->step;
   for (uint64_t i = 0; proximal && i < book->step; i++) proximal_keep(proximal);
-  read_gradients(book, 0, &update->actor);
+  add_gradients(book, 0, &update->actor);
   if (critic) {
-    read_gradients(book, 1, &update->critic);
-    update->joint_norm = book->joint;
+    add_gradients(book, 1, &update->critic);
+    update->joint_norm += book->joint;
   }
   return (int)book->failed - 1;
+}
+
+int queue_explain(int code) {
+  if (code != CORE_OK) return code;
+  return core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
 }

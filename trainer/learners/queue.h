@@ -18,7 +18,7 @@ typedef struct Queue {
   bool is_warm;                /* a minibatch has been launched */
 } Queue;
 
-/* rows: of a minibatch; steps: of an iteration. joint: gradients of both networks are clipped together. The limit of
+/* rows: of a minibatch; steps: that are queued between begin and finish. joint: gradients of both networks are clipped together. The limit of
  * norms is the optimizer's. */
 void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, int steps, CoreArena *arena);
 void queue_destroy(Queue *queue);
@@ -28,16 +28,19 @@ static inline bool queue_takes(const Queue *queue, const LearnerStep *step) {
   return queue->device && !step->measure && step->rollout->shards.all_shards == 1;
 }
 
-/* Opens the book of an iteration's steps on the agent's networks (critic NULL: on its actor alone) by these gradients;
+/* Opens the book of an iteration's (or an epoch's) steps on the agent's networks (critic NULL: on its actor alone) by these gradients;
  * the optimizers and the proximal weights (NULL: none) as they stand before it. */
 void queue_begin(Queue *queue, Ops *ops, const Agent *agent, const AgentGradient *gradient, const Optimizer *actor,
                  const Optimizer *critic, const Proximal *proximal, double rate);
 /* minibatch(context) calls ops for one minibatch, ops->update->step last, and nothing else. */
 void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *context);
-/* Waits; counts the steps that were done in the optimizers and the proximal weights, and what the book has in *update,
+/* Waits; counts the steps that were done in the optimizers and the proximal weights, and adds what the book has to *update,
  * as descent.c does. Returns the number of the step that could not be done, or -1. */
 int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
                  LearnerUpdate *update);
+/* What is wrong with a step that could not be done: the code that the host came to when it took it once more, or CORE_FAIL
+ * where that went well. */
+int queue_explain(int code);
 void queue_forget(Queue *queue);
 
 #endif

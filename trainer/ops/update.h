@@ -39,7 +39,7 @@ typedef struct OpsUpdateScalars {
 /* Where the sums of which loss stand in a book, each of up to five numbers in the order of their struct in ops.h. */
 enum {
   OPS_BOOK_POLICY = 0, OPS_BOOK_VALUE = 5, OPS_BOOK_SAMPLED_ENTROPY = 10, OPS_BOOK_REGULARISE = 15, OPS_BOOK_PULL = 20,
-  OPS_BOOK_SUMS = 25
+  OPS_BOOK_CONTROLLER = 25, OPS_BOOK_SUMS = 30
 };
 
 typedef struct OpsUpdateBook {
