@@ -183,23 +183,36 @@ static void test_new_levels(void **state) {
 }
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
-/* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step, as it
- * does where it measures: the same bits, and what the host waits for does not grow with the minibatches. */
-/* recorded: minibatches of an epoch that the graph is; 0: all. */
+static void assert_same_measures(const StoreIteration *x, const StoreIteration *y) {
+#define SAME(field) assert_near_to(#field, x->field, y->field, 1e-9)
+  SAME(clip_fraction_silent);
+  SAME(grad_kurtosis_actor);
+  SAME(grad_kurtosis_critic);
+  SAME(grad_kurtosis_nonzero_actor);
+  SAME(step_norm_actor);
+  SAME(step_norm_critic);
+#undef SAME
+}
+
+/* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step: the same
+ * bits, in iterations that measure and in others, and what the host waits for does not grow with the minibatches. recorded: of an epoch, in the graph; 0: all. */
 static void compare_queued_of(const char *algorithm, const char *const *more, int recorded) {
-  CoreConfig queued = small_config(algorithm, "train.device=cuda");
-  set(&queued, "ppo.num_minibatches=8");
-  for (int i = 0; more && more[i]; i++) set(&queued, more[i]);
-  set(&queued, "metrics.representation_every=1000");
-  CoreConfig decided = queued;
-  set(&decided, "metrics.representation_every=1");
+  enum { ITERATIONS = 4 };
+  CoreConfig config = small_config(algorithm, "train.device=cuda");
+  set(&config, "ppo.num_minibatches=8");
+  for (int i = 0; more && more[i]; i++) set(&config, more[i]);
+  set(&config, "metrics.representation_every=2");
   emulate(true);
-  Training *a = make(&queued), *b = make(&decided);
-  emulate(false);
+  Training *a = make(&config);
+  setenv("TRAINER_QUEUE", "none", 1);
+  Training *b = make(&config);
+  unsetenv("TRAINER_QUEUE"), emulate(false);
   uint64_t before = 0;
-  for (int i = 0; i < 3; i++) {
+  int measured = 0;
+  for (int i = 0; i < ITERATIONS; i++) {
     before = a->device->waits;
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
+    measured += !isnan(x.grad_kurtosis_actor);
     assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
     assert_near_to("entropy", x.entropy, y.entropy, 1e-12);
     assert_near_to("value_loss", x.value_loss, y.value_loss, 1e-12);
@@ -208,11 +221,14 @@ static void compare_queued_of(const char *algorithm, const char *const *more, in
     assert_near_to("kl_controller", x.kl_controller, y.kl_controller, 1e-12);
     assert_near_to("grad_norm_actor", x.grad_norm_actor, y.grad_norm_actor, 1e-12);
     assert_near_to("grad_norm_critic", x.grad_norm_critic, y.grad_norm_critic, 1e-12);
+    assert_same_measures(&x, &y);
+    if (config.ppo.epsilon < 0.01 && !isnan(x.grad_kurtosis_actor)) assert_true(x.clip_fraction_silent > 0.1);
     assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
     assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 0);
   }
-  const int64_t minibatches = queued.ppo.epochs * (recorded ? recorded : queued.ppo.num_minibatches);
-  assert_int_equal(a->device->graphs, 2 * minibatches - 1); /* the first iteration is measured, and one minibatch not recorded */
+  assert_int_equal(measured, ITERATIONS / 2);
+  const int64_t minibatches = config.ppo.epochs * (recorded ? recorded : config.ppo.num_minibatches);
+  assert_int_equal(a->device->graphs, ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
   assert_int_equal(b->device->graphs, 0);
   if (a->device->waits - before > 40) fail_msg("%llu waits", (unsigned long long)(a->device->waits - before));
   training_destroy(&a);
@@ -228,6 +244,7 @@ static void test_queued(void **state) {
   compare_queued("algo.name=ppo", WITH("ppo.kl_penalty=0.5"));
   compare_queued("algo.name=ppo", WITH("ppo.minibatch_by=environments"));
   compare_queued("algo.name=ppo", WITH("ppo.max_grad_norm=0.01"));
+  compare_queued("algo.name=ppo", WITH("ppo.epsilon=0.0001"));
   compare_queued("algo.name=ppo_ewma", NULL);
   compare_queued("algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=set", "ppo.num_minibatches=2"));
   compare_queued("algo.name=ppo_ewma", WITH("ppo.ratio_cap=1.01"));
@@ -398,23 +415,15 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
-    cmocka_unit_test(test_sapg), cmocka_unit_test(test_sapg_in_shards), cmocka_unit_test(test_queued_sapg), cmocka_unit_test(test_half_observations),
-    cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded),
-    cmocka_unit_test(test_curriculum), cmocka_unit_test(test_new_levels),
-    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16), cmocka_unit_test(test_gaussian),
-    cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_queued), cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
-    cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
-    cmocka_unit_test(test_refusals)};
-  const struct CMUnitTest gpu[] = { /* what matters most first; the CPU's bf16 is not the GPU's, so test_bf16 is not among them */
+  const struct CMUnitTest tests[] = { /* what matters most on a GPU first */
     cmocka_unit_test(test_gpu), cmocka_unit_test(test_ppo), cmocka_unit_test(test_queued), cmocka_unit_test(test_gpu_bf16),
     cmocka_unit_test(test_gpu_tf32), cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_ppo_ewma),
-    cmocka_unit_test(test_minibatch_norm), cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_gaussian),
-    cmocka_unit_test(test_pqn), cmocka_unit_test(test_divergence), cmocka_unit_test(test_normalisation),
-    cmocka_unit_test(test_profile), cmocka_unit_test(test_new_levels), cmocka_unit_test(test_curriculum),
-    cmocka_unit_test(test_padded), cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer)};
+    cmocka_unit_test(test_minibatch_norm), cmocka_unit_test(test_sapg), cmocka_unit_test(test_sapg_in_shards),
+    cmocka_unit_test(test_queued_sapg), cmocka_unit_test(test_half_observations), cmocka_unit_test(test_set_encoder),
+    cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded), cmocka_unit_test(test_curriculum),
+    cmocka_unit_test(test_new_levels), cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16),
+    cmocka_unit_test(test_gaussian), cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
+    cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_refusals)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
-  if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

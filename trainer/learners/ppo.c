@@ -47,8 +47,8 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
     CORE_ARENA_DEVICE(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
     CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
-  queue_register(&ppo->queue, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE, ppo->minibatch.all_rows,
-                 epochs_steps(config), arena);
+  queue_register(&ppo->queue, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
+                 ppo->minibatch.all_rows, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -283,7 +283,10 @@ static void queue_step(void *learner, const LearnerStep *step) {
   minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
   advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  actor_loss(ppo, ops, NULL);
+  const float *logits = actor_loss(ppo, ops, NULL);
+  if (step->measure)
+    ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
+                              batch->rows, ppo->config->ppo.epsilon);
   actor_backward(ppo, ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
@@ -294,7 +297,7 @@ static void queue_step(void *learner, const LearnerStep *step) {
 static int queue_epochs(Ppo *ppo, const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
   Proximal *proximal = ppo->ewma ? &ppo->proximal : NULL;
   OpsUpdateBook book;
-  queue_begin(&ppo->queue, step->ops, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
+  queue_begin(&ppo->queue, step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
               proximal, update->learning_rate);
   epochs_queue(epochs, &ppo->queue, step);
   const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal,
@@ -304,6 +307,7 @@ static int queue_epochs(Ppo *ppo, const Epochs *epochs, const LearnerStep *step,
   update->entropy = book.mean[OPS_BOOK_POLICY + 1] + book.mean[OPS_BOOK_SAMPLED_ENTROPY];
   update->clip_fraction = book.mean[OPS_BOOK_POLICY + 4];
   update->value_loss = book.mean[OPS_BOOK_VALUE];
+  update->silent_fraction = book.mean[OPS_BOOK_SILENT];
   return CORE_OK;
 }
 
