@@ -217,7 +217,7 @@ static int load_progress(Import *import, sqlite3_stmt *query, Candidates *all, C
   sqlite3_bind_text(query, 1, candidate->known->id, -1, SQLITE_STATIC);
   while ((step = sqlite3_step(query)) == SQLITE_ROW) {
     const char *kind = (const char *)sqlite3_column_text(query, 1);
-    for (int k = STORE_LOG_STATS; kind && k <= STORE_LOG_EVAL; k++) {
+    for (int k = STORE_LOG_STATS; kind && k < STORE_LOG_KINDS; k++) {
       if (strcmp(kind, store_runlog_kind_name((StoreLogKind)k)) != 0) continue;
       if (all->progress_count == all->progress_capacity) {
         all->progress_capacity = all->progress_capacity ? 2 * all->progress_capacity : 256;
@@ -254,11 +254,13 @@ static bool was_replaced(const Log *log) {
 
 typedef struct RowTarget { Import *import; const Known *known; } RowTarget;
 
-static int take_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation) {
+static int take_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+                    const StoreLayer *layer) {
   const RowTarget *target = context;
   StoreBlock *block = store_committer_block(target->import->committer);
   if (iteration) store_block_add_iteration(block, target->known->run, iteration);
-  else store_block_add_evaluation(block, target->known->id, evaluation);
+  else if (evaluation) store_block_add_evaluation(block, target->known->id, evaluation);
+  else store_block_add_layer(block, target->known->id, layer);
   target->import->result->rows++;
   return store_block_is_full(block) ? BLOCK_FULL : CORE_OK;
 }
