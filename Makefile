@@ -44,7 +44,7 @@ LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_st
 CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
-LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),$(shell $(PKG) --libs libcurl))
+LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),-ldl) # core/http.c loads libcurl when it is needed
 
 # ---- sources ---------------------------------------------------------------------------------------------------
 FOLDERS := core sim store trainer slurm sweep analysis
@@ -57,6 +57,7 @@ TRAINER_O := $(call object,$(filter-out trainer/main.c,$(call sources,trainer)))
 SLURM_O := $(call object,$(call sources,slurm))
 ifneq ($(NVCC),)
 kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*.cu $(1)/*/*.cu))
+KERNELS_O := $(call kernels,sim) $(call kernels,trainer)
 SIM_O += $(call kernels,sim)
 TRAINER_O += $(call kernels,trainer)
 endif
@@ -69,7 +70,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c te
   tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
-all: deps-present $(PROGRAMS) lib
+all: deps-present $(KERNELS_O) $(PROGRAMS) lib # kernels first: they take a minute each, and all programs wait for them
 
 $(BUILD)/archive/libcore.a: $(CORE_O)
 $(BUILD)/archive/libsim.a: $(SIM_O)
@@ -156,6 +157,12 @@ $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 
+# The trainer that tests hold up: each call of that function goes to tests/fault/pace.c first.
+PACED := $(BUILD)/tests/fault/paced_trainer
+$(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
+	@mkdir -p $(@D)
+	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Wl,--wrap=store_runlog_iteration -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER)
+
 # A fuzz target runs once over files (replay.c, for `make check`), or for libFuzzer (`make fuzz`, which builds all of ours
 # again with clang and sanitizers, in a folder of its own).
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -178,7 +185,7 @@ deps:            ## install the libraries (Debian-like machines, as root or with
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
-tests: lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PROGRAMS)
+tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory tests

@@ -83,6 +83,14 @@ static void standardise(Ops *ops, float *x, size_t n, double shift, double facto
   DEVICE_LAUNCH(device_state(ops), ops_standardise, n, &(OpsStandardise){x, n, shift, factor});
 }
 
+static void standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  DEVICE_LAUNCH(device_state(ops), ops_standardise_within, n, &(OpsWithin){x, n, shift, factor, bound});
+}
+
+static void restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  DEVICE_LAUNCH(device_state(ops), ops_restore_within, n, &(OpsWithin){x, n, shift, factor, bound});
+}
+
 static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
                  double beta1, double beta2, double epsilon, int64_t t) {
   const OpsAdam arguments = {theta, gradient, m, v, n, row_adam_factors(scale, rate, beta1, beta2, epsilon, t)};
@@ -149,7 +157,8 @@ static void destroy(Ops *ops) {
 static const Ops device_table = {
   .dense_forward = device_dense_forward, .dense_backward = device_dense_backward,
   .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
-  .gather_bytes = device_gather_bytes, .permute = device_permute, .world_rows = device_world_rows,
+  .gather_bytes = device_gather_bytes, .gather_halves = device_gather_halves, .store_halves = device_store_halves,
+  .permute = device_permute, .world_rows = device_world_rows,
   .policy_sample = device_policy_sample, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
   .policy_sampled_entropy = device_policy_sampled_entropy, .normal_rows = device_normal_rows,
@@ -159,11 +168,21 @@ static const Ops device_table = {
   .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
   .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
   .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes,
-  .count_trials = count_trials, .cap = device_cap, .pull = device_pull,
+  .count_trials = count_trials, .cap = device_cap, .pull = device_pull, .controller_kl = device_controller_kl,
+  .standardise_within = standardise_within, .restore_within = restore_within,
   .update = &device_update, .entity = &DEVICE_ENTITY, .destroy = destroy,
 };
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void register_rounded(DeviceState *state) {
+  const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
+  DeviceRounded *rounded = &state->rounded;
+  CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
+                    "a chain's weights in bf16 [layers][width + 1][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->db, width, "a bias's gradient in bf16 [width]");
+}
 
 static void register_scratch(DeviceState *state) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
@@ -178,10 +197,12 @@ static void register_scratch(DeviceState *state) {
   CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
+  if (state->precision == OPS_BF16) register_rounded(state);
 }
 
-double ops_device_bytes(CoreDevice *device, int max_rows, int max_width) {
-  DeviceState state = {.arena = core_arena_create("device ops"), .max_rows = max_rows, .max_width = max_width};
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width) {
+  DeviceState state = {.arena = core_arena_create("device ops"), .precision = precision, .max_rows = max_rows,
+                       .max_width = max_width};
   core_arena_set_device(state.arena, device);
   register_scratch(&state);
   const double bytes = (double)core_arena_device_bytes(state.arena) + (device->stream ? DEVICE_WORKSPACE_BYTES : 0);
@@ -202,6 +223,11 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   core_arena_set_device(state->arena, device);
   *made = device_table;
   made->name = device->name;
+  if (precision == OPS_BF16) {
+    made->chain_forward = device_chain_forward;
+    made->chain_backward = device_chain_backward;
+    made->read_hidden = device_read_hidden;
+  }
   made->device = device;
   made->state = state;
   register_scratch(state);

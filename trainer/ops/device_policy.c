@@ -49,6 +49,16 @@ void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *l
   if (sum) *sum = all[0];
 }
 
+void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                          float *reference, double *sum) {
+  DeviceState *state = device_state(ops);
+  const OpsControllerKl arguments = {rows_of(head, logits, NULL, rows), index, reference, state->row_parts};
+  double all[KERNEL_SUMS];
+  CORE_CHECK(head->kind == OPS_GAUSSIAN);
+  device_sum_rows(state, &ops_controller_kl_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_CONTROLLER);
+  if (sum) *sum = all[0];
+}
+
 void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped) {
   DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsCap){behaviour, logp, (float)log_cap, n, capped});
 }

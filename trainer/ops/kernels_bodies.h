@@ -1,12 +1,15 @@
 /* The bodies and arguments of all kernels in kernels.def, for whoever makes a table of them. */
 #ifndef TRAINER_OPS_KERNELS_BODIES_H
 #define TRAINER_OPS_KERNELS_BODIES_H
+#include "trainer/ops/kernels_bf16.h"
 #include "trainer/ops/kernels_compact.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_entity.h"
 #include "trainer/ops/kernels_normalise.h"
+#include "trainer/ops/kernels_observe.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_ranks.h"
 #include "trainer/ops/kernels_rows.h"
+#include "trainer/ops/kernels_sapg.h"
 #include "trainer/ops/kernels_update.h"
 #endif
