@@ -92,7 +92,11 @@ slowly=(--set env.normalize_observations=stoix --set env.normalize_warmup=5 --se
 sfl=(--set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --set env.max_steps=16 --set sfl.batch_size=25
   --set sfl.num_batches=2 --set sfl.rollout_steps=32 --set sfl.buffer_size=8 --set sfl.period=2 --set sfl.sampled_ratio=0.4
   --set env.normalize_observations=rl_games)
-for what in running slowly sfl; do
+# SAPG: ranks divide the worlds and not the blocks; three ranks of which the middle one has no world of the leader.
+sapg=(--set algo.name=sapg --set env.actions=continuous --set sapg.blocks=3 --set sapg.embedding=4 --set sapg.clip=paper
+  --set sapg.off_policy_ratio=2 --set ppo.num_minibatches=4 --set env.normalize_observations=rl_games
+  --set train.observation_storage=float16)
+for what in running slowly sfl sapg; do
   declare -n settings=$what
   train 2 "$what.cpu" --set train.device=cpu "${settings[@]}" >out 2>&1
   train 2 "$what.2" "${settings[@]}" >out 2>&1
