@@ -5,14 +5,13 @@
 #include <stdlib.h>
 
 #include "trainer/ops/kernels.h"
-#include "trainer/ops/kernels_ranks.h"
 
 enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
 
 static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout) {
   const Shards *shards = &rollout->shards;
   return (OpsChooseRows){
-    .order = minibatch->order, .of_worlds = minibatch->by == MINIBATCH_ENVIRONMENTS,
+    .order = minibatch->order, .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS : OPS_ROWS,
     .part_rows = (uint32_t)minibatch->all_rows, .parts = (uint32_t)minibatch->parts, .steps = (uint32_t)rollout->steps,
     .all_worlds = (uint32_t)shards->all_worlds, .first_world = (uint32_t)shards->first_world,
     .worlds = (uint32_t)shards->worlds, .shard_worlds = (uint32_t)shards_worlds(shards), .shards = (uint32_t)shards->shards,
@@ -33,22 +32,26 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, const OpsChoose
   device->launch(device, kernel, core_device_blocks(elements, THREADS, BLOCKS_MAX), THREADS, 0, rows);
 }
 
-void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {
-  CoreDevice *device = rollout->device;
-  const OpsChooseRows rows = rows_of(minibatch, rollout);
-  const size_t chunks = rows.parts * ops_chunks(&rows), n = (size_t)rows.parts * rows.shards;
-  launch(device, &ops_count_rows_launch, &rows, chunks);
-  launch(device, &ops_scan_rows_launch, &rows, n);
-  core_device_to_host(device, minibatch->part_rows, minibatch->part_begins, n * sizeof *minibatch->part_rows);
+void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows) {
+  const size_t chunks = rows->parts * ops_chunks(rows), n = (size_t)rows->parts * rows->shards;
+  launch(device, &ops_count_rows_launch, rows, chunks);
+  launch(device, &ops_scan_rows_launch, rows, n);
+  core_device_to_host(device, part_rows, rows->total, n * sizeof *part_rows);
   uint32_t *begins = core_memory_allocate(n * sizeof *begins), sum = 0;
   for (size_t i = 0; i < n; i++) {
     begins[i] = sum;
-    sum += minibatch->part_rows[i];
+    sum += part_rows[i];
   }
-  CORE_CHECK(sum == (uint32_t)rollout->steps * (uint32_t)rollout->worlds); /* each row is in one part */
-  core_device_to_device(device, minibatch->part_begins, begins, n * sizeof *begins);
+  CORE_CHECK(sum == all); /* each row is in one part */
+  core_device_to_device(device, rows->total, begins, n * sizeof *begins);
   free(begins);
-  launch(device, &ops_place_rows_launch, &rows, chunks);
+  launch(device, &ops_place_rows_launch, rows, chunks);
+}
+
+void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {
+  const OpsChooseRows rows = rows_of(minibatch, rollout);
+  minibatch_device_choose_rows(rollout->device, &rows, (uint32_t)rollout->steps * (uint32_t)rollout->worlds,
+                               minibatch->part_rows);
 }
 
 void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m) {

@@ -5,18 +5,32 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "sim/level_device.h"
 #include "trainer/training_device.h"
 
-/* Of the driver, for the process' kernels, stacks and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
+/* Of the driver, for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
 static const double CONTEXT_BYTES = 500e6;
 enum { NAMED = 4 }; /* tensors in a message */
 
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
+  const CoreConfig *config = &training->config;
+  const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
   return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
-         ops_device_bytes(training->device, training_device_precision(&training->config), agent_ops_rows(agent),
+         (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
+         ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
                           agent_ops_width(agent)) +
          (training->device->stream ? CONTEXT_BYTES : 0);
+}
+
+/* Another way to keep observations that takes less: the one without an error where these settings allow it (compact.h). */
+static const char *smaller_observations(const Training *training) {
+  const char *storage = training->config.train.observation_storage;
+  const bool has_state = strcmp(storage, "state") != 0 && compact_check(&training->config, training->levels) == CORE_OK;
+  core_error_clear();
+  if (has_state) return "set train.observation_storage = state, or lower env.num or ppo.num_steps";
+  if (strcmp(storage, "float32") == 0) return "set train.observation_storage = float16, or lower env.num or ppo.num_steps";
+  return "lower env.num or ppo.num_steps";
 }
 
 /* What makes a tensor smaller, by how its label begins. */
@@ -33,9 +47,7 @@ static const char *setting_for(const Training *training, const char *label) {
     {"critic gradients of shards", "lower comm.shards"},
     {"metrics", "lower metrics.states"},
   };
-  const bool floats = strcmp(training->config.train.observation_storage, "float32") == 0;
-  if (strncmp(label, "rollout observations", 20) == 0 && floats)
-    return "set train.observation_storage = state, or lower env.num or ppo.num_steps";
+  if (strncmp(label, "rollout observations", 20) == 0) return smaller_observations(training);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strncmp(label, known[i].begins, strlen(known[i].begins)) == 0) return known[i].setting;
   return "lower env.num or ppo.num_steps";

@@ -47,8 +47,8 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
     CORE_ARENA_DEVICE(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
     CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
-  queue_register(&ppo->queue, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE, ppo->minibatch.all_rows,
-                 epochs_steps(config), arena);
+  queue_register(&ppo->queue, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
+                 ppo->minibatch.all_rows, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -96,19 +96,8 @@ static const float *logp_around(const Ppo *ppo) { return ppo->ewma ? ppo->proxim
 /* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
 static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
-  const float *around = logp_around(ppo);
-  int64_t silent = 0;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
-  void *copy[3];
-  const size_t bytes = (size_t)batch->rows * sizeof(float);
-  const float *logp = core_device_view(ops->device, ppo->logp, bytes, &copy[0]);
-  const float *advantages = core_device_view(ops->device, batch->advantages, bytes, &copy[1]);
-  around = core_device_view(ops->device, around, bytes, &copy[2]);
-  for (int i = 0; i < batch->rows; i++)
-    silent += estimators_no_gradient((double)logp[i] - (double)around[i], (double)advantages[i],
-                                     ppo->config->ppo.epsilon);
-  for (int i = 0; i < 3; i++) free(copy[i]);
-  return (double)silent;
+  return descent_count_silent(ops, ppo->logp, logp_around(ppo), batch->advantages, batch->rows, ppo->config->ppo.epsilon);
 }
 
 /* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
@@ -294,7 +283,10 @@ static void queue_step(void *learner, const LearnerStep *step) {
   minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
   advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  actor_loss(ppo, ops, NULL);
+  const float *logits = actor_loss(ppo, ops, NULL);
+  if (step->measure)
+    ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
+                              batch->rows, ppo->config->ppo.epsilon);
   actor_backward(ppo, ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
@@ -305,7 +297,7 @@ static void queue_step(void *learner, const LearnerStep *step) {
 static int queue_epochs(Ppo *ppo, const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
   Proximal *proximal = ppo->ewma ? &ppo->proximal : NULL;
   OpsUpdateBook book;
-  queue_begin(&ppo->queue, step->ops, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
+  queue_begin(&ppo->queue, step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
               proximal, update->learning_rate);
   epochs_queue(epochs, &ppo->queue, step);
   const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal,
@@ -315,6 +307,7 @@ static int queue_epochs(Ppo *ppo, const Epochs *epochs, const LearnerStep *step,
   update->entropy = book.mean[OPS_BOOK_POLICY + 1] + book.mean[OPS_BOOK_SAMPLED_ENTROPY];
   update->clip_fraction = book.mean[OPS_BOOK_POLICY + 4];
   update->value_loss = book.mean[OPS_BOOK_VALUE];
+  update->silent_fraction = book.mean[OPS_BOOK_SILENT];
   return CORE_OK;
 }
 

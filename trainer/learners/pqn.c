@@ -118,7 +118,7 @@ static void queue_step(void *learner, const LearnerStep *step) {
 /* All epochs, the host waiting once. */
 static int queue_epochs(Pqn *pqn, const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
   OpsUpdateBook book;
-  queue_begin(&pqn->queue, step->ops, pqn->agent, &pqn->gradient.mean, &pqn->optimizer, NULL, NULL,
+  queue_begin(&pqn->queue, step, pqn->agent, &pqn->gradient.mean, &pqn->optimizer, NULL, NULL,
               update->learning_rate);
   epochs_queue(epochs, &pqn->queue, step);
   const int failed = queue_finish(&pqn->queue, step->ops, &pqn->optimizer, NULL, NULL, &book, update);
@@ -164,7 +164,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  queue_register(&pqn->queue, &pqn->optimizer, false, pqn->minibatch.all_rows, epochs_steps(config), arena);
+  queue_register(&pqn->queue, agent, &pqn->optimizer, false, pqn->minibatch.all_rows, epochs_steps(config), arena);
   return CORE_OK;
 }
 

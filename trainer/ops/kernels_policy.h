@@ -155,6 +155,24 @@ CORE_KERNEL_FN void ops_regularise(const CoreDeviceThread *at, const OpsRegulari
   ops_sum_rows(at, own, a->sums);
 }
 
+typedef struct OpsControllerKl {
+  OpsRowsOfHead p;
+  const uint32_t *index;  /* [rows] of the reference */
+  float *reference;       /* [*][logits]; its rows become the logits */
+  double *sums;
+} OpsControllerKl;
+CORE_KERNEL_FN void ops_controller_kl(const CoreDeviceThread *at, const OpsControllerKl *a) {
+  const size_t r = core_device_first(at), width = (size_t)a->p.head.logits;
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->p.rows) {
+    const float *logits = ops_logits_of(&a->p, r);
+    float *reference = a->reference + (size_t)a->index[r] * width;
+    own[0] = row_controller_kl(&a->p.head, logits, reference);
+    for (size_t k = 0; k < width; k++) reference[k] = logits[k];
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
 typedef struct OpsCap { const float *behaviour, *logp; float log_cap; size_t n; float *capped; } OpsCap;
 CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsCap *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
@@ -264,18 +282,19 @@ CORE_KERNEL_FN void ops_slice(const CoreDeviceThread *at, const OpsSlice *a) {
     a->target[i] = a->source[i / a->count * a->columns + a->first + i % a->count];
 }
 
-/* Sums by set of columns first .. first + count - 1 of source[rows][columns], for parts of KERNEL_ROWS rows:
- * parts[part][sets][count]. set NULL: all are of the first. */
+/* Sums by set, of `sets` sets from first_set on, of columns first .. first + count - 1 of source[rows][columns], for parts of
+ * KERNEL_ROWS rows: parts[part][sets][count]. set NULL: all are of the first. */
 typedef struct OpsSetParts {
   const float *source;
   const int32_t *set;
-  size_t rows, columns, first, count, sets;
+  size_t rows, columns, first, count, first_set, sets;
   double *parts;
 } OpsSetParts;
 CORE_KERNEL_FN void ops_set_parts(const CoreDeviceThread *at, const OpsSetParts *a) {
   const size_t parts = (a->rows + KERNEL_ROWS - 1) / KERNEL_ROWS, each = a->sets * a->count;
   for (size_t i = core_device_first(at); i < parts * each; i += core_device_stride(at)) {
-    const size_t from = i / each * KERNEL_ROWS, set = i % each / a->count, column = a->first + i % a->count;
+    const size_t from = i / each * KERNEL_ROWS, column = a->first + i % a->count;
+    const size_t set = a->first_set + i % each / a->count;
     const size_t end = from + KERNEL_ROWS < a->rows ? from + KERNEL_ROWS : a->rows;
     double sum = 0;
     for (size_t r = from; r < end; r++)
