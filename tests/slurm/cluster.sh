@@ -48,8 +48,6 @@ cluster_missing() { # why there can be no cluster here; empty when there can
   if [ -n "$cluster_cgroup" ]; then
     [ "$(id -u)" = 0 ] || { echo "only root can make control groups"; return; }
     [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ] || { echo "no memory control groups of version 1 at /sys/fs/cgroup/memory"; return; }
-    exec {cluster_cgroup_lock}>"${TMPDIR:-/tmp}/cluster-cgroup.lock" # Slurm names them by node and job: those of another cluster here would be the same
-    flock -w 300 "$cluster_cgroup_lock" || { echo "another cluster here uses control groups"; return; }
   fi
   [ -n "$cluster_accounting" ] || return 0
   for command in mariadbd slurmdbd sacctmgr; do
@@ -145,6 +143,10 @@ CONF
 cluster_start() {
   cluster_problem=$(cluster_missing)
   [ -z "$cluster_problem" ] || return 1
+  if [ -n "$cluster_cgroup" ]; then # Slurm names them by node and job: those of another cluster here would be the same
+    exec {cluster_cgroup_lock}>"${TMPDIR:-/tmp}/cluster-cgroup.lock"
+    flock -w 300 "$cluster_cgroup_lock" || { cluster_problem="another cluster here uses control groups"; return 1; }
+  fi
   cluster_version=$(slurmctld -V | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')
   cluster_dir=$(mktemp -d /tmp/cluster.XXXXXX)
   chmod 755 "$cluster_dir" # munged insists
