@@ -15,7 +15,7 @@ if [ ! -x "$nvcc" ]; then
   echo "tests/gpu/all.sh: no nvcc, so the build would have no GPU in it; set CUDA_HOME" >&2
   exit 1
 fi
-tests=(test_batch_bits test_device_ops test_device_training)
+tests=(test_batch_bits test_device_ops test_device_sapg test_device_training)
 make -j"$(nproc)" all "${tests[@]/#/build/tests/unit/}" build/tests/bench/bench_device || exit 1
 mkdir -p "$(dirname "$report")"
 
