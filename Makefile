@@ -42,6 +42,8 @@ LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBL
 # are first needed (trainer/ops/cuda_library.c): a program built with CUDA starts on machines that have none of the three.
 LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a)) -ldl -lrt -lstdc++)
 CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+# The lowest compute capability of them, 80 for 8.0.
+CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*' | tr -dc '0-9\n' | sort -n | head -n 1)
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
 LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),-ldl) # core/http.c loads libcurl when it is needed
@@ -96,10 +98,14 @@ $(BUILD)/obj/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes.
+# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes. What
+# the compiler made of them (.ptx) and said of them (.ptxas) is kept for tests/tools/test_kernels.sh.
 $(BUILD)/obj/%.o: %.cu Makefile | deps-present
-	@mkdir -p $(@D)
-	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+	@rm -rf $@.keep; mkdir -p $@.keep
+	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -Xptxas -v --keep --keep-dir $@.keep -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $< 2>$(@:.o=.ptxas) || \
+	  { cat $(@:.o=.ptxas) >&2; exit 1; }
+	@cat $@.keep/*.ptx >$(@:.o=.ptx); rm -rf $@.keep
+$(BUILD)/obj/core/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
 $(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
