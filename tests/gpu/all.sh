@@ -90,7 +90,6 @@ part 60 "physics: the CPU's hash" env TEST_BITS=gpu "$unit/test_batch_bits"
 tests 60 "ops: the CPU's numbers" "$unit/test_device_ops"
 
 part 60 "layers in bf16: the definition" "$unit/test_device_chain"
-part 60 "SAPG and half precision: the CPU's numbers" "$unit/test_device_sapg"
 
 # train SETTINGS...: a training in a folder of its own; afterwards the speed of each iteration
 steps() {
@@ -128,6 +127,7 @@ part 120 "training, 1 048 576 worlds, 64 steps, bf16" bash -c 'train "$@"' train
 # ---- what hides? --------------------------------------------------------------------------------------------------
 part 60 "entity matrices: the CPU's numbers" "$unit/test_device_entity"
 part 60 "levels drawn: the CPU's" "$unit/test_level_device"
+part 60 "SAPG and half precision: the CPU's numbers" "$unit/test_device_sapg"
 sanitizer=$(command -v compute-sanitizer || echo "$cuda/bin/compute-sanitizer")
 [ -x "$sanitizer" ] || sanitizer=$cuda/compute-sanitizer/compute-sanitizer
 checked() { # SECONDS TOOL WHAT COMMAND...
