@@ -161,7 +161,8 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   const int rows = minibatch->rows;
   if (index == NULL) return false;
   minibatch->index = rows_of_run(minibatch, rollout, index);
-  rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
+  if (minibatch->is_input) rollout_gather_inputs(rollout, ops, index, rows, minibatch->observations);
+  else rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
   ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);

@@ -34,6 +34,7 @@ typedef struct Minibatch {
   uint32_t *part_rows;     /* [parts][shards] on the host */
   /* All of these are on the ops' device, and so are `order`, `own`, `index_room`: */
   float *observations;     /* [room][features] */
+  bool is_input;           /* nobody but chains of layers reads them (agent_chains_inputs), so ops may gather them as they like */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
   float *values;           /* [room] at the rollout */
