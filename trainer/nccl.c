@@ -88,14 +88,13 @@ static void look_for_errors(void *waiting) {
   check(way, result, "communication between ranks");
 }
 
-static void sum(Communicator *communicator, float *x, size_t n) {
+static void sum(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
   ByNccl *way = (ByNccl *)communicator;
   CoreDevice *device = communicator->device;
-  device->hand_over(device, x, n * sizeof *x);
-  check(way, nccl.ncclAllReduce(x, x, n, ncclFloat, ncclSum, way->comm, device->side), "ncclAllReduce");
+  device->hand_over(device, x, n * communicator_size(number));
+  check(way, nccl.ncclAllReduce(x, x, n, number == COMMUNICATOR_FLOAT ? ncclFloat : ncclDouble, ncclSum, way->comm,
+                                device->side), "ncclAllReduce");
   way->pending = true;
-  communicator->calls++;
-  communicator->bytes += n * sizeof *x;
 }
 
 static void finish(Communicator *communicator) {
@@ -141,7 +140,8 @@ int communicator_nccl(CoreDevice *device, Communicator **communicator) {
     free(way);
     return code;
   }
-  way->table = (Communicator){.device = device, .sum = sum, .finish = finish, .gather = gather, .destroy = destroy};
+  way->table = (Communicator){.device = device, .queues = true, .sum = sum, .finish = finish, .gather = gather,
+                              .destroy = destroy};
   nccl.ncclGetVersion(&version);
   snprintf(way->table.name, sizeof way->table.name, "NCCL %d.%d.%d, %d ranks", version / 10000, version / 100 % 100,
            version % 100, ranks_size());

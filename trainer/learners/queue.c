@@ -1,10 +1,16 @@
 /* Plans, scalars and graphs of queued updates (queue.h). */
 #include "trainer/learners/queue.h"
 
-void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, int steps, CoreArena *arena) {
+#include <math.h>
+#include <string.h>
+
+#include "trainer/ranks.h"
+
+void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, bool divided, int steps,
+                    CoreArena *arena) {
   *queue = (Queue){.device = core_arena_device(arena),
                    .plan = {.max_norm = optimizer->max_norm, .norm_epsilon = optimizer->norm_epsilon, .joint = joint,
-                            .rows = rows, .steps = steps}};
+                            .rows = rows, .divided = divided, .steps = steps}};
   if (queue->device == NULL) return;
   CORE_ARENA(arena, queue->scalars, (size_t)steps, "scalars of steps [steps]");
   CORE_ARENA_DEVICE(arena, queue->plan.scalars, (size_t)steps, "scalars of steps [steps]");
@@ -28,6 +34,7 @@ void queue_begin(Queue *queue, Ops *ops, const Agent *agent, const AgentGradient
                  const Optimizer *critic, const Proximal *proximal, double rate) {
   OpsUpdatePlan *plan = &queue->plan;
   Proximal moving = proximal ? *proximal : (Proximal){0};
+  queue->communicator = agent->communicator;
   plan->networks = critic ? 2 : 1;
   plan->network[0] = network_of(&agent->actor, gradient->actor, actor);
   if (critic) plan->network[1] = network_of(&agent->critic, gradient->critic, critic);
@@ -59,10 +66,28 @@ void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *conte
   device->launch_graph(device, queue->graph);
 }
 
-static void read_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
-  gradients->norm_mean = book->norm[network];
-  gradients->norm_max = book->norm_max[network];
-  gradients->clipped_fraction = book->clipped[network];
+void queue_begin_gradient(const Queue *queue, Gradient *gradient, const Minibatch *minibatch) {
+  const GradientQueued queued = {.rows = minibatch->counts, .shares = minibatch->shares,
+                                 .turn = &queue->plan.book->step, .parts = minibatch->parts};
+  gradient_begin_queued(gradient, &queued);
+}
+
+void queue_add_sums(Queue *queue, Ops *ops, bool is_first, bool is_last) {
+  Communicator *communicator = queue->communicator;
+  ops->update->add_sums(ops, is_first);
+  if (is_last && communicator)
+    communicator->sum(communicator, queue->plan.book->all, OPS_BOOK_SUMS, COMMUNICATOR_DOUBLE);
+}
+
+void queue_step(Queue *queue, Ops *ops) {
+  if (queue->communicator) queue->communicator->finish(queue->communicator);
+  ops->update->step(ops, &queue->plan);
+}
+
+static void add_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
+  gradients->norm_mean += book->norm[network];
+  gradients->norm_max = fmax(gradients->norm_max, book->norm_max[network]);
+  gradients->clipped_fraction += book->clipped[network];
 }
 
 int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
@@ -71,10 +96,11 @@ int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Pr
   actor->t += (int64_t)book->step;
   if (critic) critic->t += (int64_t)book->step;
   for (uint64_t i = 0; proximal && i < book->step; i++) proximal_keep(proximal);
-  read_gradients(book, 0, &update->actor);
+  add_gradients(book, 0, &update->actor);
   if (critic) {
-    read_gradients(book, 1, &update->critic);
-    update->joint_norm = book->joint;
+    add_gradients(book, 1, &update->critic);
+    update->joint_norm += book->joint;
   }
+  if (queue->communicator && !ranks_is_first()) memset(book->mean, 0, sizeof book->mean);
   return (int)book->failed - 1;
 }
