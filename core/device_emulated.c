@@ -5,7 +5,8 @@
  *   barriers, which is checked; between two barriers they are taken forward or backward, so that a result which depends
  *   on the order shows that a barrier is missing. Taken in isolation, each has shared memory as the last barrier left it.
  * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
- * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes.
+ * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes: in the second
+ *   order when the first waits for it, since until then the host must not wait for other processes.
  * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
  *   order reads or writes there in between shows itself. */
 #include <setjmp.h>
@@ -25,6 +26,7 @@ enum { MEMORIES_MAX = 64, HANDED_MAX = 256, POISON = 0xff, STACK_BYTES = 64 * 10
 
 typedef struct Memory { char *start; size_t bytes; } Memory;
 typedef struct Handed { char *start, *contents; size_t bytes; } Handed; /* what the second order has */
+typedef struct Exchange { CoreExchange *function; void *target; const void *source; size_t bytes; } Exchange;
 
 typedef struct Emulator {
   CoreDevice table;
@@ -33,6 +35,8 @@ typedef struct Emulator {
   size_t allocated;
   Handed handed[HANDED_MAX];
   int handed_over;
+  Exchange waiting[HANDED_MAX]; /* of the second order */
+  int exchanges;
   char *shared, *stacks;
   char *images;                 /* CORE_DEVICE_ISOLATED: each thread's shared memory, SHARED_BYTES apart */
   char *merged;                 /* and what the last barrier has left of all of them */
@@ -195,6 +199,11 @@ static void take_back(CoreDevice *device) {
     return;
   }
   unlock(emulator);
+  for (int i = 0; i < emulator->exchanges; i++) {
+    const Exchange *e = &emulator->waiting[i];
+    e->function(e->target, e->source, e->bytes);
+  }
+  emulator->exchanges = 0;
   for (int i = emulator->handed_over - 1; i >= 0; i--) {
     Handed *handed = &emulator->handed[i];
     CORE_CHECK(is_poison(handed->start, handed->bytes)); /* else it was written while the second order had it */
@@ -224,8 +233,14 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
                                             .bytes = bytes});
     return;
   }
+  const Exchange e = {function, where_it_is(emulator, target), where_it_is(emulator, source), bytes};
+  if (e.target != target) {
+    CORE_CHECK(e.source != source && emulator->exchanges < HANDED_MAX); /* the first order may change its source */
+    emulator->waiting[emulator->exchanges++] = e;
+    return;
+  }
   unlock(emulator);
-  function(where_it_is(emulator, target), where_it_is(emulator, source), bytes);
+  function(target, source, bytes);
   lock(emulator);
 }
 
