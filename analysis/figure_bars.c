@@ -80,9 +80,11 @@ static size_t score_count(const Bars *b, size_t g) {
 
 static void aggregate(Bars *b) {
   b->aggregates = core_memory_zero_allocate(b->groups.count * b->wanted_count + 1, sizeof *b->aggregates);
+  AnalysisDraws draws = {0};
   for (size_t g = 0; g < b->groups.count; g++)
-    analysis_stratified_aggregates(&b->scores[g].scores, b->wanted, b->wanted_count, ANALYSIS_REPLICATES, 0.95,
+    analysis_stratified_aggregates(&draws, &b->scores[g].scores, b->wanted, b->wanted_count, ANALYSIS_REPLICATES, 0.95,
                                    BOOTSTRAP_SEED, &b->aggregates[g * b->wanted_count]);
+  analysis_draws_free(&draws);
 }
 
 /* From 0 to 1 for solve rates, otherwise over the range of the scores. */
@@ -98,9 +100,11 @@ static void make_profiles(Bars *b) {
   }
   for (size_t i = 0; i < PROFILE_POINTS; i++) b->tau[i] = low + (high - low) * (double)i / (PROFILE_POINTS - 1);
   b->profile = core_memory_zero_allocate(b->groups.count * PROFILE_POINTS + 1, sizeof *b->profile);
+  AnalysisDraws draws = {0};
   for (size_t g = 0; g < b->groups.count; g++)
-    analysis_stratified_profile(&b->scores[g].scores, b->tau, PROFILE_POINTS, ANALYSIS_REPLICATES_CURVE, 0.95,
+    analysis_stratified_profile(&draws, &b->scores[g].scores, b->tau, PROFILE_POINTS, ANALYSIS_REPLICATES_CURVE, 0.95,
                                 BOOTSTRAP_SEED, &b->profile[g * PROFILE_POINTS]);
+  analysis_draws_free(&draws);
 }
 
 /* ---- figures ---------------------------------------------------------------------------------------------------- */

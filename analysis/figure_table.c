@@ -57,7 +57,9 @@ static AnalysisInterval mean_of(const Table *t, size_t group, AnalysisMeasure me
   return analysis_student_interval(values, collect(t, group, measure, values), 0.95);
 }
 
-static AnalysisInterval iqm_of(const Table *t, size_t group, const size_t *task_of, size_t tasks, double *values) {
+static AnalysisInterval iqm_of(const Table *t, size_t group, const size_t *task_of, size_t tasks, double *values,
+                               AnalysisDraws *draws) {
+  static const AnalysisAggregate wanted = ANALYSIS_AGGREGATE_IQM;
   size_t *task = core_memory_allocate((t->context.selection.count + 1) * sizeof *task), count = 0;
   for (size_t r = 0; r < t->context.selection.count; r++) {
     if (t->groups.group_of[r] != group) continue;
@@ -65,8 +67,8 @@ static AnalysisInterval iqm_of(const Table *t, size_t group, const size_t *task_
     task[count++] = task_of[r];
   }
   AnalysisTaskScores scores = analysis_tasks_scores(values, task, count, tasks, NULL);
-  AnalysisInterval iqm =
-      analysis_stratified(&scores.scores, ANALYSIS_AGGREGATE_IQM, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  AnalysisInterval iqm;
+  analysis_stratified_aggregates(draws, &scores.scores, &wanted, 1, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED, &iqm);
   bool several = scores.scores.tasks && scores.first[scores.scores.tasks] > 1;
   if (!several) iqm.low = iqm.high = NAN;
   analysis_tasks_scores_free(&scores);
@@ -79,6 +81,7 @@ static void make_rows(Table *t) {
   double *values = core_memory_allocate((n + 1) * sizeof *values);
   size_t *task_of = core_memory_allocate((n + 1) * sizeof *task_of);
   size_t tasks = analysis_tasks_find(&t->context.selection, task_of);
+  AnalysisDraws draws = {0};
   t->rows = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->rows);
   for (size_t g = 0; g < t->groups.count; g++) {
     Row *row = &t->rows[g];
@@ -86,11 +89,12 @@ static void make_rows(Table *t) {
     for (size_t r = 0; r < n; r++) row->unfinished += t->groups.group_of[r] == g && !t->scored.runs[r].ended;
     row->final = mean_of(t, g, ANALYSIS_MEASURE_final, values);
     row->best = mean_of(t, g, ANALYSIS_MEASURE_best, values);
-    row->iqm = iqm_of(t, g, task_of, tasks, values);
+    row->iqm = iqm_of(t, g, task_of, tasks, values, &draws);
     row->ddr = analysis_geometric_mean(values, collect(t, g, ANALYSIS_MEASURE_ddr, values));
     row->speed = analysis_mean(values, collect(t, g, ANALYSIS_MEASURE_speed, values));
   }
   free(values);
+  analysis_draws_free(&draws);
   free(task_of);
 }
 

@@ -41,16 +41,21 @@ static void append_comment(CoreText *script, const char *text) {
 
 typedef struct Writer { AnalysisPlot *plot; PlotLayout layout; CoreText *script; int labels, arrows; size_t line; } Writer;
 
+/* Canvas of a page of slides, in units of 1/96 inch. The bitmap of a longer one (hundreds of configurations in the legend) has as
+ * many dots as a page and fewer an inch: drawing it would take longer than reading ten million rows. */
+static const double page_area = 1280.0 * 800;
+
 static void write_devices(const Writer *w, const char *name) {
   const AnalysisStyle *style = w->plot->style;
   const PlotLayout *l = &w->layout;
-  const double scale = 300.0 / 96; /* 300 dots an inch */
+  const double scale = 300.0 / 96 * fmin(1, sqrt(page_area / (l->width * l->height))); /* 300 dots an inch */
   CoreText *s = w->script;
   core_text_append(s, "if (!exists('pass')) pass = 1\nreset\n");
   core_text_appendf(
       s, "if (pass == 1) set terminal svg size %.0f,%.0f font 'Helvetica,%.4g' linewidth %.4g background '#%06x'\n",
       l->width, l->height, l->font, 0.9 * style->line, style->background);
   core_text_appendf(s, "if (pass == 1) set output '%s.svg'\n", name);
+  core_text_appendf(s, "# png: %.0f dots an inch\n", 96 * scale);
   core_text_append(s, "cairo = (strstrt(GPVAL_TERMINALS, ' pngcairo') > 0)\n");
   core_text_append(s, "pdf = (strstrt(GPVAL_TERMINALS, ' pdfcairo') > 0)\nif (pass == 3 && !pdf) exit\n");
   core_text_appendf(s,
@@ -92,6 +97,28 @@ static size_t write_points(const Writer *w, size_t panel, AnalysisShape shape, b
   return count;
 }
 
+static void write_pair(CoreText *script, double x, double y) {
+  write_number(script, x);
+  write_number(script, y);
+  core_text_append(script, "\n");
+}
+
+/* Each stretch without a gap as one outline, along its lower edge and back along the upper one: as strips between two
+ * lines (filledcurves x:low:high) gnuplot's cairo devices blend every strip over the whole canvas. A log axis' end stands in
+ * for what it can not show. */
+static void write_band(CoreText *script, const PlotCurve *curve, const AnalysisAxis *y) {
+  const double least = y->log ? y->low : -INFINITY;
+  for (size_t first = 0, end; first < curve->n; first = end) {
+    const double *rows = curve->values;
+    end = first;
+    while (end < curve->n && isfinite(rows[4 * end + 2]) && isfinite(rows[4 * end + 3])) end++;
+    for (size_t i = first; i < end; i++) write_pair(script, rows[4 * i], fmax(rows[4 * i + 2], least));
+    for (size_t i = end; i-- > first;) write_pair(script, rows[4 * i], fmax(rows[4 * i + 3], least));
+    if (end > first) core_text_append(script, "\n");
+    else end++;
+  }
+}
+
 static void write_data(const Writer *w) {
   for (size_t panel = 0; panel < w->plot->panel_count; panel++) {
     const PlotPanel *p = &w->plot->panels[panel];
@@ -99,11 +126,13 @@ static void write_data(const Writer *w) {
       write_points(w, panel, (AnalysisShape)(shape / 2), shape % 2, false);
     }
     for (size_t c = 0; c < p->curve_count; c++) {
+      const PlotCurve *curve = &p->curves[c];
       core_text_appendf(w->script, "$curve_%zu_%zu << EOD\n", panel, c);
-      for (size_t i = 0; i < p->curves[c].n; i++) {
-        for (int k = 0; k < 4; k++) write_number(w->script, p->curves[c].values[4 * i + (size_t)k]);
-        core_text_append(w->script, "\n");
-      }
+      for (size_t i = 0; i < curve->n; i++) write_pair(w->script, curve->values[4 * i], curve->values[4 * i + 1]);
+      core_text_append(w->script, "EOD\n");
+      if (!curve->band) continue;
+      core_text_appendf(w->script, "$band_%zu_%zu << EOD\n", panel, c);
+      write_band(w->script, curve, p->has_y ? &p->y : &w->plot->y);
       core_text_append(w->script, "EOD\n");
     }
   }
@@ -256,7 +285,7 @@ static void write_plot_command(const Writer *w, size_t panel) {
   core_text_append(s, "plot NaN notitle");
   for (size_t c = 0; c < p->curve_count; c++) {
     if (!p->curves[c].band) continue;
-    core_text_appendf(s, ", \\\n  $curve_%zu_%zu using 1:3:4 with filledcurves lc rgb '#e0%06x' notitle", panel, c,
+    core_text_appendf(s, ", \\\n  $band_%zu_%zu using 1:2 with filledcurves closed fillstyle solid noborder lc rgb '#e0%06x' notitle", panel, c,
                       p->curves[c].mark.color);
   }
   for (size_t c = 0; c < p->curve_count; c++) {

@@ -99,39 +99,66 @@ static AnalysisInterval interval_of(double center, double *value, size_t replica
   return interval;
 }
 
+/* The same from the values of the distinct draws. */
+static AnalysisInterval interval_of_ways(double center, const AnalysisDraws *draws, const double *value, double level, size_t n) {
+  const double q[2] = {(1 - level) / 2, (1 + level) / 2};
+  double end[2] = {NAN, NAN};
+  if (!isnan(center)) analysis_draws_percentiles(draws, value, q, 2, end);
+  return (AnalysisInterval){center, end[0], end[1], n};
+}
+
 /* ---- aggregates ------------------------------------------------------------------------------------------------- */
 
-void analysis_stratified_aggregates(const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
-                                    size_t replicates, double level, uint64_t seed, AnalysisInterval *interval) {
-  size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
-  for (size_t k = 0; k < count; k++)
-    interval[k] = (AnalysisInterval){analysis_aggregate(scores, wanted[k]), NAN, NAN, n};
-  if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
-  AnalysisRanked ranked = analysis_ranked_create(scores);
-  double *value = core_memory_allocate(count * replicates * sizeof *value);
+/* value[k][replicate] */
+static void aggregate_replicates(const AnalysisRanked *ranked, const AnalysisAggregate *wanted, size_t count,
+                                 size_t replicates, uint64_t seed, double *value) {
+  const AnalysisScores *scores = ranked->scores;
 #pragma omp parallel
   {
-    uint32_t *drawn = core_memory_allocate(n * sizeof *drawn);
+    uint32_t *drawn = core_memory_allocate(ranked->n * sizeof *drawn);
     double *mean = core_memory_allocate(scores->tasks * sizeof *mean);
 #pragma omp for schedule(static)
     for (size_t r = 0; r < replicates; r++) {
       analysis_stratified_draw(scores->first, scores->tasks, seed, (uint32_t)r, 0, drawn);
       for (size_t k = 0; k < count; k++)
-        value[k * replicates + r] = analysis_ranked_aggregate(&ranked, wanted[k], drawn, mean);
+        value[k * replicates + r] = analysis_ranked_aggregate(ranked, wanted[k], drawn, mean);
     }
     free(drawn);
     free(mean);
   }
+}
+
+void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *scores, const AnalysisAggregate *wanted,
+                                    size_t count, size_t replicates, double level, uint64_t seed,
+                                    AnalysisInterval *interval) {
+  size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
+  AnalysisDraws own = {0};
   for (size_t k = 0; k < count; k++)
+    interval[k] = (AnalysisInterval){analysis_aggregate(scores, wanted[k]), NAN, NAN, n};
+  if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
+  if (!draws) draws = &own;
+  const bool few = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
+  AnalysisRanked ranked = analysis_ranked_create(scores);
+  double *value = core_memory_allocate(count * (few ? draws->ways : replicates) * sizeof *value);
+  double *mean = core_memory_allocate(scores->tasks * sizeof *mean);
+  if (!few) aggregate_replicates(&ranked, wanted, count, replicates, seed, value);
+  for (size_t k = 0; k < count && !few; k++)
     interval[k] = interval_of(interval[k].center, value + k * replicates, replicates, level, n);
+  for (size_t k = 0; k < count && few; k++) {
+    for (size_t way = 0; way < draws->ways; way++)
+      value[way] = analysis_ranked_aggregate(&ranked, wanted[k], draws->count + way * n, mean);
+    interval[k] = interval_of_ways(interval[k].center, draws, value, level, n);
+  }
   free(value);
+  free(mean);
   analysis_ranked_free(&ranked);
+  analysis_draws_free(&own);
 }
 
 AnalysisInterval analysis_stratified(const AnalysisScores *scores, AnalysisAggregate aggregate, size_t replicates,
                                      double level, uint64_t seed) {
   AnalysisInterval interval;
-  analysis_stratified_aggregates(scores, &aggregate, 1, replicates, level, seed, &interval);
+  analysis_stratified_aggregates(NULL, scores, &aggregate, 1, replicates, level, seed, &interval);
   return interval;
 }
 
@@ -224,30 +251,41 @@ AnalysisInterval analysis_stratified_difference(const AnalysisScores *x, const A
 
 /* ---- profiles and curves ---------------------------------------------------------------------------------------- */
 
-void analysis_stratified_profile(const AnalysisScores *scores, const double *tau, size_t count, size_t replicates,
-                                 double level, uint64_t seed, AnalysisInterval *interval) {
+/* The share of drawn runs above tau. */
+static double share_above(const AnalysisScores *scores, double tau, const uint32_t *drawn, size_t n) {
+  uint64_t above = 0;
+  for (size_t j = 0; j < n; j++) above += scores->score[j] > tau ? drawn[j] : 0;
+  return (double)above / (double)n;
+}
+
+void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *scores, const double *tau, size_t count,
+                                 size_t replicates, double level, uint64_t seed, AnalysisInterval *interval) {
   size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
+  AnalysisDraws own = {0};
   for (size_t i = 0; i < count; i++)
     interval[i] = (AnalysisInterval){analysis_profile_runs(scores, tau[i]), NAN, NAN, n};
   if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
-  double *value = core_memory_allocate(count * replicates * sizeof *value);
-#pragma omp parallel
+  if (!draws) draws = &own;
+  const bool few = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
+  double *value = core_memory_allocate((few ? draws->ways : count * replicates) * sizeof *value);
+  for (size_t i = 0; i < count && few; i++) {
+    for (size_t way = 0; way < draws->ways; way++) value[way] = share_above(scores, tau[i], draws->count + way * n, n);
+    interval[i] = interval_of_ways(interval[i].center, draws, value, level, n);
+  }
+#pragma omp parallel if (!few)
   {
     uint32_t *drawn = core_memory_allocate(n * sizeof *drawn);
 #pragma omp for schedule(static)
-    for (size_t r = 0; r < replicates; r++) {
+    for (size_t r = 0; r < (few ? 0 : replicates); r++) {
       analysis_stratified_draw(scores->first, scores->tasks, seed, (uint32_t)r, 0, drawn);
-      for (size_t i = 0; i < count; i++) {
-        uint64_t above = 0;
-        for (size_t j = 0; j < n; j++) above += scores->score[j] > tau[i] ? drawn[j] : 0;
-        value[i * replicates + r] = (double)above / (double)n;
-      }
+      for (size_t i = 0; i < count; i++) value[i * replicates + r] = share_above(scores, tau[i], drawn, n);
     }
     free(drawn);
   }
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count && !few; i++)
     interval[i] = interval_of(interval[i].center, value + i * replicates, replicates, level, n);
   free(value);
+  analysis_draws_free(&own);
 }
 
 /* The scores of one point that are there, by task, and which run each is of. */

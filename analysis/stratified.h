@@ -5,6 +5,7 @@
  * interval is bit for bit the same whatever the number of threads. All functions use all of OpenMP's threads. */
 #ifndef ANALYSIS_STRATIFIED_H
 #define ANALYSIS_STRATIFIED_H
+#include "analysis/draws.h"
 #include "analysis/scores.h"
 #include "analysis/statistics.h"
 
@@ -14,9 +15,11 @@ enum {
 };
 
 /* interval[k] for wanted[k]: center = the aggregate of the scores as they are; low, high: the (1 -+ level) / 2
- * percentiles of the same replicates for all k. n = number of scores. NaN where the aggregate is NaN. */
-void analysis_stratified_aggregates(const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
-                                    size_t replicates, double level, uint64_t seed, AnalysisInterval *interval);
+ * percentiles of the same replicates for all k. n = number of scores. NaN where the aggregate is NaN. draws: what the calls
+ * for many configurations share (draws.h); NULL for a single one. */
+void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *scores, const AnalysisAggregate *wanted,
+                                    size_t count, size_t replicates, double level, uint64_t seed,
+                                    AnalysisInterval *interval);
 
 /* One aggregate; analysis_stratified_aggregates. */
 AnalysisInterval analysis_stratified(const AnalysisScores *scores, AnalysisAggregate aggregate, size_t replicates,
@@ -31,9 +34,9 @@ AnalysisInterval analysis_stratified_difference(const AnalysisScores *x, const A
                                                 AnalysisAggregate aggregate, size_t replicates, double level,
                                                 uint64_t seed);
 
-/* Performance profile over runs with pointwise bands: interval[i] at tau[i]. */
-void analysis_stratified_profile(const AnalysisScores *scores, const double *tau, size_t count, size_t replicates,
-                                 double level, uint64_t seed, AnalysisInterval *interval);
+/* Performance profile over runs with pointwise bands: interval[i] at tau[i]. draws: as above. */
+void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *scores, const double *tau, size_t count,
+                                 size_t replicates, double level, uint64_t seed, AnalysisInterval *interval);
 
 /* Sample efficiency curve: the aggregate at every point of a common grid. score [point][first[tasks]], NaN where a run
  * did not get that far. Whole runs are drawn: a replicate uses the same runs at all points. At a point only runs that

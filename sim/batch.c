@@ -55,6 +55,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->whole_length = observation_length(options->observation, levels->size);
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
+  CORE_ARENA(batch->arena, batch->numbers, holds_new ? (size_t)options->worlds : 0, "numbers of new levels [worlds]");
   CORE_ARENA(batch->arena, batch->levels, count, "levels [levels]");
   CORE_ARENA(batch->arena, batch->models, places, "level constants [levels]");
   CORE_ARENA(batch->arena, batch->templates, places * (size_t)batch->whole_length,

@@ -61,14 +61,26 @@ int sim_batch_worlds(const SimBatch *batch);
 int sim_batch_observation_length(const SimBatch *batch);
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
-/* A flat observation of a batch whose levels stay is its level's constants but for the numbers of shapes that move. Which
- * places of it those are: changes[observation_length], 0 or 1; their count, or 0: not an observation of that kind. */
-int sim_batch_changing_features(const SimBatch *batch, uint8_t *changes);
-/* The constants: rows[levels][observation_length] on the host, with the moving shapes as they start. */
-void sim_batch_constant_features(const SimBatch *batch, float *rows);
-/* Where the number of the level that world 0 is on stands now, in the batch's memory (host or device); the next world's is
- * *stride bytes further. */
-const int32_t *sim_batch_level_numbers(const SimBatch *batch, size_t *stride);
+/* A flat observation is its level's constants but for the numbers of shapes that move. Which places of it those are, on
+ * the levels of the set or, `drawn`, on any that the generator may draw: changes[observation_length], 0 or 1; their count,
+ * or 0: not an observation of that kind. */
+int sim_batch_changing_features(const SimBatch *batch, bool drawn, uint8_t *changes);
+/* Where constants stand in the batch's memory (host or device), as long as no level is replaced or drawn. */
+typedef struct SimConstants {
+  const float *rows;         /* [levels][length] whole observations, with the moving shapes as they start */
+  size_t length;
+  const int32_t *features;   /* [observation_length] of a whole one, those that are given */
+  const int32_t *level;      /* the row of the level that world 0 is on now; the next world's is `stride` bytes further */
+  size_t stride;
+  const uint32_t *number;    /* [worlds] new levels: which of its world's sequence the present one is; NULL: none are new */
+} SimConstants;
+SimConstants sim_batch_constants(const SimBatch *batch);
+/* The constants of new levels that are gone, drawn again: with world w = index[i] % worlds of a batch of `worlds` worlds
+ * that begins as this one, and n = level[index[i]] < 0, those of the level of number -1 - n of w's sequence ->
+ * observations[i] (of observation_length numbers), for i < rows. Where n >= 0 nothing is written. The arrays are where the
+ * worlds are. For flat observations only. */
+void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
+                          float *observations);
 /* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
 void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
 size_t sim_batch_bytes(const SimBatch *batch); /* where the worlds are */

@@ -32,6 +32,7 @@ struct SimBatchDevice {
   int64_t *nonfinite;
   int32_t *waiting;        /* worlds that wait for a new level, and how many; NULL where no levels are new */
   int64_t *waiters;
+  uint32_t *numbers;       /* of new levels, as in SimBatch */
   SimLevelDevice *drawing; /* level_device.c's; NULL: nothing is drawn through a filter */
   SimContact *overflow;
   StepLaunch step;
@@ -41,7 +42,7 @@ static SimDeviceBatch view(const SimBatch *batch) {
   const SimBatchDevice *d = batch->device;
   return (SimDeviceBatch){
     .worlds = d->worlds, .models = d->models, .templates = d->templates, .features = d->features,
-    .nonfinite = d->nonfinite, .waiting = d->waiting, .waiters = d->waiters, .count = batch->options.worlds,
+    .nonfinite = d->nonfinite, .waiting = d->waiting, .waiters = d->waiters, .numbers = d->numbers, .count = batch->options.worlds,
     .levels = batch->level_count,
     .whole_length = batch->whole_length, .observation_length = batch->observation_length,
     .first_world = batch->options.first_world, .seed = batch->options.seed, .size = batch->size};
@@ -113,6 +114,7 @@ int sim_batch_device_create(SimBatch *batch) {
   if (draws) {
     CORE_ARENA_DEVICE(d->arena, d->waiting, worlds, "worlds that wait for a level [worlds]");
     CORE_ARENA_DEVICE(d->arena, d->waiters, 1, "how many worlds wait for a level");
+    CORE_ARENA_DEVICE(d->arena, d->numbers, worlds, "numbers of new levels [worlds]");
   }
   CORE_ARENA_DEVICE(d->arena, d->features, (size_t)batch->observation_length, "features given [features]");
   CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
@@ -196,7 +198,19 @@ void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOu
   sim_batch_device_observe(batch, out->observations);
 }
 
-const int32_t *sim_batch_device_level_numbers(const SimBatch *batch) { return &batch->device->worlds->level; }
+SimConstants sim_batch_device_constants(const SimBatch *batch) {
+  const SimBatchDevice *d = batch->device;
+  return (SimConstants){.rows = d->templates, .length = (size_t)batch->whole_length, .features = d->features,
+                        .level = &d->worlds->level, .stride = sizeof *d->worlds, .number = d->numbers};
+}
+
+void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                                 size_t worlds, float *observations) {
+  CoreDevice *device = batch->device->device;
+  const SimDeviceShowAgain a = {sim_batch_device_maker(batch), batch->options.seed, batch->options.first_world, index, level,
+                                rows, worlds, observations};
+  device->launch(device, &sim_show_again_launch, core_device_blocks(rows, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS, 0, &a);
+}
 
 int64_t sim_batch_device_nonfinite(const SimBatch *batch) {
   int64_t count;

@@ -21,6 +21,7 @@ struct SimBatch {
   float *templates;       /* [level_count + worlds of new levels][whole_length] */
   int32_t *features;      /* [observation_length]: which of the whole ones are given */
   SimWorld *worlds;       /* [worlds] */
+  uint32_t *numbers;      /* [worlds] of new levels: which of its world's sequence the present one is */
   const SimLanesKernels *kernels; /* NULL: one world after the other */
   int64_t nonfinite;
   SimBatchDevice *device; /* batch_device.c's; NULL: the worlds are on the host */
@@ -33,7 +34,9 @@ void sim_batch_device_destroy(SimBatch *batch);
 void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations);
 void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out);
 void sim_batch_device_observe(const SimBatch *batch, float *observations);
-const int32_t *sim_batch_device_level_numbers(const SimBatch *batch);
+SimConstants sim_batch_device_constants(const SimBatch *batch);
+void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                                 size_t worlds, float *observations);
 int64_t sim_batch_device_nonfinite(const SimBatch *batch);
 size_t sim_batch_device_bytes(const SimBatch *batch);
 /* Levels first .. first + count - 1 have changed on the host. */
@@ -50,8 +53,9 @@ int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *le
 void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *levels);
 /* Which features are given, from the options and the levels taken. CORE_USAGE: those of the options do not show all. */
 int sim_batch_choose_features(SimBatch *batch);
-/* The new level of world w's present episode: a function of (seed, global world number, episode). */
-void sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level);
+/* The new level of world w's present episode, a function of (seed, global world number, episode): gives its number in the
+ * world's sequence. */
+uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level);
 /* Draws and makes it ready; gives the number of its model. */
 int sim_batch_prepare_new(SimBatch *batch, int w);
 

@@ -15,6 +15,7 @@ typedef struct SimDeviceBatch {
   int64_t *nonfinite;
   int32_t *waiting;            /* [count] worlds that wait for a new level (level_kernels.h) ... */
   int64_t *waiters;            /* ... and how many; NULL: episodes are on levels of the set */
+  uint32_t *numbers;           /* [count] of new levels: which of its world's sequence the present one is */
   int count, levels, whole_length, observation_length;
   uint32_t first_world;
   uint64_t seed;

@@ -135,20 +135,22 @@ int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
 /* ---- new levels ---------------------------------------------------------------------------------------------------- */
 
 /* Each world has its own endless sequence of levels, the one of `number` being (seed of the world, number). */
-void sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
-  const uint32_t number = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
-  const uint64_t seed = sim_world_level_key(batch->options.seed, number);
+uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
+  const uint32_t world = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
+  const uint64_t seed = sim_world_level_key(batch->options.seed, world);
+  uint32_t number = episode;
   if (batch->options.reset == SIM_RESET_NEW_FILTERED)
-    sim_filter_draw(batch->new_size, seed, episode * SIM_FILTER_RATIO, level);
+    number = sim_filter_draw(batch->new_size, seed, episode * SIM_FILTER_RATIO, level);
   else
-    CORE_CHECK(sim_generate_level(batch->new_size, seed, episode, level) == CORE_OK); /* sizes were checked */
+    CORE_CHECK(sim_generate_level(batch->new_size, seed, number, level) == CORE_OK); /* sizes were checked */
   CORE_CHECK(sim_level_expand(level, batch->size) == CORE_OK);
+  return number;
 }
 
 int sim_batch_prepare_new(SimBatch *batch, int w) {
   SimLevel level;
   const int place = batch->level_count + w;
-  sim_batch_draw_new(batch, w, &level);
+  batch->numbers[w] = sim_batch_draw_new(batch, w, &level);
   take_level(batch, &level, place);
   return place;
 }

@@ -70,13 +70,15 @@ bool sim_filter_solves_itself(const SimLevel *level) {
   return false;
 }
 
-void sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level) {
+uint32_t sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level) {
   const SimFilterPair pair = sim_filter_pair(seed, first);
   CORE_CHECK(sim_generate_level(size, seed, pair.early, level) == CORE_OK);
-  if (!sim_filter_solves_itself(level)) return; /* most often: the other one can only come up later still */
+  if (!sim_filter_solves_itself(level)) return pair.early; /* most often: the other can only come up later still */
   const SimLevel solved = *level;
   CORE_CHECK(sim_generate_level(size, seed, pair.late, level) == CORE_OK);
-  if (sim_filter_keeps_early(seed, pair, sim_filter_solves_itself(level))) *level = solved;
+  if (!sim_filter_keeps_early(seed, pair, sim_filter_solves_itself(level))) return pair.late;
+  *level = solved;
+  return pair.early;
 }
 
 static int by_value(const void *a, const void *b) {

@@ -15,8 +15,8 @@ int sim_filter_noop(const SimLevelSet *set, uint8_t *solved);
 int sim_generate_filtered(SimSize size, uint64_t seed, uint32_t first, int count, SimLevelSet *set);
 
 /* The one that sim_generate_filtered(size, seed, first, 1, ..) keeps, one level at a time on this thread and without
- * allocating, for resets inside a step. The size must be one that levels can have. */
-void sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level);
+ * allocating, for resets inside a step: gives its number. The size must be one that levels can have. */
+uint32_t sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level);
 
 /* The fixed sets "random_s", "random_m", "random_l": the first levels of key 0 (level_stream.h), so that level i is the
  * same in sets of any count. */

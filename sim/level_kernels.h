@@ -210,8 +210,33 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
     const size_t w = (size_t)a->batch.waiting[a->begin + i], place = (size_t)a->batch.levels + w;
     SimWorld *world = &a->batch.worlds[w];
     const uint64_t key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)w);
-    sim_device_make(&a->maker, key, a->choice ? a->choice[a->begin + i] : world->episode, place);
+    a->batch.numbers[w] = a->choice ? a->choice[a->begin + i] : world->episode;
+    sim_device_make(&a->maker, key, a->batch.numbers[w], place);
     if (a->start) sim_world_start(world, &a->batch.models[place], (int)place);
+  }
+}
+
+/* ---- constants of levels that are gone ------------------------------------------------------------------------------ */
+
+typedef struct SimDeviceShowAgain {
+  SimDeviceMaker maker;
+  uint64_t seed;
+  uint32_t first_world;
+  const uint32_t *index;       /* [rows], as sim_batch_show_again has it */
+  const int32_t *level;
+  size_t rows, worlds;
+  float *observations;
+} SimDeviceShowAgain;
+
+CORE_KERNEL_FN void sim_show_again(const CoreDeviceThread *at, const SimDeviceShowAgain *a) {
+  for (size_t i = core_device_first(at); i < a->rows; i += core_device_stride(at)) {
+    const int32_t number = a->level[a->index[i]];
+    SimLevel level;
+    if (number >= 0) continue;
+    sim_generate_draw(a->maker.drawn, sim_world_level_key(a->seed, a->first_world + a->index[i] % (uint32_t)a->worlds),
+                      (uint32_t)(-1 - number), &level);
+    sim_level_grow(&level, a->maker.size);
+    sim_observe_make_template(&level, a->observations + i * (size_t)a->maker.rules.length);
   }
 }
 

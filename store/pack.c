@@ -254,22 +254,44 @@ static inline int64_t numerator_of(const Header *h, int64_t k, int64_t u) {
   return h->form == 2 && (high & 1) ? -magnitude : magnitude;
 }
 
+/* Eight bytes, the first the highest. */
+static inline uint64_t take_word(const uint8_t *c) {
+  uint64_t word;
+  memcpy(&word, c, sizeof word);
+  return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(word) : word;
+}
+
+/* codes[k] = the k-th one: at most 48 bits, which begin in the upper or the lower half of a byte. c has 8 bytes of any
+ * content behind the last. */
+static void take_codes(const uint8_t *c, int64_t count, int64_t width, uint64_t *codes) {
+  const int drop = (int)(64 - 4 * width);
+  for (int64_t k = 0; k < count; k++) {
+    const int64_t digit = k * width;
+    codes[k] = take_word(c + (digit >> 1)) << (digit & 1) * 4 >> drop;
+  }
+}
+
 static bool unpack_blob(const uint8_t *data, int length, double *values) {
   const uint8_t *c = data, *end = data + length;
+  uint8_t bytes[STORE_PACK_BYTES_MAX + 8];
+  uint64_t codes[STORE_PACK_PLACES];
   Header h;
   if (!take_header(&c, end, &h)) return false;
-  int64_t codes = (end - c) * 2 / h.width, most = (STORE_PACK_PLACES - 1 - h.first) / h.distance + 1;
-  const int width = (int)(4 * h.width);
-  const uint64_t mask = ((uint64_t)1 << width) - 1;
+  int64_t count = (end - c) * 2 / h.width, most = (STORE_PACK_PLACES - 1 - h.first) / h.distance + 1;
+  if (count > most) count = most;
+  const size_t used = (size_t)(count * h.width + 1) / 2;
+  memcpy(bytes, c, used);
+  memset(bytes + used, 0, 8);
+  take_codes(bytes, count, h.width, codes);
   const double scale = store_powers_of_ten[h.decimals];
-  uint64_t waiting = 0;
-  int bits = 0;
-  for (int64_t k = 0; k < codes && k < most; k++) {
-    for (; bits < width; bits += 8) waiting = waiting << 8 | *c++;
-    bits -= width;
-    uint64_t code = waiting >> bits & mask;
-    if (code) values[h.first + k * h.distance] = (double)numerator_of(&h, k, (int64_t)code - 1) / scale;
+  double *value = values + h.first;
+  if (h.form == 0) {
+    for (int64_t k = 0; k < count; k++, value += h.distance)
+      if (codes[k]) *value = (double)(h.base + h.step * k + (int64_t)codes[k] - 1) / scale;
+    return true;
   }
+  for (int64_t k = 0; k < count; k++, value += h.distance)
+    if (codes[k]) *value = (double)numerator_of(&h, k, (int64_t)codes[k] - 1) / scale;
   return true;
 }
 

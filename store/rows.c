@@ -39,6 +39,7 @@ typedef struct Cursor {
   int64_t first, last;            /* rows asked for */
   bool backwards, at_end;
   int64_t row;                    /* where it stands */
+  Kept *kept;                     /* its chunk, when no other cursor has taken that room since; NULL: nowhere yet */
 } Cursor;
 
 static Table *table_of(sqlite3_vtab_cursor *cursor) { return (Table *)cursor->pVtab; }
@@ -233,6 +234,7 @@ static int move_to(Cursor *cursor, int64_t row) {
     int code = seek_chunk(table, first, last, cursor->backwards, &kept);
     if (code != SQLITE_OK) return code;
     if (!kept) break;
+    cursor->kept = kept;
     if (kept->chunk != row >> 8) row = kept->chunk << 8 | (cursor->backwards ? STORE_PACK_PLACES - 1 : 0);
     for (; row >> 8 == kept->chunk && row >= cursor->first && row <= cursor->last; row += way) {
       cursor->row = row;
@@ -289,6 +291,12 @@ static int filter(sqlite3_vtab_cursor *base, int wanted, const char *text, int a
 
 static int next(sqlite3_vtab_cursor *base) {
   Cursor *cursor = (Cursor *)base;
+  const int64_t row = cursor->row + 1;
+  if (!cursor->backwards && row <= cursor->last && cursor->kept->chunk == row >> 8 &&
+      cursor->kept->data.present[row & (STORE_PACK_PLACES - 1)]) {
+    cursor->row = row; /* the step of nearly every row */
+    return SQLITE_OK;
+  }
   cursor->at_end = cursor->row == (cursor->backwards ? cursor->first : cursor->last);
   return cursor->at_end ? SQLITE_OK : move_to(cursor, cursor->backwards ? cursor->row - 1 : cursor->row + 1);
 }
@@ -300,18 +308,29 @@ static int get_row(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
   return SQLITE_OK;
 }
 
+/* Another cursor has taken the room of the chunk, or the column is not unpacked yet. NULL: the chunk is gone. */
+static __attribute__((noinline)) int find_column(Cursor *cursor, int column, Kept **kept) {
+  Table *table = table_of(&cursor->base);
+  const int64_t chunk = cursor->row >> 8;
+  int code = seek_chunk(table, chunk, chunk, false, kept);
+  if (code == SQLITE_OK && *kept && !(*kept)->known[column]) code = unpack_column(table, *kept, column);
+  if (code == SQLITE_OK && *kept) cursor->kept = *kept;
+  return code;
+}
+
 static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int column) {
   Cursor *cursor = (Cursor *)base;
-  Kept *kept = NULL;
+  Kept *kept = cursor->kept;
   if (column == 0) {
     sqlite3_result_int64(result, cursor->row);
     return SQLITE_OK;
   }
-  int64_t chunk = cursor->row >> 8;
-  int code = seek_chunk(table_of(base), chunk, chunk, false, &kept); /* other cursors may have taken its room */
-  if (code == SQLITE_OK && kept && !kept->known[column - 1]) code = unpack_column(table_of(base), kept, column - 1);
-  if (code != SQLITE_OK || !kept) return code;
-  sqlite3_result_double(result, kept->data.values[column - 1][cursor->row & (STORE_PACK_PLACES - 1)]); /* NaN is NULL */
+  if (kept->chunk != cursor->row >> 8 || !kept->known[column - 1]) {
+    int code = find_column(cursor, column - 1, &kept);
+    if (code != SQLITE_OK || !kept) return code;
+  }
+  const double value = kept->data.values[column - 1][cursor->row & (STORE_PACK_PLACES - 1)];
+  if (!isnan(value)) sqlite3_result_double(result, value); /* it is NULL as it is */
   return SQLITE_OK;
 }
 

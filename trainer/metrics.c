@@ -63,16 +63,17 @@ uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t stat
 /* What is summed over the states. */
 typedef struct Sums { double kl, kl_reverse, k1, k2, k3; LogSum ratio, ratio_squared; } Sums;
 
-/* A piece's hidden layers as the host may read them: copies where they are on a device. */
-static void add_layers(Representation *representation, Ops *ops, const AgentNetwork *network, int rows) {
-  void *copy[NETWORK_LAYERS_MAX] = {NULL};
+/* A piece's hidden layers as the host may read them: copies where they are on a device. trunk: layers that ran before the
+ * others (agent.h). */
+static void add_layers(Representation *representation, Ops *ops, const AgentNetwork *network, int trunk, int rows) {
+  const NetworkShape *shape = &network->shape;
   NetworkActivations seen = network->activations;
-  for (int layer = 0; layer < network->shape.layers - 1; layer++) {
-    const size_t bytes = (size_t)rows * (size_t)network->shape.width[layer + 1] * sizeof(float);
-    seen.hidden[layer] = (float *)(uintptr_t)core_device_view(ops->device, seen.hidden[layer], bytes, &copy[layer]);
+  for (int layer = 0; ops->device && layer < shape->layers - 1; layer++) {
+    seen.hidden[layer] = core_memory_allocate((size_t)rows * (size_t)shape->width[layer + 1] * sizeof(float));
+    network_read_hidden(ops, shape, &network->activations, layer, layer + 1 == trunk, rows, seen.hidden[layer]);
   }
   representation_add(representation, &seen, rows);
-  for (int layer = 0; layer < network->shape.layers - 1; layer++) free(copy[layer]);
+  for (int layer = 0; ops->device && layer < shape->layers - 1; layer++) free(seen.hidden[layer]);
 }
 
 static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows) {
@@ -86,10 +87,10 @@ static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows
 static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, const OpsHead *head, int rows) {
   if (metrics->depth >= METRICS_POLICY) add_policy(metrics, ops, head, rows);
   if (metrics->depth < METRICS_REPRESENTATION) return;
-  add_layers(&metrics->actor, ops, &agent->actor, rows);
+  add_layers(&metrics->actor, ops, &agent->actor, agent->trunk, rows);
   if (!has_critic(agent)) return;
   agent_values(agent, ops, metrics->observations, rows, metrics->values);
-  add_layers(&metrics->critic, ops, &agent->critic, rows);
+  add_layers(&metrics->critic, ops, &agent->critic, 0, rows);
 }
 
 /* Adds the sums over the `rows` states that metrics->index names. */

@@ -201,6 +201,15 @@ static bool is_chain(const Ops *ops, const NetworkShape *shape, int first, int e
   return ops->chain_forward && end > first && !shape->layer_norm;
 }
 
+void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
+                         bool is_last, int rows, float *host) {
+  const int columns = shape->width[layer + 1];
+  if (ops->read_hidden && !is_last && is_chain(ops, shape, 0, shape->layers))
+    ops->read_hidden(ops, activations->hidden[layer], rows, columns, host);
+  else
+    core_device_to_host(ops->device, host, activations->hidden[layer], (size_t)rows * (size_t)columns * sizeof *host);
+}
+
 void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                             const NetworkActivations *activations, int first, int end) {
   OpsLayer chain[NETWORK_LAYERS_MAX];
@@ -244,6 +253,13 @@ static void tell(const NetworkWatch *watch, const NetworkShape *shape, int layer
   if (watch && watch->on_complete) watch->on_complete(watch->context, watch->is_actor, network_kernel(shape, layer));
 }
 
+/* The same of a chain, whose layer 0 is the network's `first`. */
+typedef struct ChainWatch { const NetworkWatch *watch; const NetworkShape *shape; int first; } ChainWatch;
+static void tell_of_chain(void *context, int layer) {
+  const ChainWatch *chain = context;
+  tell(chain->watch, chain->shape, chain->first + layer);
+}
+
 void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                              const NetworkActivations *activations, int first, int end, float *dy, float *dx,
                              float *scratch, float *gradient, const NetworkWatch *watch) {
@@ -251,8 +267,8 @@ void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *t
   OpsLayer chain[NETWORK_LAYERS_MAX];
   if (is_chain(ops, shape, first, end)) {
     make_chain(shape, theta, activations, first, end, gradient, chain);
-    ops->chain_backward(ops, x, chain, end - first, dy, dx, scratch, rows);
-    tell(watch, shape, first);
+    ChainWatch listener = {watch, shape, first};
+    ops->chain_backward(ops, x, chain, end - first, dy, dx, scratch, rows, &(OpsWatch){tell_of_chain, &listener});
     return;
   }
   for (int layer = end - 1; layer >= first; layer--) {

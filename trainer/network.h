@@ -61,6 +61,11 @@ void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, co
 void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                       const NetworkActivations *activations, float *doutput, float *scratch, float *gradient);
 
+/* Output [rows][width[layer+1]] of a hidden layer of the last forward pass, which ran over the ops' device, to the host:
+ * ops may keep it in a form of their own (ops.h, chain_forward). is_last: the pass ended with this layer. */
+void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
+                         bool is_last, int rows, float *host);
+
 /* Told after each layer of a backward pass that its gradient, and so all from parameter `first` to the last layer's, is
  * complete. */
 typedef struct NetworkWatch {

@@ -23,7 +23,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   const size_t block = n * (size_t)rollout->features;
   rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
   if (rollout->is_compact) {
-    compact_register(&rollout->compact, env, steps, worlds, arena);
+    compact_register(&rollout->compact, config, env, steps, worlds, arena);
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else if (rollout->observer.is_half) {
     CORE_ARENA(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
@@ -95,7 +95,8 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
                        .episode_steps = rollout->episode_steps};
   env->step(env, actions, &out);
   look(rollout, t, out.observations, env->observation_length);
-  if (rollout->is_compact) compact_store(&rollout->compact, env, t + 1, out.observations);
+  if (rollout->is_compact)
+    compact_store(&rollout->compact, env, t + 1, 0, rollout->worlds, out.observations, out.dones);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   see(rollout, ops, t + 1);
@@ -168,7 +169,8 @@ void rollout_restored(Rollout *rollout) {
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
 static void begin(Rollout *rollout, const Env *env, Ops *ops) {
   if (rollout->observer.active) see(rollout, ops, 0);
-  else if (rollout->is_compact) compact_store(&rollout->compact, env, 0, rollout->observations);
+  else if (rollout->is_compact) 
+    compact_store(&rollout->compact, env, 0, 0, rollout->worlds, rollout->observations, NULL);
   else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
                         (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }

@@ -52,7 +52,7 @@ static int activation_rows(const CoreConfig *config, const Shards *shards) {
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
-  double training_worlds, evaluation_worlds, other_worlds, search_worlds;
+  double training_worlds, evaluation_worlds, other_worlds, search_worlds = 0;
   TRY(env_estimate_bytes(training->levels, training->evaluator.worlds, &evaluation_worlds));
   TRY(evaluation_sets_estimate_bytes(&training->others, &other_worlds));
   evaluation_worlds += other_worlds;
@@ -67,8 +67,9 @@ static int estimate_memory(Training *training) {
   plan->buffer_bytes = (double)core_arena_bytes(training->arena) +
                        ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
-  if (training->device) plan->device_bytes = training_memory_estimate(training, training_worlds + evaluation_worlds);
-  if (training->device) plan->device_worlds_bytes = training_worlds + evaluation_worlds;
+  if (training->device == NULL) return CORE_OK;
+  plan->device_worlds_bytes = training_worlds + search_worlds + evaluation_worlds;
+  plan->device_bytes = training_memory_estimate(training, plan->device_worlds_bytes);
   return CORE_OK;
 }
 

@@ -18,9 +18,6 @@ static int refuse(const char *setting, const char *value, const char *instead) {
 static int check_configuration(const CoreConfig *config) {
   const char *learner = config->algo.name;
   if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
-  const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
-  if (draws && strcmp(config->train.observation_storage, "state") == 0) /* shown again by levels that are gone */
-    return refuse("with levels that are drawn train.observation_storage", "state", "train.observation_storage = float32");
   if (strcmp(config->train.observation_storage, "float16") == 0)
     return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
   return CORE_OK;
@@ -81,7 +78,7 @@ int training_device_open(Training *training) {
   return core_config_has_no_worlds(&training->config) ? CORE_OK : check_host(training);
 }
 
-static OpsPrecision precision_of(const CoreConfig *config) {
+OpsPrecision training_device_precision(const CoreConfig *config) {
   const char *precision = config->train.precision;
   return strcmp(precision, "bf16") == 0 ? OPS_BF16 : strcmp(precision, "tf32") == 0 ? OPS_TF32 : OPS_FLOAT32;
 }
@@ -103,7 +100,7 @@ int training_device_connect(Training *training) {
 int training_device_create_ops(Training *training) {
   const Agent *agent = &training->agent;
   if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
-  return ops_device_create(training->device, precision_of(&training->config), agent_ops_rows(agent),
+  return ops_device_create(training->device, training_device_precision(&training->config), agent_ops_rows(agent),
                            agent_ops_width(agent), &training->ops);
 }
 

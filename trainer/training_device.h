@@ -9,6 +9,8 @@
 int training_device_open(Training *training);
 /* All ranks, where they have devices: connects these (communicator.h), before the first gradient. */
 int training_device_connect(Training *training);
+/* What train.precision is called among ops. */
+OpsPrecision training_device_precision(const CoreConfig *config);
 /* Ops where the device is, or on the CPU. */
 int training_device_create_ops(Training *training);
 /* Sections that lie on the device get a copy on the host in their place. */

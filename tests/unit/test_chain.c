@@ -39,7 +39,8 @@ static void free_chain(Chain *chain) {
 
 static void run_together(Ops *ops, Chain *chain) {
   ops->chain_forward(ops, chain->x, chain->layer, chain->count, chain->rows);
-  ops->chain_backward(ops, chain->x, chain->layer, chain->count, chain->dy, chain->dx, chain->scratch, chain->rows);
+  ops->chain_backward(ops, chain->x, chain->layer, chain->count, chain->dy, chain->dx, chain->scratch, chain->rows,
+                      NULL);
 }
 
 static void run_one_by_one(Ops *ops, Chain *chain) {
@@ -109,7 +110,7 @@ static void test_a_chain_longer_than_the_rooms(void **unused) {
                                     .db = normals(5, WIDTH, 1)};
     float *dy = normals(41, ROWS * WIDTH, 1);
     ops->chain_forward(ops, x, layers[which], MANY, ROWS);
-    ops->chain_backward(ops, x, layers[which], MANY, dy, NULL, scratch, ROWS);
+    ops->chain_backward(ops, x, layers[which], MANY, dy, NULL, scratch, ROWS, NULL);
     free(dy);
   }
   for (int l = 0; l < MANY; l++) {

@@ -50,14 +50,37 @@ static void assert_same_observations(const Rollout *floats, const Rollout *state
   free(index), free(got);
 }
 
+/* Of new levels more came than there were places for, so that some were drawn again. */
+static void assert_places(const Rollout *rollout, CompactLevels levels) {
+  const size_t rows = (size_t)(rollout->steps + 1) * (size_t)rollout->worlds;
+  int32_t *level = core_memory_allocate(rows * sizeof *level);
+  size_t kept = 0, again = 0;
+  core_device_to_host(rollout->device, level, rollout->compact.level, rows * sizeof *level);
+  for (size_t i = 0; i < rows; i++) {
+    assert_true(level[i] < (int32_t)rollout->compact.places);
+    if (level[i] < 0) again++;
+    else kept += level[i] >= rollout->worlds;
+  }
+  if (levels == COMPACT_OF_EPISODE) assert_true(kept > 0 && again > 0);
+  else assert_int_equal(again, 0);
+  free(level);
+}
+
+/* Settings that end with NULL, and of what is kept. */
+typedef struct Case {
+  const char *device, *settings[8];
+  CompactLevels levels;
+} Case;
+
 /* Episodes end, so worlds go from level to level. */
-static void compare(const char *device, const char *more) {
-  CoreConfig floats = small_config(device, "train.observation_storage=float32");
-  CoreConfig state = small_config(device, "train.observation_storage=state");
-  set(&floats, more), set(&state, more);
+static void compare(Case c) {
+  CoreConfig floats = small_config(c.device, "train.observation_storage=float32");
+  CoreConfig state = small_config(c.device, "train.observation_storage=state");
+  for (size_t i = 0; c.settings[i]; i++) set(&floats, c.settings[i]), set(&state, c.settings[i]);
   Training *a = made(&floats), *b = made(&state);
   assert_true(!a->rollout.is_compact && b->rollout.is_compact);
   assert_true(b->rollout.compact.changing > 0 && b->rollout.compact.changing < b->rollout.features / 2);
+  assert_int_equal(b->rollout.compact.levels, c.levels);
   for (int i = 0; i < 3; i++) {
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     if (a->device == NULL) assert_same_observations(&a->rollout, &b->rollout);
@@ -66,19 +89,37 @@ static void compare(const char *device, const char *more) {
     assert_true(x.episodes > 0 && x.episodes == y.episodes && x.coverage_states == y.coverage_states);
     assert_same_weights(a, b);
   }
+  assert_places(&b->rollout, c.levels);
   training_destroy(&a);
   training_destroy(&b);
 }
 
-static void test_cpu(void **state) { (void)state, compare("train.device=cpu", "algo.name=ppo"); }
-static void test_device(void **state) { (void)state, compare("train.device=cuda", "algo.name=ppo_ewma"); }
-static void test_by_environments(void **state) { (void)state, compare("train.device=cuda", "ppo.minibatch_by=environments"); }
+#define CPU "train.device=cpu"
+#define CUDA "train.device=cuda"
+/* Episodes so short that there are more than places; L slots, of which drawn levels of size M take some. */
+#define NEW(reset) "env.task=random_m", "env.size=l", "env.level_count=1", "env.reset=" reset, "env.max_steps=5", "ppo.num_steps=24"
+/* Levels change with each rollout; some come from a search. */
+#define CURRICULUM "env.task=random_s", "env.curriculum=sfl", "env.size=m", "sfl.batch_size=4", "sfl.rollout_steps=12", \
+                   "sfl.buffer_size=3", "sfl.period=2"
+
+static void test_cpu(void **state) { (void)state, compare((Case){CPU, {NULL}, COMPACT_STAY}); }
+static void test_device(void **state) { (void)state, compare((Case){CUDA, {"algo.name=ppo_ewma"}, COMPACT_STAY}); }
+static void test_by_environments(void **state) {
+  (void)state, compare((Case){CUDA, {"ppo.minibatch_by=environments"}, COMPACT_STAY});
+}
+static void test_new_cpu(void **state) { (void)state, compare((Case){CPU, {NEW("new_filtered")}, COMPACT_OF_EPISODE}); }
+static void test_new_device(void **state) { (void)state, compare((Case){CUDA, {NEW("new")}, COMPACT_OF_EPISODE}); }
+static void test_filtered_device(void **state) {
+  (void)state, compare((Case){CUDA, {NEW("new_filtered"), "env.num=4"}, COMPACT_OF_EPISODE});
+}
+static void test_curriculum_cpu(void **state) { (void)state, compare((Case){CPU, {CURRICULUM}, COMPACT_OF_ROLLOUT}); }
+static void test_curriculum_device(void **state) { (void)state, compare((Case){CUDA, {CURRICULUM}, COMPACT_OF_ROLLOUT}); }
 
 static void test_refusals(void **state) {
   static const char *const settings[] = {"env.normalize_observations=cleanrl", "env.observations=padded"};
   (void)state;
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-    CoreConfig config = small_config("train.device=cpu", "train.observation_storage=state");
+    CoreConfig config = small_config(CPU, "train.observation_storage=state");
     Training *training = NULL;
     set(&config, settings[i]);
     assert_int_equal(training_plan(&config, &training), CORE_USAGE);
@@ -119,6 +160,60 @@ static void test_million(void **state) {
   training_destroy(&training);
 }
 
+/* As many worlds on levels that are drawn: for each iteration, or for each episode. */
+static void check_million_drawn(const char *const *settings) {
+  static const char *const common[] = {"env.num=1048576", "ppo.num_steps=256", "ppo.num_minibatches=4096", "net.width=256",
+                                       "net.depth=3", "env.task=random_s", "env.level_count=1", "env.max_steps=256"};
+  CoreConfig config = small_config(CUDA, "train.observation_storage=float32");
+  for (size_t i = 0; i < sizeof common / sizeof *common; i++) set(&config, common[i]);
+  for (size_t i = 0; settings[i]; i++) set(&config, settings[i]);
+  Training *training = planned(&config, "emulated:memory=131G");
+  print_message("# float32, %s: %.1f GB on the device\n", settings[0], training->plan.device_bytes / 1e9);
+  assert_int_equal(training_memory_check(training), CORE_FAIL);
+  training_destroy(&training);
+  set(&config, "train.observation_storage=state");
+  training = planned(&config, "emulated:memory=131G");
+  const Compact *compact = &training->rollout.compact;
+  const double constants = (double)compact->places * (compact->features - compact->changing) * sizeof *compact->table;
+  print_message("# state, %s: %.1f GB on the device, worlds %.1f GB, constants %.1f GB of it; %d of %d numbers change\n",
+                settings[0], training->plan.device_bytes / 1e9, training->plan.device_worlds_bytes / 1e9, constants / 1e9,
+                compact->changing, compact->features);
+  if (training_memory_check(training) != CORE_OK) fail_msg("%s", core_error_message());
+  assert_true(training->plan.device_bytes > constants + training->plan.device_worlds_bytes);
+  training_destroy(&training);
+}
+
+static void test_million_drawn(void **state) {
+  (void)state;
+  check_million_drawn((const char *const[]){"env.reset=new", NULL});
+  check_million_drawn((const char *const[]){"env.reset=new_filtered", NULL});
+  check_million_drawn((const char *const[]){"env.curriculum=sfl", "sfl.rollout_steps=256", NULL});
+}
+
+/* What is planned is what is taken, to a twentieth: a little more is enough, and a little less is not. */
+static void check_estimate(const char *const *settings) {
+  CoreConfig config = small_config(CUDA, "train.observation_storage=state");
+  char device[64];
+  for (size_t i = 0; settings[i]; i++) set(&config, settings[i]);
+  Training *training = planned(&config, "emulated");
+  const double bytes = training->plan.device_bytes;
+  training_destroy(&training);
+  for (int more = -1; more <= 1; more += 2) {
+    snprintf(device, sizeof device, "emulated:memory=%.0f", bytes * (1 + 0.05 * more));
+    training = planned(&config, device);
+    const int code = training_allocate(training);
+    if (code != (more > 0 ? CORE_OK : CORE_FAIL))
+      fail_msg("%s, %.0f bytes planned, %s: %s", settings[0], bytes, device, core_error_message());
+    training_destroy(&training);
+  }
+}
+
+static void test_estimate(void **state) {
+  (void)state;
+  check_estimate((const char *const[]){"env.num=1024", "env.morphologies=public", "env.difficulty=all", NULL});
+  check_estimate((const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new", "env.num=1024", NULL});
+}
+
 /* What another tensor than observations asks for. */
 static void test_settings(void **state) {
   CoreConfig config = small_config("train.device=cuda", "train.observation_storage=state");
@@ -149,7 +244,10 @@ static void test_out_of_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cpu), cmocka_unit_test(test_device), cmocka_unit_test(test_by_environments),
-    cmocka_unit_test(test_refusals), cmocka_unit_test(test_million), cmocka_unit_test(test_settings),
+    cmocka_unit_test(test_new_cpu), cmocka_unit_test(test_new_device), cmocka_unit_test(test_filtered_device),
+    cmocka_unit_test(test_curriculum_cpu), cmocka_unit_test(test_curriculum_device),
+    cmocka_unit_test(test_refusals), cmocka_unit_test(test_million), cmocka_unit_test(test_million_drawn), cmocka_unit_test(test_estimate),
+    cmocka_unit_test(test_settings),
     cmocka_unit_test(test_out_of_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,15 +154,54 @@ static void test_percentiles(void **state) {
   analysis_ranked_free(&ranked);
 }
 
+/* Few runs: intervals come from a table of the distinct draws, shared by what has the same shape, with the bits of the
+ * replicates one by one. */
+static void test_few_ways(void **state) {
+  enum { REPLICATES = 3000 };
+  static const double score[8] = {0.3, 0.1, 0.7, 0.7, 0.45, 0.9, 0.2, 1.6};
+  static const size_t shapes[3][4] = {{0, 5}, {0, 3, 5, 8}, {0, 5}};
+  static const size_t tasks[3] = {1, 3, 1};
+  const double tau = 0.5;
+  AnalysisDraws draws = {0};
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    AnalysisScores scores = {score + k, shapes[k], tasks[k]};
+    if (k == 1) scores.score = score;
+    AnalysisRanked ranked = analysis_ranked_create(&scores);
+    double value[REPLICATES], above[REPLICATES], mean[3];
+    uint32_t count[8], all = 0;
+    for (int a = 0; a < ANALYSIS_AGGREGATES; a++) {
+      AnalysisAggregate aggregate = (AnalysisAggregate)a;
+      AnalysisInterval interval;
+      for (uint32_t r = 0; r < REPLICATES; r++) {
+        analysis_stratified_draw(scores.first, scores.tasks, 4, r, 0, count);
+        value[r] = analysis_ranked_aggregate(&ranked, aggregate, count, mean);
+        above[r] = 0;
+        for (size_t i = 0; i < ranked.n; i++) above[r] += scores.score[i] > tau ? count[i] / (double)ranked.n : 0;
+      }
+      analysis_stratified_aggregates(&draws, &scores, &aggregate, 1, REPLICATES, 0.95, 4, &interval);
+      assert_true(draws.ways > 0 && draws.ways * 4 <= REPLICATES);
+      assert_true(interval.low == analysis_percentile(value, REPLICATES, (1 - 0.95) / 2));
+      assert_true(interval.high == analysis_percentile(value, REPLICATES, (1 + 0.95) / 2));
+      analysis_stratified_profile(&draws, &scores, &tau, 1, REPLICATES, 0.95, 4, &interval);
+      assert_near(interval.low, analysis_percentile(above, REPLICATES, 0.025));
+    }
+    for (size_t way = 0; way < draws.ways; way++) all += draws.weight[way];
+    assert_int_equal(all, REPLICATES);
+    analysis_ranked_free(&ranked);
+  }
+  analysis_draws_free(&draws);
+}
+
 static void intervals(const Set *set, AnalysisInterval all[8]) {
   const AnalysisAggregate wanted[] = {ANALYSIS_AGGREGATE_MEAN, ANALYSIS_AGGREGATE_MEDIAN, ANALYSIS_AGGREGATE_IQM,
                                       ANALYSIS_AGGREGATE_OPTIMALITY_GAP};
   const double tau[] = {0.5};
   AnalysisScores x = {set->x, set->first, TASKS}, y = {set->y, set->first, TASKS};
-  analysis_stratified_aggregates(&x, wanted, 4, 500, 0.95, 5, all);
+  analysis_stratified_aggregates(NULL, &x, wanted, 4, 500, 0.95, 5, all);
   all[4] = analysis_stratified_improvement(&x, &y, 500, 0.95, 5);
   all[5] = analysis_stratified_difference(&x, &y, ANALYSIS_AGGREGATE_MEAN, 500, 0.95, 5);
-  analysis_stratified_profile(&x, tau, 1, 500, 0.95, 5, &all[6]);
+  analysis_stratified_profile(NULL, &x, tau, 1, 500, 0.95, 5, &all[6]);
   analysis_stratified_curve(set->x, 1, set->first, TASKS, ANALYSIS_AGGREGATE_IQM, 500, 0.95, 5, &all[7]);
 }
 
@@ -218,7 +257,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_aggregates),  cmocka_unit_test(test_bad_input),          cmocka_unit_test(test_solve_rate),
     cmocka_unit_test(test_draws),       cmocka_unit_test(test_known_distribution), cmocka_unit_test(test_percentiles),
-    cmocka_unit_test(test_threads),     cmocka_unit_test(test_comparison),         cmocka_unit_test(test_curve_ends),
+    cmocka_unit_test(test_few_ways), cmocka_unit_test(test_threads),     cmocka_unit_test(test_comparison),         cmocka_unit_test(test_curve_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,16 @@ typedef struct EnvStep {
   int32_t *episode_steps; /* the episode's length where done */
 } EnvStep;
 
+/* Where levels' constants stand, on the worlds' device, as long as levels stay as they are. */
+typedef struct EnvConstants {
+  const float *rows;        /* [levels][length] of whole observations */
+  size_t length;
+  const int32_t *features;  /* [observation_length] of a whole one */
+  const int32_t *level;     /* the row of the level that world 0 is on now; the next world's is `stride` bytes further */
+  size_t stride;
+  const uint32_t *number;   /* [worlds] where every episode is on a new level: which of its world's sequence; else NULL */
+} EnvConstants;
+
 typedef struct Env Env;
 struct Env {
   const char *name;       /* "kinetix" */
@@ -66,11 +76,15 @@ struct Env {
   void (*draw_levels)(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers);
   /* Puts levels of known numbers there again. */
   void (*recall_levels)(Env *env, uint64_t key, const uint32_t *numbers, int count, int place);
-  /* For who keeps many observations: an observation is a row of its level's constants with some places replaced
-   * (sim/batch.h says what these three give); NULL, or 0 places: it is not. */
-  int (*changing)(const Env *env, uint8_t *changes);
-  void (*constants)(const Env *env, float *rows);
-  const int32_t *(*level_numbers)(const Env *env, size_t *stride);
+  /* For who keeps many observations: an observation is a row of its level's constants with some places replaced.
+   *
+   * Which places: changes[observation_length], 0 or 1; drawn: on any level that may be drawn, else on those of the set.
+   * Their count; NULL, or 0 of them: observations are not of that kind. */
+  int (*changing)(const Env *env, bool drawn, uint8_t *changes);
+  EnvConstants (*constants)(const Env *env);
+  /* Constants of levels that are gone: sim/batch.h, sim_batch_show_again. Where EnvConstants.number is not NULL. */
+  void (*show_again)(const Env *env, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
+                     float *observations);
   void (*destroy)(Env *env);
   void *state;            /* the implementation's own */
 };

@@ -61,12 +61,16 @@ static void sim_env_destroy(Env *env) {
   free(env);
 }
 
-static int sim_env_changing(const Env *env, uint8_t *changes) {
-  return sim_of(env)->stream ? 0 : sim_batch_changing_features(sim_of(env)->batch, changes);
+static int sim_env_changing(const Env *env, bool drawn, uint8_t *changes) {
+  return sim_batch_changing_features(sim_of(env)->batch, drawn, changes);
 }
-static void sim_env_constants(const Env *env, float *rows) { sim_batch_constant_features(sim_of(env)->batch, rows); }
-static const int32_t *sim_env_level_numbers(const Env *env, size_t *stride) {
-  return sim_batch_level_numbers(sim_of(env)->batch, stride);
+static EnvConstants sim_env_constants(const Env *env) {
+  const SimConstants c = sim_batch_constants(sim_of(env)->batch);
+  return (EnvConstants){c.rows, c.length, c.features, c.level, c.stride, c.number};
+}
+static void sim_env_show_again(const Env *env, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
+                               float *observations) {
+  sim_batch_show_again(sim_of(env)->batch, index, level, rows, worlds, observations);
 }
 
 static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);
@@ -141,7 +145,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
     .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
-    .changing = sim_env_changing, .constants = sim_env_constants, .level_numbers = sim_env_level_numbers, .state = sim,
+    .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };
   made->features = sim_batch_observation_features(batch, &made->whole_length);
   if (options->observation == SIM_OBSERVATION_ENTITY) {

@@ -266,7 +266,7 @@ static double backward_flops(const OpsLayer *layer, int rows, bool has_dx) {
 }
 
 void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx, float *scratch,
-                        int rows) {
+                        int rows, const OpsWatch *watch) {
   CpuState *state = cpu_state(ops);
   const int parts = most_parts(rows);
   int widest = 0;
@@ -286,6 +286,7 @@ void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int co
     if (is_too_large) cpu_dense_backward_large(state, below, lowest, dy, target, rows);
     else backward_run(&run);
     for (int l = first; l < end; l++) ops->flops += backward_flops(&layers[l], rows, l > first || target != NULL);
+    if (watch) watch->on_complete(watch->context, first);
     dy = target;
   }
 }
@@ -294,5 +295,5 @@ void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b
                         float *dw, float *db, int rows, int in, int out, OpsActivation activation) {
   const OpsLayer layer = {.in = in, .out = out, .activation = activation, .w = w, .b = b, .y = (float *)y, .dw = dw,
                           .db = db};
-  cpu_chain_backward(ops, x, &layer, 1, dy, dx, NULL, rows);
+  cpu_chain_backward(ops, x, &layer, 1, dy, dx, NULL, rows, NULL);
 }

@@ -107,7 +107,7 @@ size_t cpu_chain_parts_floats(int max_rows, int max_width);
 size_t cpu_chain_bias_sums(int max_width);
 void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
 void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx, float *scratch,
-                        int rows);
+                        int rows, const OpsWatch *watch);
 void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                        OpsActivation activation);
 void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PLANS_MAX = 64 };
+enum { PLANS_MAX = 128 };
 
 /* The functions that are used, by their own types. */
 #define FUNCTIONS(F) \
@@ -19,7 +19,8 @@ enum { PLANS_MAX = 64 };
 
 /* A product of one shape, ready to run: asking for the best algorithm takes long. */
 typedef struct Plan {
-  DeviceProduct key;           /* its shape: of pointers only the alignment counts, and whether there is a bias */
+  DeviceProduct key;           /* its shape and epilogue: of pointers only the alignment counts */
+  bool refused;                /* there is no algorithm for it */
   cublasLtMatmulDesc_t operation;
   cublasLtMatrixLayout_t a, b, c;
   cublasLtMatmulAlgo_t algorithm;
@@ -65,6 +66,7 @@ static int load(DeviceLibrary *library, char *reason) {
   return CORE_OK;
 }
 
+/* Of products whose factors are floats in memory. */
 static cublasComputeType_t compute_of(OpsPrecision precision) {
   switch (precision) {
     case OPS_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
@@ -104,10 +106,13 @@ void device_library_close(DeviceLibrary **library) {
   *library = NULL;
 }
 
-/* A matrix that is [rows][columns] row by row. */
-static cublasLtMatrixLayout_t layout(DeviceLibrary *library, size_t rows, size_t columns) {
+static cudaDataType_t type_of(OpsNumbers numbers) { return numbers == OPS_NUMBERS_BF16 ? CUDA_R_16BF : CUDA_R_32F; }
+
+/* A matrix that is [rows][columns] row by row, its rows `stride` numbers apart. */
+static cublasLtMatrixLayout_t layout(DeviceLibrary *library, OpsNumbers numbers, size_t rows, size_t columns,
+                                     size_t stride) {
   cublasLtMatrixLayout_t made;
-  CHECK(library, cublasLtMatrixLayoutCreate, &made, CUDA_R_32F, columns, rows, (int64_t)columns);
+  CHECK(library, cublasLtMatrixLayoutCreate, &made, type_of(numbers), columns, rows, (int64_t)stride);
   return made;
 }
 
@@ -138,35 +143,61 @@ static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
   for (int i = 0; i < 4; i++)
     CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
           sizeof alignment[0]);
-  CHECK(library, cublasLtMatmulAlgoGetHeuristic, library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c,
-        preference, 1, &found, &count);
+  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an error else. */
+  const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
+    library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, 1, &found, &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) count = 0;
+  else check(status, "cublasLtMatmulAlgoGetHeuristic");
   CHECK(library, cublasLtMatmulPreferenceDestroy, preference);
-  CORE_CHECK(count == 1);
-  plan->algorithm = found.algo;
+  plan->refused = count < 1;
+  if (!plan->refused) plan->algorithm = found.algo;
+}
+
+static cublasLtEpilogue_t epilogue_of(OpsEpilogue epilogue) {
+  switch (epilogue) {
+    case OPS_PRODUCT_BIAS: return CUBLASLT_EPILOGUE_BIAS;
+    case OPS_PRODUCT_RELU: return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case OPS_PRODUCT_RELU_MASK: return CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+    case OPS_PRODUCT_MASKED: return CUBLASLT_EPILOGUE_DRELU_BGRAD;
+    default: return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+/* Where the epilogue's vectors are: the heuristic looks at their alignment, too. */
+static void point(DeviceLibrary *library, Plan *plan, const DeviceProduct *p) {
+  if (p->epilogue == OPS_PRODUCT) return;
+  set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
+  if (p->mask) set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &p->mask, sizeof p->mask);
 }
 
 static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan) {
   const cublasOperation_t transpose = CUBLAS_OP_T;
-  const cublasLtEpilogue_t epilogue = p->rectify ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  const cublasLtEpilogue_t epilogue = epilogue_of(p->epilogue);
+  const int64_t mask_bits = (int64_t)(ops_mask_words(p->n) * KERNEL_MASK_BITS);
+  const size_t a_rows = p->transpose_a ? p->k : p->m, a_columns = p->transpose_a ? p->m : p->k;
+  const size_t b_rows = p->transpose_b ? p->n : p->k, b_columns = p->transpose_b ? p->k : p->n;
   plan->key = *p;
-  CHECK(library, cublasLtMatmulDescCreate, &plan->operation, library->compute, CUDA_R_32F);
+  CHECK(library, cublasLtMatmulDescCreate, &plan->operation,
+        p->factors == OPS_NUMBERS_BF16 ? CUBLAS_COMPUTE_32F : library->compute, CUDA_R_32F);
   if (p->transpose_b) set(library, plan, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose);
   if (p->transpose_a) set(library, plan, CUBLASLT_MATMUL_DESC_TRANSB, &transpose, sizeof transpose);
-  if (p->bias) {
-    set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
-    set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
-  }
-  plan->a = p->transpose_a ? layout(library, p->k, p->m) : layout(library, p->m, p->k);
-  plan->b = p->transpose_b ? layout(library, p->n, p->k) : layout(library, p->k, p->n);
-  plan->c = layout(library, p->m, p->n);
+  set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+  if (p->mask) set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &mask_bits, sizeof mask_bits);
+  point(library, plan, p);
+  plan->a = layout(library, p->factors, a_rows, a_columns, p->row_a ? p->row_a : a_columns);
+  plan->b = layout(library, p->factors, b_rows, b_columns, b_columns);
+  plan->c = layout(library, p->result, p->m, p->n, p->n);
   choose_algorithm(library, plan);
 }
 
+static int same_alignment(const void *x, const void *y) { return alignment_of(x) == alignment_of(y); }
+
 static int same_shape(const DeviceProduct *p, const DeviceProduct *q) {
   return p->m == q->m && p->n == q->n && p->k == q->k && p->transpose_a == q->transpose_a &&
-         p->transpose_b == q->transpose_b && !p->bias == !q->bias && p->rectify == q->rectify &&
-         alignment_of(p->a) == alignment_of(q->a) && alignment_of(p->b) == alignment_of(q->b) &&
-         alignment_of(p->c) == alignment_of(q->c);
+         p->transpose_b == q->transpose_b && p->row_a == q->row_a && p->factors == q->factors &&
+         p->result == q->result && p->epilogue == q->epilogue && same_alignment(p->a, q->a) &&
+         same_alignment(p->b, q->b) && same_alignment(p->c, q->c) && same_alignment(p->bias, q->bias) &&
+         same_alignment(p->mask, q->mask);
 }
 
 /* Of a shape that was seen, else a new one, in the place of the oldest where all are taken. */
@@ -180,13 +211,17 @@ static Plan *find_plan(DeviceLibrary *library, const DeviceProduct *p) {
   return plan;
 }
 
-void device_library_multiply(DeviceLibrary *library, const DeviceProduct *p) {
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) { return !find_plan(library, p)->refused; }
+
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p) {
   const float one = 1, zero = 0;
   Plan *plan = find_plan(library, p);
-  if (p->bias) set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
+  if (plan->refused) return 0;
+  point(library, plan, p);
   CHECK(library, cublasLtMatmul, library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
         plan->c, p->c, plan->c, &plan->algorithm, library->workspace, DEVICE_WORKSPACE_BYTES,
         (cudaStream_t)library->device->stream);
+  return 1;
 }
 #else
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
@@ -194,5 +229,8 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
   return NULL;
 }
 void device_library_close(DeviceLibrary **library) { (void)library; }
-void device_library_multiply(DeviceLibrary *library, const DeviceProduct *product) { (void)library, (void)product; }
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *product) { return (void)library, (void)product, 0; }
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product) {
+  return device_library_takes(library, product);
+}
 #endif

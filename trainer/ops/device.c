@@ -164,6 +164,15 @@ static const Ops device_table = {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+static void register_rounded(DeviceState *state) {
+  const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
+  DeviceRounded *rounded = &state->rounded;
+  CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
+                    "a chain's weights in bf16 [layers][width + 1][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->db, width, "a bias's gradient in bf16 [width]");
+}
+
 static void register_scratch(DeviceState *state) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   const size_t columns = (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS, blocks = device_row_parts(state->max_rows);
@@ -177,10 +186,12 @@ static void register_scratch(DeviceState *state) {
   CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
+  if (state->precision == OPS_BF16) register_rounded(state);
 }
 
-double ops_device_bytes(CoreDevice *device, int max_rows, int max_width) {
-  DeviceState state = {.arena = core_arena_create("device ops"), .max_rows = max_rows, .max_width = max_width};
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width) {
+  DeviceState state = {.arena = core_arena_create("device ops"), .precision = precision, .max_rows = max_rows,
+                       .max_width = max_width};
   core_arena_set_device(state.arena, device);
   register_scratch(&state);
   const double bytes = (double)core_arena_device_bytes(state.arena) + (device->stream ? DEVICE_WORKSPACE_BYTES : 0);
@@ -201,6 +212,11 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   core_arena_set_device(state->arena, device);
   *made = device_table;
   made->name = device->name;
+  if (precision == OPS_BF16) {
+    made->chain_forward = device_chain_forward;
+    made->chain_backward = device_chain_backward;
+    made->read_hidden = device_read_hidden;
+  }
   made->device = device;
   made->state = state;
   register_scratch(state);

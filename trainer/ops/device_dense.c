@@ -1,18 +1,39 @@
-/* Dense layers and layer norm on a device: the product is the library's, with bias and rectifier in it where it has them;
- * the other activations, their gradients and the sums over rows are kernels. */
+/* Products, and dense layers of floats and layer norm on a device: the product is the library's, with bias and rectifier in it
+ * where it has them; the other activations, their gradients and the sums over rows are kernels. Chains of layers in bf16:
+ * device_chain.c. */
 #include "trainer/ops/device_internal.h"
 
-static void multiply(DeviceState *state, const DeviceProduct *p) {
-  if (state->library) {
-    device_library_multiply(state->library, p);
-    return;
-  }
-  const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
-                                state->precision};
-  DEVICE_LAUNCH(state, ops_product, p->m * p->n, &arguments);
+/* ---- products ------------------------------------------------------------------------------------------------------ */
+
+int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
+  if (p->epilogue == OPS_PRODUCT) return 1;
+  return state->library ? device_library_takes(state->library, p) : !state->refuses;
 }
 
-static void activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns) {
+/* Column sums of c[m][n], bf16, rounded to p->bias. */
+static void sum_columns(DeviceState *state, const DeviceProduct *p) {
+  const size_t parts = (p->m + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
+  CORE_CHECK(p->result == OPS_NUMBERS_BF16 && p->m <= (size_t)state->max_rows && p->n <= (size_t)state->max_width);
+  const OpsHiddenGradient sums = {(uint16_t *)p->c, NULL, (uint16_t *)p->c, state->column_parts, p->m, p->n, OPS_LINEAR, 1};
+  DEVICE_LAUNCH(state, ops_hidden_gradient, parts * p->n, &sums);
+  device_fold_columns(state, state->column_parts, NULL, parts, p->n, state->product);
+  DEVICE_LAUNCH(state, ops_round, p->n, &(OpsRound){state->product, NULL, (uint16_t *)p->bias, 1, p->n, p->n});
+}
+
+int device_multiply(DeviceState *state, const DeviceProduct *p) {
+  if (state->library && device_library_multiply(state->library, p)) return 1;
+  if (p->epilogue != OPS_PRODUCT && (state->library || state->refuses)) return 0;
+  const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
+                                p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
+                                state->precision, p->epilogue, p->bias, p->mask};
+  DEVICE_LAUNCH(state, ops_product, p->m * ((p->n + KERNEL_MASK_BITS - 1) / KERNEL_MASK_BITS), &arguments);
+  if (p->epilogue == OPS_PRODUCT_MASKED) sum_columns(state, p);
+  return 1;
+}
+
+/* ---- dense layers of floats ---------------------------------------------------------------------------------------- */
+
+void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns) {
   const OpsActivate arguments = {y, bias, (size_t)rows, (size_t)columns, activation};
   DEVICE_LAUNCH(state, ops_activate, arguments.rows * arguments.columns, &arguments);
 }
@@ -20,12 +41,16 @@ static void activate(DeviceState *state, OpsActivation activation, float *y, con
 void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                           OpsActivation activation) {
   DeviceState *state = device_state(ops);
-  const int fused = state->library && (activation == OPS_LINEAR || activation == OPS_RELU);
-  const DeviceProduct product = {.m = (size_t)rows, .n = (size_t)out, .k = (size_t)in, .a = x, .b = w, .c = y,
-                                 .bias = fused ? b : NULL, .rectify = activation == OPS_RELU};
-  multiply(state, &product);
-  if (!fused) activate(state, activation, y, b, rows, out);
+  DeviceProduct product = {.m = (size_t)rows, .n = (size_t)out, .k = (size_t)in, .a = x, .b = w, .c = y};
   ops->flops += 2.0 * rows * in * out;
+  if (activation == OPS_LINEAR || activation == OPS_RELU) {
+    product.epilogue = activation == OPS_RELU ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
+    product.bias = (float *)(uintptr_t)b;
+    if (device_multiply(state, &product)) return;
+    product.epilogue = OPS_PRODUCT;
+  }
+  device_multiply(state, &product);
+  device_activate(state, activation, y, b, rows, out);
 }
 
 /* dy becomes the gradient before the activation; its column sums go to db. */
@@ -43,12 +68,12 @@ void device_dense_backward(Ops *ops, const float *x, const float *w, const float
   const size_t r = (size_t)rows, i = (size_t)in, o = (size_t)out;
   CORE_CHECK(rows <= state->max_rows && in <= state->max_width && out <= state->max_width);
   if (activation == OPS_SILU) {
-    multiply(state, &(DeviceProduct){.m = r, .n = o, .k = i, .a = x, .b = w, .c = state->product});
+    device_multiply(state, &(DeviceProduct){.m = r, .n = o, .k = i, .a = x, .b = w, .c = state->product});
     y = state->product;
   }
   undo_activation(state, activation, y, b, dy, db, rows, out);
-  if (dx) multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = i, .k = o, .a = dy, .b = w, .c = dx});
-  multiply(state, &(DeviceProduct){.transpose_a = 1, .m = i, .n = o, .k = r, .a = x, .b = dy, .c = dw});
+  if (dx) device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = i, .k = o, .a = dy, .b = w, .c = dx});
+  device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = i, .n = o, .k = r, .a = x, .b = dy, .c = dw});
   ops->flops += 2.0 * rows * in * out * (1 + (dx != NULL) + (activation == OPS_SILU));
 }
 
@@ -57,7 +82,7 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
   DeviceState *state = device_state(ops);
   const OpsNormRows arguments = {z, inverse, gain, y, (size_t)rows, (size_t)columns, (float)epsilon};
   DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
-  activate(state, activation, y, offset, rows, columns);
+  device_activate(state, activation, y, offset, rows, columns);
 }
 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,

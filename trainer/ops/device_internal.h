@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "trainer/ops/entity.h"
 #include "trainer/ops/kernels.h"
-#include "trainer/ops/kernels_dense.h"
+#include "trainer/ops/kernels_bf16.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_update.h"
@@ -14,20 +14,37 @@ enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20, DEVICE_FOLD = 64 };
 
 enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* of the library below: what cuBLASLt's documentation advises on sm_90 */
 
-/* The library for matrix products (cuda_library.c), or the kernel where there is none. */
-typedef struct DeviceLibrary DeviceLibrary;
+/* A product: OpsProduct in what is called for, row-major c[m][n] = op(a) op(b). */
 typedef struct DeviceProduct {
-  int transpose_a, transpose_b; /* as in OpsProduct: row-major, c[m][n] = op(a) op(b) */
+  int transpose_a, transpose_b;
   size_t m, n, k;
-  const float *a, *b;
-  float *c;
-  const float *bias;            /* [n] added to every row, and with rectify: no less than 0; NULL: neither */
-  int rectify;
+  const void *a, *b;
+  void *c;
+  size_t row_a;                 /* 0: rows of a follow each other */
+  OpsNumbers factors, result;
+  OpsEpilogue epilogue;
+  void *bias;                   /* [n] of the result's numbers; OPS_PRODUCT_MASKED sets it */
+  uint32_t *mask;
 } DeviceProduct;
-/* NULL where cuBLASLt can not be opened; *reason (>= 256 bytes) then says why. */
+
+/* The library for matrix products (cuda_library.c). NULL where cuBLASLt can not be opened; *reason (>= 256 bytes) then says why. */
+typedef struct DeviceLibrary DeviceLibrary;
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason);
 void device_library_close(DeviceLibrary **library);
-void device_library_multiply(DeviceLibrary *library, const DeviceProduct *product);
+/* Whether the library has an algorithm for the product and what comes after it; of pointers only alignments count. */
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *product);
+/* The product, if it takes it; 0: it does not, and nothing was done. */
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product);
+
+/* Room for what a chain keeps as bf16; of OPS_BF16 only. */
+typedef struct DeviceRounded {
+  uint16_t *x;                /* [max_rows][max_width], padded: a chain's input */
+  uint16_t *theta;            /* [DEVICE_ROUNDED_LAYERS][max_width + 1][max_width]: weights and biases */
+  uint16_t *db;               /* [max_width] */
+} DeviceRounded;
+enum { DEVICE_ROUNDED_LAYERS = 4 };
+/* Numbers from one row of bf16 to the next, so that each begins at a multiple of 16 bytes. */
+static inline size_t device_rounded_row(size_t columns) { return (columns + 7) / 8 * 8; }
 
 typedef struct DeviceState {
   CoreDevice *device;
@@ -38,6 +55,8 @@ typedef struct DeviceState {
   float *column_parts;        /* [rows / KERNEL_PART_ROWS][max_width] */
   double *column_sums;        /* of groups of DEVICE_FOLD of them */
   float *product;             /* [max_rows][max_width], for SILU */
+  int refuses;                /* not 0: products without the library take no epilogue, for tests */
+  DeviceRounded rounded;
   double *row_parts;          /* [rows / KERNEL_ROWS][KERNEL_SUMS or sets * columns] */
   double *row_sums;           /* of groups of DEVICE_FOLD of them */
   double *sums;               /* what comes to the host */
@@ -72,6 +91,11 @@ void device_fold_columns(DeviceState *state, const float *floats, const double *
 extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
 
 /* device_dense.c */
+/* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always made. */
+int device_multiply(DeviceState *state, const DeviceProduct *product);
+/* Whether device_multiply makes it as it stands. */
+int device_can_multiply(DeviceState *state, const DeviceProduct *product);
+void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns);
 void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                           OpsActivation activation);
 void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
@@ -81,6 +105,11 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                           const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                           OpsActivation activation);
+/* device_chain.c: of OPS_BF16 */
+void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
+void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                           float *scratch, int rows, const OpsWatch *watch);
+void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *host);
 /* device_rows.c */
 void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                     uint32_t *scratch);

@@ -1,6 +1,7 @@
 /* The bodies and arguments of all kernels in kernels.def, for whoever makes a table of them. */
 #ifndef TRAINER_OPS_KERNELS_BODIES_H
 #define TRAINER_OPS_KERNELS_BODIES_H
+#include "trainer/ops/kernels_bf16.h"
 #include "trainer/ops/kernels_compact.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_entity.h"

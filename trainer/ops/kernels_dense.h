@@ -8,26 +8,67 @@
 
 enum { KERNEL_PART_ROWS = 32 };
 
-/* ---- the product, where there is no library for it: a thread a number, terms in order ----------------------------- */
+/* ---- the product, where the library has none for it: a thread 32 numbers of a row, terms in order ------------------- */
+
+/* What becomes of a product on its way to memory, as cuBLASLt's epilogues have it. */
+typedef enum OpsEpilogue {
+  OPS_PRODUCT,
+  OPS_PRODUCT_BIAS,            /* + bias[n] */
+  OPS_PRODUCT_RELU,            /* max(0, . + bias[n]) */
+  OPS_PRODUCT_RELU_MASK,       /* the same, and a bit for each number: whether it is above 0 */
+  OPS_PRODUCT_MASKED,          /* 0 where the mask has none; bias[n] is set to the column sums of what is left */
+} OpsEpilogue;
+typedef enum OpsNumbers { OPS_NUMBERS_FLOAT, OPS_NUMBERS_BF16 } OpsNumbers;
+
+enum { KERNEL_MASK_BITS = 32, KERNEL_MASK_ROW = 128 };
+/* 32-bit words of a row of a mask: its length in bits is a multiple of 128 (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD). */
+CORE_DEVICE_FN size_t ops_mask_words(size_t columns) {
+  return (columns + KERNEL_MASK_ROW - 1) / KERNEL_MASK_ROW * (KERNEL_MASK_ROW / KERNEL_MASK_BITS);
+}
 
 typedef struct OpsProduct {
-  const float *a, *b;
-  float *c;                    /* [m][n] */
+  const void *a, *b;
+  void *c;                     /* [m][n] */
   int transpose_a, transpose_b; /* a: [m][k], or [k][m]; b: [k][n], or [n][k] */
   size_t m, n, k;
+  size_t row_a;                /* numbers from one row of a to the next */
+  OpsNumbers factors, result;  /* of a and b; of c and bias */
   OpsPrecision precision;      /* both factors are rounded to */
+  OpsEpilogue epilogue;
+  const void *bias;            /* OPS_PRODUCT_MASKED: not read here, sums are kernels of their own */
+  uint32_t *mask;              /* [m][ops_mask_words(n)], bit i of a word: its number i */
 } OpsProduct;
 
+CORE_DEVICE_FN float ops_number(const void *x, OpsNumbers numbers, size_t i) {
+  return numbers == OPS_NUMBERS_BF16 ? row_from_bf16(((const uint16_t *)x)[i]) : ((const float *)x)[i];
+}
+
+CORE_DEVICE_FN float ops_product_sum(const OpsProduct *p, size_t row, size_t column) {
+  float sum = 0;
+  for (size_t l = 0; l < p->k; l++) {
+    const float a = ops_number(p->a, p->factors, p->transpose_a ? l * p->row_a + row : row * p->row_a + l);
+    const float b = ops_number(p->b, p->factors, p->transpose_b ? column * p->k + l : l * p->n + column);
+    sum += row_rounded(a, p->precision) * row_rounded(b, p->precision);
+  }
+  return sum;
+}
+
 CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p) {
-  for (size_t i = core_device_first(at); i < p->m * p->n; i += core_device_stride(at)) {
-    const size_t row = i / p->n, column = i % p->n;
-    float sum = 0;
-    for (size_t l = 0; l < p->k; l++) {
-      const float a = p->transpose_a ? p->a[l * p->m + row] : p->a[row * p->k + l];
-      const float b = p->transpose_b ? p->b[column * p->k + l] : p->b[l * p->n + column];
-      sum += row_rounded(a, p->precision) * row_rounded(b, p->precision);
+  const size_t words = (p->n + KERNEL_MASK_BITS - 1) / KERNEL_MASK_BITS;
+  for (size_t i = core_device_first(at); i < p->m * words; i += core_device_stride(at)) {
+    const size_t row = i / words, first = i % words * KERNEL_MASK_BITS;
+    uint32_t *word = p->mask ? p->mask + row * ops_mask_words(p->n) + i % words : 0, bits = 0;
+    for (size_t column = first; column < p->n && column < first + KERNEL_MASK_BITS; column++) {
+      const uint32_t bit = 1u << (column - first);
+      float c = ops_product_sum(p, row, column);
+      if (p->epilogue == OPS_PRODUCT_MASKED) c = *word & bit ? c : 0;
+      else if (p->epilogue != OPS_PRODUCT) c += ops_number(p->bias, p->result, column);
+      if (p->epilogue == OPS_PRODUCT_RELU || p->epilogue == OPS_PRODUCT_RELU_MASK) c = c > 0 ? c : c != c ? c : 0;
+      if (c > 0) bits |= bit;
+      if (p->result == OPS_NUMBERS_BF16) ((uint16_t *)p->c)[row * p->n + column] = row_to_bf16(c);
+      else ((float *)p->c)[row * p->n + column] = c;
     }
-    p->c[i] = sum;
+    if (p->epilogue == OPS_PRODUCT_RELU_MASK) *word = bits;
   }
 }
 

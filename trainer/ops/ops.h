@@ -59,7 +59,8 @@ static inline double ops_head_deviation(const OpsHead *head, const float *logits
   return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
 }
 
-/* Of matrix products on a GPU; all else is float32, sums float64. TF32 and bf16 round their operands to 10 and 7 bits. */
+/* Of matrix products on a GPU; all else is float32, sums float64. TF32 and bf16 round their operands to 10 and 7 bits; with
+ * bf16 a chain's hidden layers are bf16 in memory, too. */
 typedef enum OpsPrecision { OPS_FLOAT32, OPS_TF32, OPS_BF16 } OpsPrecision;
 
 /* The book of a rollout's episodes, on the device; zeroed by its owner before each rollout, but for `returns`. */
@@ -87,6 +88,12 @@ typedef struct OpsLayer {
   float *dw, *db;         /* [in][out], [out]: set by a backward pass, unused otherwise */
 } OpsLayer;
 
+/* Told by a chain's backward pass that the gradients of its layers from `layer` on are complete. */
+typedef struct OpsWatch {
+  void (*on_complete)(void *context, int layer);
+  void *context;
+} OpsWatch;
+
 typedef struct Ops Ops;
 struct Ops {
   const char *name;               /* "cpu", "cuda", "emulated" */
@@ -100,11 +107,15 @@ struct Ops {
   void (*dense_backward)(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);
   /* dense_forward and dense_backward of layers 0 .. count-1, x[rows][layers[0].in] the input of the first, dy at the
-   * output of the last. A device may take rows through several layers at once, so dy of the layers between is kept
-   * nowhere. scratch: 2*rows*(widest output) floats. NULL: one layer after the other is as fast. */
+   * output of the last, which may be overwritten. A device may take rows through several layers at once, so dy of the
+   * layers between is kept nowhere, and may keep outputs of all layers but the last in a form of its own: the same rows'
+   * chain_backward and read_hidden know it. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are NULL where
+   * one layer after the other is as fast. */
   void (*chain_forward)(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
   void (*chain_backward)(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
-                         float *scratch, int rows);
+                         float *scratch, int rows, const OpsWatch *watch);
+  /* y[rows][columns] of a chain's layer before the last, as floats -> host memory. NULL: they are floats. */
+  void (*read_hidden)(Ops *ops, const float *y, int rows, int columns, float *host);
   /* Layer norm and activation of each row: n = (z - mean z) / sqrt(variance z + epsilon), y = activation(gain n +
    * offset). z[rows][columns] becomes n, inverse[rows] what z - mean was multiplied by. */
   void (*norm_forward)(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
@@ -243,7 +254,7 @@ const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
 /* On a device, which must outlive them. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of its memory. */
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops);
 /* Bytes of the device's memory that they take, the matrix library's workspace among them. */
-double ops_device_bytes(CoreDevice *device, int max_rows, int max_width);
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width);
 void ops_destroy(Ops **ops);
 
 #endif

@@ -13,6 +13,10 @@ CORE_DEVICE_FN uint32_t row_bf16_bits(float x) {
   return ((bits & 0x7fffffff) > 0x7f800000 ? quiet : nearest) & 0xffff0000;
 }
 
+/* As they stand in memory: the upper half. */
+CORE_DEVICE_FN uint16_t row_to_bf16(float x) { return (uint16_t)(row_bf16_bits(x) >> 16); }
+CORE_DEVICE_FN float row_from_bf16(uint16_t x) { return fast_from_bits((int32_t)((uint32_t)x << 16)); }
+
 /* The nearest TF32 number, 10 bits of fraction, ties away from zero (PTX: cvt.rna.tf32.f32). */
 CORE_DEVICE_FN float row_tf32(float x) {
   const uint32_t bits = (uint32_t)fast_to_bits(x);
