@@ -46,9 +46,10 @@ done
 gpus=$(nvidia-smi -L | grep -c '^GPU') mpi=(mpirun --oversubscribe)
 if [ "$(id -u)" -eq 0 ]; then mpi+=(--allow-run-as-root); fi
 if ! command -v mpirun >/dev/null; then echo "no mpirun: ranks were not run" | tee -a "$report"; else
-  make build/tests/mpi/ranks_devices || exit 1
+  make build/tests/mpi/ranks_devices build/tests/mpi/ranks_queue || exit 1
   if [ "$gpus" -lt 2 ]; then echo "one GPU: NCCL between ranks was not run" | tee -a "$report"; else
     part "NCCL, $gpus ranks" "${mpi[@]}" -n "$gpus" build/tests/mpi/ranks_devices nccl
+    part "updates in graphs, 2 ranks" "${mpi[@]}" -n 2 build/tests/mpi/ranks_queue
   fi
   root=$(mktemp -d)
   small=(--set train.device=cuda --set env.num=1024 --set ppo.num_steps=16 --set train.total_steps=65536 --set eval.count=0)
