@@ -150,7 +150,8 @@ static void copy(CoreDevice *device, void *target, const void *source, size_t by
   Emulator *emulator = emulator_of(device);
   check_range(emulator, target, bytes);
   check_range(emulator, source, bytes);
-  if (emulator->recording) record(emulator->recording, (Operation){.kind = COPY, .target = target, .source = source, .bytes = bytes});
+  if (emulator->recording)
+    record(emulator->recording, (Operation){.kind = COPY, .target = target, .source = source, .bytes = bytes});
   else move(device, target, source, bytes);
 }
 
@@ -219,7 +220,8 @@ static char *where_it_is(const Emulator *emulator, const void *memory) {
   const char *start = memory;
   for (int i = 0; i < emulator->handed_over; i++) {
     const Handed *handed = &emulator->handed[i];
-    if (start >= handed->start && start < handed->start + handed->bytes) return handed->contents + (start - handed->start);
+    if (start >= handed->start && start < handed->start + handed->bytes)
+      return handed->contents + (start - handed->start);
   }
   return (char *)(uintptr_t)memory;
 }
@@ -410,8 +412,8 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
   if (emulator->recording) {
     void *kept = core_memory_allocate(kernel->argument_bytes);
     memcpy(kept, arguments, kernel->argument_bytes);
-    record(emulator->recording, (Operation){.kind = LAUNCH, .kernel = kernel, .blocks = blocks, .threads = threads, .shared = shared,
-                                            .arguments = kept});
+    record(emulator->recording, (Operation){.kind = LAUNCH, .kernel = kernel, .blocks = blocks, .threads = threads,
+                                            .shared = shared, .arguments = kept});
     return;
   }
   device->launches++;

@@ -100,14 +100,14 @@ static int sync_folder(const char *folder) {
   return failed ? -1 : 0;
 }
 
-int core_files_write_atomic(const char *path, const void *data, size_t size) {
+static int write_replacing(const char *path, const void *data, size_t size, bool sync) {
   char folder[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   TRY(parent_folder(path, folder));
   TRY(temporary_name(path, folder, temporary));
   unlink(temporary); /* left over by a killed process that had our number */
   int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
-  bool written = write_all(fd, data, size) == 0 && fsync(fd) == 0;
+  bool written = write_all(fd, data, size) == 0 && (!sync || fsync(fd) == 0);
   int number = errno;
   if (close(fd) < 0 && written) { /* network file systems report a full disk here */
     written = false;
@@ -122,9 +122,17 @@ int core_files_write_atomic(const char *path, const void *data, size_t size) {
     errno = number;
     return core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
-  if (sync_folder(folder) < 0)
+  if (sync && sync_folder(folder) < 0)
     return core_error_errno(CORE_FAIL, "%s was written, but its folder can not be brought to disk", path);
   return CORE_OK;
+}
+
+int core_files_write_atomic(const char *path, const void *data, size_t size) {
+  return write_replacing(path, data, size, true);
+}
+
+int core_files_replace(const char *path, const void *data, size_t size) {
+  return write_replacing(path, data, size, false);
 }
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */

@@ -171,12 +171,14 @@ static void safe_words(const Rest *rest, char *words) {
 static int refused(const Rest *rest, const CoreHttpAnswer *answer, const json_t *json, SlurmFault *fault) {
   char words[WORDS_MAX];
   int64_t number = 0;
-  if (answer->status == 401 || answer->status == 403) {
+  /* newer ones answer 403 for another's job, in words */
+  const bool has_words = rest_read_error(json, &number, words, sizeof words);
+  if (!has_words && (answer->status == 401 || answer->status == 403)) {
     *fault = SLURM_REFUSED;
     return core_error(CORE_FAIL, "slurmrestd knows neither user nor token%s", rest->token ? "; scontrol token prints a new one" :
                       ": set SLURM_JWT, or ask the same user's slurmrestd");
   }
-  if (!rest_read_error(json, &number, words, sizeof words)) {
+  if (!has_words) {
     char what[64];
     snprintf(what, sizeof what, "HTTP status %d without a reason", answer->status);
     return garbled(what, fault);
@@ -275,6 +277,7 @@ static int rest_limits(void *way, SlurmLimits *limits, SlurmFault *fault) {
 }
 
 static int rest_partitions(void *way, SlurmPartition **partitions, size_t *count, SlurmFault *fault) {
+  const Rest *rest = way;
   json_t *answer, *nodes = NULL, *record;
   size_t i;
   int code;
@@ -290,6 +293,8 @@ static int rest_partitions(void *way, SlurmPartition **partitions, size_t *count
     if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++])) code = garbled("a partition without a name", fault);
   json_array_foreach(machines, i, record)
     if (code == CORE_OK && !rest_read_node(record, *partitions, *count)) code = garbled("a node without a state", fault);
+  const bool is_untold = rest->version >= REST_VERSION_OBJECTS && rest->version < REST_VERSION_DEFAULT;
+  if (*count == 1 && is_untold) (*partitions)[0].is_default = true;
   if (code != CORE_OK) {
     free(*partitions);
     *partitions = NULL, *count = 0;
@@ -367,8 +372,30 @@ static int rest_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *
   return call_for(way, "DELETE", NULL, ids, count, fault);
 }
 
+/* The tasks as numbers of their own: what waits is asked for first. */
+static int hold_numbers(Rest *rest, const char *body, const SlurmId *ids, size_t count, SlurmFault *fault) {
+  json_t *answer;
+  size_t number_count = 0;
+  TRY(call(rest, "GET", "jobs", NULL, false, &answer, fault));
+  const json_t *jobs = json_object_get(answer, "jobs");
+  int64_t *numbers = core_memory_allocate((json_array_size(jobs) + 1) * sizeof *numbers);
+  *fault = SLURM_REFUSED;
+  int code = json_is_array(jobs) ? rest_update_numbers(jobs, ids, count, numbers, &number_count)
+                                 : garbled("no list of jobs", fault);
+  if (code == CORE_FAIL) *fault = SLURM_GARBLED;
+  for (size_t i = 0; code == CORE_OK && i < number_count; i++)
+    code = call_for(rest, "POST", body, &(SlurmId){numbers[i], -1}, 1, fault);
+  if (code == CORE_OK) *fault = SLURM_FINE;
+  free(numbers);
+  json_decref(answer);
+  return code;
+}
+
 static int rest_hold(void *way, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault) {
-  return call_for(way, "POST", hold ? "{\"hold\":true}" : "{\"hold\":false}", ids, count, fault);
+  Rest *rest = way;
+  const char *body = hold ? "{\"hold\":true}" : "{\"hold\":false}";
+  if (rest->version < REST_VERSION_WHOLE_ARRAYS) return call_for(rest, "POST", body, ids, count, fault);
+  return hold_numbers(rest, body, ids, count, fault);
 }
 
 const SlurmApi slurm_api_rest = {

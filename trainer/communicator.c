@@ -74,10 +74,18 @@ Communicator *communicator_mpi(CoreDevice *device) {
   return &way->table;
 }
 
-/* ---- an emulated device's own -------------------------------------------------------------------------------------- */
+/* ---- an emulated device's own ------------------------------------------------------------------------------------ */
 
-static void exchange_floats(void *x, const void *same, size_t bytes) { (void)same, ranks_sum_floats(x, bytes / sizeof(float)); }
-static void exchange_doubles(void *x, const void *same, size_t bytes) { (void)same, ranks_sum(x, bytes / sizeof(double)); }
+static void exchange_floats(void *x, const void *same, size_t bytes) {
+  (void)same;
+  ranks_sum_floats(x, bytes / sizeof(float));
+}
+
+static void exchange_doubles(void *x, const void *same, size_t bytes) {
+  (void)same;
+  ranks_sum(x, bytes / sizeof(double));
+}
+
 static void exchange_all(void *all, const void *own, size_t bytes) { ranks_gather_all(own, bytes, all); }
 
 static void sum_emulated(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {

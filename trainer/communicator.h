@@ -1,11 +1,11 @@
-/* What ranks with devices tell each other of numbers that lie there: gradients, and sums that become statistics. A table
- * with three ways behind it: NCCL, from device to device; MPI on copies in the hosts' memory, where NCCL is not there or
- * several ranks share a GPU; and for emulated devices what NCCL is for GPUs, operations of the device that are MPI's. What
- * is on the host already (statistics, messages) goes by ranks.h.
+/* What ranks with devices tell each other of numbers that lie there: gradients, and sums that become statistics. A
+ * table with three ways behind it: NCCL, from device to device; MPI on copies in the hosts' memory, where NCCL is not
+ * there or several ranks share a GPU; and for emulated devices what NCCL is for GPUs, operations of the device that
+ * are MPI's. What is on the host already (statistics, messages) goes by ranks.h.
  *
  * Sums are begun as soon as their numbers are there and run beside what is launched next (device.h's second order);
- * `finish` waits for all of them, on the device. All ranks make the same calls in the same order. Where `queues`, none of
- * it waits on the host, and all of it can be recorded in a graph, which all ranks then launch as often. */
+ * `finish` waits for all of them, on the device. All ranks make the same calls in the same order. Where `queues`, none
+ * of it waits on the host, and all of it can be recorded in a graph, which all ranks then launch as often. */
 #ifndef TRAINER_COMMUNICATOR_H
 #define TRAINER_COMMUNICATOR_H
 #include "core/config.h"
@@ -36,7 +36,7 @@ struct Communicator {
 int communicator_create(CoreDevice *device, const CoreConfig *config, bool shared_gpu, Communicator **communicator);
 void communicator_destroy(Communicator **communicator);
 
-/* ---- the three ways ------------------------------------------------------------------------------------------------ */
+/* ---- the three ways ---------------------------------------------------------------------------------------------- */
 
 Communicator *communicator_mpi(CoreDevice *device);
 Communicator *communicator_emulated(CoreDevice *device);

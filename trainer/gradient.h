@@ -44,8 +44,8 @@ typedef struct Gradient {
 /* rows: of the largest piece. */
 void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena);
 void gradient_begin(Gradient *gradient);
-/* The same where nothing comes to the host: the rows that the functions below are given are then those of filled up pieces,
- * and play no part. */
+/* The same where nothing comes to the host: the rows that the functions below are given are then those of filled up
+ * pieces, and play no part. */
 void gradient_begin_queued(Gradient *gradient, const GradientQueued *queued);
 /* Before the backward passes of a piece, actor's then critic's, that is this rank's last one of a minibatch of all_rows
  * rows: where ranks have devices, layers' gradients may then be sent as they come. Without this call all are sent by

@@ -56,7 +56,8 @@ static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   if (gradient->queued.rows) {
     CoreDevice *device = gradient->agent->device;
     const OpsWeigh arguments = {mean, bucket->n, gradient->queued.rows, all};
-    device->launch(device, &ops_weigh_launch, core_device_blocks(bucket->n, THREADS, BLOCKS_MAX), THREADS, 0, &arguments);
+    const unsigned blocks = core_device_blocks(bucket->n, THREADS, BLOCKS_MAX);
+    device->launch(device, &ops_weigh_launch, blocks, THREADS, 0, &arguments);
     return;
   }
   const float now = sending->last ? (float)((double)sending->rows / all) : 0;

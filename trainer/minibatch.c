@@ -156,8 +156,8 @@ static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout,
 }
 
 /* The piece of this rank's rows `index`. */
-static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const uint32_t *index, const float *advantages,
-                   const float *targets) {
+static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const uint32_t *index,
+                   const float *advantages, const float *targets) {
   const int rows = minibatch->rows;
   rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);

@@ -56,8 +56,8 @@ void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int 
 /* Of an epoch: has every shard of every rank room for its rows of each part in one piece, so that all can be taken as
  * follows? All ranks. */
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
-/* On a device whose shards or ranks divide the rows, gathers a shard's piece of the part whose turn it is in ops->update,
- * filled up to `room` rows (take_piece). */
+/* On a device whose shards or ranks divide the rows, gathers a shard's piece of the part whose turn it is in
+ * ops->update, filled up to `room` rows (take_piece). */
 void minibatch_take_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
                           const float *targets);
 /* Moments of the advantages of the part whose turn it is, over all shards, to all_records; the piece is then the last

@@ -7,7 +7,6 @@
 
 #include "trainer/communicator.h"
 #include "trainer/ops/kernels.h"
-#include "trainer/ops/kernels_ranks.h"
 #include "trainer/ops/update.h"
 #include "trainer/ranks.h"
 #include "trainer/reduce.h"
@@ -17,7 +16,7 @@ enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
 static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout) {
   const Shards *shards = &rollout->shards;
   return (OpsChooseRows){
-    .order = minibatch->order, .of_worlds = minibatch->by == MINIBATCH_ENVIRONMENTS,
+    .order = minibatch->order, .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS : OPS_ROWS,
     .part_rows = (uint32_t)minibatch->all_rows, .parts = (uint32_t)minibatch->parts, .steps = (uint32_t)rollout->steps,
     .all_worlds = (uint32_t)shards->all_worlds, .first_world = (uint32_t)shards->first_world,
     .worlds = (uint32_t)shards->worlds, .shard_worlds = (uint32_t)shards_worlds(shards), .shards = (uint32_t)shards->shards,
@@ -30,12 +29,14 @@ void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, Cor
   CORE_ARENA_DEVICE(arena, minibatch->own, (size_t)rollout->steps * (size_t)rollout->worlds,
                     "minibatch rows of this rank [minibatches][rows]");
   CORE_ARENA_DEVICE(arena, minibatch->chunk_rows, parts * ops_chunks(&rows) * shards, "rows of chunks [chunks][shards]");
-  CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1, "where rows of shards begin [minibatches][shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1,
+                    "where rows of shards begin [minibatches][shards]");
   CORE_ARENA(arena, minibatch->part_rows, parts * shards, "minibatch rows of shards [minibatches][shards]");
   CORE_ARENA_DEVICE(arena, minibatch->taken_rows, (size_t)minibatch->room, "minibatch rows of a shard [rows]");
   CORE_ARENA_DEVICE(arena, minibatch->counts, shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->records, shards, "moments of shards [shards]");
-  CORE_ARENA_DEVICE(arena, minibatch->all_records, (size_t)rollout->shards.all_shards, "moments of all shards [shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->all_records, (size_t)rollout->shards.all_shards,
+                    "moments of all shards [shards]");
   if (rollout->shards.ordered)
     CORE_ARENA_DEVICE(arena, minibatch->shares, parts * (size_t)rollout->shards.all_shards,
                       "shares of shards [minibatches][shards]");
@@ -59,23 +60,27 @@ static void share_rows(const Minibatch *minibatch, const Rollout *rollout) {
   free((void *)(uintptr_t)rows);
 }
 
-void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {
-  CoreDevice *device = rollout->device;
-  const OpsChooseRows rows = rows_of(minibatch, rollout);
-  const size_t chunks = rows.parts * ops_chunks(&rows), n = (size_t)rows.parts * rows.shards;
-  launch(device, &ops_count_rows_launch, &rows, chunks);
-  launch(device, &ops_scan_rows_launch, &rows, n);
-  core_device_to_host(device, minibatch->part_rows, minibatch->part_begins, n * sizeof *minibatch->part_rows);
+void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows) {
+  const size_t chunks = rows->parts * ops_chunks(rows), n = (size_t)rows->parts * rows->shards;
+  launch(device, &ops_count_rows_launch, rows, chunks);
+  launch(device, &ops_scan_rows_launch, rows, n);
+  core_device_to_host(device, part_rows, rows->total, n * sizeof *part_rows);
   uint32_t *begins = core_memory_allocate((n + 1) * sizeof *begins), sum = 0;
   for (size_t i = 0; i < n; i++) {
     begins[i] = sum;
-    sum += minibatch->part_rows[i];
+    sum += part_rows[i];
   }
-  CORE_CHECK(sum == (uint32_t)rollout->steps * (uint32_t)rollout->worlds); /* each row is in one part */
+  CORE_CHECK(sum == all); /* each row is in one part */
   begins[n] = sum;
-  core_device_to_device(device, minibatch->part_begins, begins, (n + 1) * sizeof *begins);
+  core_device_to_device(device, rows->total, begins, (n + 1) * sizeof *begins);
   free(begins);
-  launch(device, &ops_place_rows_launch, &rows, chunks);
+  launch(device, &ops_place_rows_launch, rows, chunks);
+}
+
+void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {
+  const OpsChooseRows rows = rows_of(minibatch, rollout);
+  minibatch_device_choose_rows(rollout->device, &rows, (uint32_t)rollout->steps * (uint32_t)rollout->worlds,
+                               minibatch->part_rows);
   if (minibatch->shares) share_rows(minibatch, rollout);
 }
 

@@ -81,8 +81,8 @@ static const char *explain(const ByNccl *way, ncclResult_t code, char text[512])
   return text;
 }
 
-/* Gradients of this rank are lost, and the others wait for them: nothing sensible can follow. The process ends at once, and
- * with it what it has on the GPU; ncclCommAbort would first wait for graphs that the learner still has. */
+/* Gradients of this rank are lost, and the others wait for them: nothing sensible can follow. The process ends at
+ * once, and with it what it has on the GPU; ncclCommAbort would first wait for graphs that the learner still has. */
 static void check(ByNccl *way, ncclResult_t code, const char *what) {
   char text[512];
   if (code == ncclSuccess || code == ncclInProgress) return;

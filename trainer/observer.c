@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "trainer/ops/kernels_each.h"
+#include "trainer/ops/kernels_observe.h"
 #include "trainer/ops/ops.h"
 #include "trainer/ranks.h"
 
@@ -20,7 +22,7 @@ void observer_register(Observer *observer, const CoreConfig *config, const Env *
   const NormaliseRule rule = normalise_rule(config->env.normalize_observations);
   *observer = (Observer){.shown = env->observation_length, .seen = observer_features(config, env), .worlds = worlds,
                          .all_worlds = all_worlds, .first_world = shards->first_world,
-                         .blocks = observer_blocks(config),
+                         .device = core_arena_device(arena), .blocks = observer_blocks(config),
                          .warm_up = rule == NORMALISE_STOIX ? (int)config->env.normalize_warmup : 0};
   if (observer->blocks > 0) observer->first_reported = all_worlds - all_worlds / observer->blocks - observer->first_world;
   observer->is_half = strcmp(config->train.observation_storage, "float16") == 0;
@@ -53,28 +55,30 @@ static void count(Observer *observer, bool arrived) {
 void observer_count_arrived(Observer *observer) { count(observer, true); }
 void observer_count_acted_on(Observer *observer) { count(observer, false); }
 
+static void round_to_halves(CoreDevice *device, float *x, size_t n) {
+  if (device) kernels_launch(device, &ops_round_halves_launch, n, &(OpsRoundHalves){x, n});
+  else ops_round_to_halves(x, n);
+}
+
 /* All but the column of blocks, whose numbers are whole and small. */
 static void transform(const Observer *observer, const float *raw, int worlds, float *seen) {
+  const size_t rows = (size_t)worlds;
   if (observer->has_moments) normalise_apply(&observer->normaliser, raw, worlds, seen, observer->seen);
-  else memcpy(seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
-  if (observer->is_half) ops_round_to_halves(seen, (size_t)worlds * (size_t)observer->seen);
+  else core_device_copy(observer->device, seen, raw, rows * (size_t)observer->shown * sizeof *seen);
+  if (observer->is_half) round_to_halves(observer->device, seen, rows * (size_t)observer->seen);
 }
 
 void observer_see(const Observer *observer, float *seen) {
+  const OpsMarkWorlds mark = {seen, (size_t)observer->worlds, (size_t)observer->seen, observer->first_world,
+                              observer->blocks, observer->all_worlds};
   transform(observer, observer->raw, observer->worlds, seen);
-  for (int w = 0; observer->blocks > 0 && w < observer->worlds; w++)
-    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] =
-      (float)((int64_t)(observer->first_world + w) * observer->blocks / observer->all_worlds);
+  if (observer->blocks > 0) KERNELS_EACH(observer->device, ops_mark_worlds, ops_mark_world, mark.rows, &mark);
 }
 
-void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen) {
-  if (!observer->active) {
-    core_device_copy(device, seen, raw, (size_t)worlds * (size_t)observer->shown * sizeof *seen);
-    return;
-  }
+void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {
+  const OpsMarkRows mark = {seen, (size_t)worlds, (size_t)observer->seen, NULL, 0, (float)(observer->blocks - 1)};
   transform(observer, raw, worlds, seen);
-  for (int w = 0; observer->blocks > 0 && w < worlds; w++)
-    seen[(size_t)(w + 1) * (size_t)observer->seen - 1] = (float)(observer->blocks - 1);
+  if (observer->blocks > 0) KERNELS_EACH(observer->device, ops_mark_rows, ops_mark_row, mark.rows, &mark);
 }
 
 void observer_advance(Observer *observer) {

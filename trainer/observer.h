@@ -10,6 +10,7 @@
 #include "trainer/shards.h"
 
 typedef struct Observer {
+  CoreDevice *device;    /* where observations are, these and the callers'; NULL: the host */
   bool active;           /* false: the agent sees what the environment shows, and nothing below is used */
   bool has_moments;      /* false: as many numbers, at most rounded; the normaliser is not used */
   bool is_half;          /* numbers are rounded to half precision */
@@ -47,9 +48,8 @@ void observer_count_arrived(Observer *observer);
 void observer_count_acted_on(Observer *observer);
 /* The training worlds as the agent sees them, [worlds][seen]. */
 void observer_see(const Observer *observer, float *seen);
-/* Other worlds, raw [worlds][shown], all in the last block, the leader's; both on the device (NULL: the host), which
- * knows no blocks and no halves. */
-void observer_look(CoreDevice *device, const Observer *observer, const float *raw, int worlds, float *seen);
+/* Other worlds, raw [worlds][shown], all in the last block, the leader's. */
+void observer_look(const Observer *observer, const float *raw, int worlds, float *seen);
 /* At an iteration's end: statistics that change once an iteration change now. */
 void observer_advance(Observer *observer);
 

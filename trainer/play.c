@@ -169,7 +169,7 @@ static void act(Player *player, uint64_t seed, int step, Stage *stage) {
   float logp, bounded[OPS_FACTORS_MAX] = {0};
   for (int i = 0; i < env->observation_length; i++)
     player->shown[i] = stage->observation[env->features ? env->features[i] : i];
-  observer_look(NULL, &player->observer, player->shown, 1, player->observation);
+  observer_look(&player->observer, player->shown, 1, player->observation);
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
                              (uint32_t)step, &drawn, &logp);

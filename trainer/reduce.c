@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "trainer/ops/kernels.h"
+#include "trainer/ops/kernels_each.h"
 #include "trainer/ops/kernels_ranks.h"
 #include "trainer/ranks.h"
 
@@ -40,24 +40,16 @@ void reduce_shard_moments(const Shards *shards, const Moments *records, Moments 
   free(all);
 }
 
-static void pack_on_device(CoreDevice *device, const OpsColumns *columns) {
-  enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
-  device->launch(device, &ops_columns_launch, core_device_blocks(columns->rows * columns->count, THREADS, BLOCKS_MAX),
-                 THREADS, 0, columns);
+void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count, float *packed) {
+  const OpsColumns columns = {x, rows, of, first, count, packed};
+  KERNELS_EACH(device, ops_columns, ops_column, rows * count, &columns);
 }
 
 /* The columns of one shard -> packed [steps][worlds of a shard]. */
 static const float *pack(CoreDevice *device, const Shards *shards, int shard, const float *x, int steps, float *packed) {
-  size_t columns = (size_t)shards_worlds(shards);
+  const size_t columns = (size_t)shards_worlds(shards);
   if (shards->shards == 1) return x;
-  if (device) {
-    pack_on_device(device, &(OpsColumns){x, (size_t)steps, (size_t)shards->worlds, (size_t)shard * columns, columns,
-                                         packed});
-    return packed;
-  }
-  for (int t = 0; t < steps; t++)
-    memcpy(packed + (size_t)t * columns, x + (size_t)t * (size_t)shards->worlds + (size_t)shard * columns,
-           columns * sizeof *x);
+  reduce_pack(device, x, (size_t)steps, (size_t)shards->worlds, (size_t)shard * columns, columns, packed);
   return packed;
 }
 

@@ -13,6 +13,8 @@ void *reduce_gather_records(const void *own, size_t bytes);
 void reduce_moments(Moments *records, size_t n);
 void reduce_log_sums(LogSum *records, size_t n);
 
+/* Columns first .. first + count - 1 of x [rows][of] -> packed [rows][count], both on the device (NULL: the host). */
+void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count, float *packed);
 /* Moments of x[steps][worlds] (minus y, unless NULL) over all worlds of the run: one record a shard, folded in shard
  * order. scratch: [2][steps * worlds of a shard], used with several shards only. */
 void reduce_rollout_moments(Ops *ops, const Shards *shards, const float *x, const float *y, int steps, float *scratch,

@@ -26,8 +26,8 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
     compact_register(&rollout->compact, config, env, steps, worlds, arena);
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else if (rollout->observer.is_half) {
-    CORE_ARENA(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
-    CORE_ARENA(arena, rollout->observations, block, "last observations [worlds][features]");
+    CORE_ARENA_DEVICE(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
+    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else {
     CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * block, "rollout observations [steps + 1][worlds][features]");
   }

@@ -33,8 +33,8 @@ typedef struct ScalingPoint {
   double sum_us, window_us;    /* what the calls take, and what they could hide behind */
   double exposed_us;           /* what of the calls the GPU waits for */
   double filled_us;            /* for the rows that pieces of queued minibatches are filled up with (minibatch_room) */
-  double host_us;              /* waits of the host in a minibatch, where it decides on each step (comm.library = mpi, and
-                                * iterations that measure more); */
+  double host_us;              /* waits of the host in a minibatch, where it decides on each step (comm.library = mpi,
+                                * and iterations that measure more); */
   double uneven_us;            /* and then for the rank that drew most rows */
   double efficiency;           /* steps/s a GPU, of those that one has alone: queued (queue.h), */
   double waiting;              /* and where the host decides */

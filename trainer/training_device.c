@@ -7,21 +7,7 @@
 #include "trainer/device_choice.h"
 #include "trainer/ranks.h"
 
-/* ---- what can be trained there ------------------------------------------------------------------------------------ */
-
-static int refuse(const char *setting, const char *value, const char *instead) {
-  return core_error(CORE_USAGE, "%s = %s is not made for GPUs yet: set %s, or train.device = cpu", setting, value,
-                    instead);
-}
-
-/* What still reads or writes the device's arrays on the host (docs/cuda.md has the list), by the setting that asks for it. */
-static int check_configuration(const CoreConfig *config) {
-  const char *learner = config->algo.name;
-  if (strcmp(learner, "sapg") == 0) return refuse("algo.name", learner, "algo.name = ppo, ppo_ewma or pqn");
-  if (strcmp(config->train.observation_storage, "float16") == 0)
-    return refuse("train.observation_storage", "float16", "train.observation_storage = float32 or state");
-  return CORE_OK;
-}
+/* ---- which one ----------------------------------------------------------------------------------------------------- */
 
 /* What only a GPU can do. */
 static int check_host(const Training *training) {
@@ -57,19 +43,14 @@ static int open_shared(Training *training) {
 
 static int open_device(Training *training) {
   const CoreConfig *config = &training->config;
-  const bool must = strcmp(config->train.device, "cuda") == 0;
-  if (core_config_has_no_worlds(config)) return must ? refuse("algo.name", config->algo.name, "another learner") : CORE_OK;
+  if (core_config_has_no_worlds(config)) {
+    if (strcmp(config->train.device, "cuda") != 0) return CORE_OK;
+    return core_error(CORE_USAGE, "algo.name = %s is a few numbers' work and not made for GPUs: set train.device = cpu",
+                      config->algo.name);
+  }
   TRY(open_shared(training));
   TRY(agree_on_device(training));
-  if (training->device == NULL) return CORE_OK;
-  const int code = check_configuration(config);
-  if (code == CORE_OK || must) {
-    core_arena_set_device(training->arena, training->device);
-    return code;
-  }
-  snprintf(training->device_note, sizeof training->device_note, "%s", core_error_message());
-  core_error_clear();
-  core_device_close(&training->device);
+  if (training->device) core_arena_set_device(training->arena, training->device);
   return CORE_OK;
 }
 

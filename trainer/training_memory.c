@@ -19,6 +19,16 @@ double training_memory_estimate(const Training *training, double worlds_bytes) {
          (training->device->stream ? CONTEXT_BYTES : 0);
 }
 
+/* Another way to keep observations that takes less: the one without an error where these settings allow it (compact.h). */
+static const char *smaller_observations(const Training *training) {
+  const char *storage = training->config.train.observation_storage;
+  const bool has_state = strcmp(storage, "state") != 0 && compact_check(&training->config, training->levels) == CORE_OK;
+  core_error_clear();
+  if (has_state) return "set train.observation_storage = state, or lower env.num or ppo.num_steps";
+  if (strcmp(storage, "float32") == 0) return "set train.observation_storage = float16, or lower env.num or ppo.num_steps";
+  return "lower env.num or ppo.num_steps";
+}
+
 /* What makes a tensor smaller, by how its label begins. */
 static const char *setting_for(const Training *training, const char *label) {
   static const struct { const char *begins, *setting; } known[] = {
@@ -33,9 +43,7 @@ static const char *setting_for(const Training *training, const char *label) {
     {"critic gradients of shards", "lower comm.shards"},
     {"metrics", "lower metrics.states"},
   };
-  const bool floats = strcmp(training->config.train.observation_storage, "float32") == 0;
-  if (strncmp(label, "rollout observations", 20) == 0 && floats)
-    return "set train.observation_storage = state, or lower env.num or ppo.num_steps";
+  if (strncmp(label, "rollout observations", 20) == 0) return smaller_observations(training);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strncmp(label, known[i].begins, strlen(known[i].begins)) == 0) return known[i].setting;
   return "lower env.num or ppo.num_steps";

@@ -46,7 +46,7 @@ void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKe
                         .solved = trial->solved, .episode_steps = trial->episode_steps};
   trial->now = player->ops->device ? trial->given : host;
   trial->now.observations = trial->raw;
-  observer_look(player->ops->device, player->observer, trial->raw, trial->worlds, trial->observations);
+  observer_look(player->observer, trial->raw, trial->worlds, trial->observations);
   if (trial->parts > 0) act(trial, player);
   else agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
   player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,

@@ -2,7 +2,7 @@
 #ifndef TESTS_GOLDEN_GAUSSIAN_H
 #define TESTS_GOLDEN_GAUSSIAN_H
 #include "tests/golden/golden_check.h"
-#include "trainer/learners/sapg.h"
+#include "trainer/ops/row_gaussian_internal.h"
 
 /* Two inputs [rows][factors] side by side: the head's parameters [rows][2 factors]. */
 static float *gaussian_parameters(Check *check, const char *left, const char *right, size_t rows, size_t factors) {
@@ -73,7 +73,7 @@ static void gaussian_rows(Check *check, const OpsHead *head, const float *p, con
     const float *a = action + r * (size_t)head->factors;
     OpsPolicySums of_p, of_q;
     ops->policy_kl(ops, head, p + at, q + at, 1, &kl[r], &reverse[r]);
-    sapg[r] = sapg_kl(head, q + at, p + at);
+    sapg[r] = row_controller_kl(head, q + at, p + at);
     ops->policy_loss(ops, head, p + at, a, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_p);
     ops->policy_loss(ops, head, q + at, a, logp_p + r, NULL, &zero, 1, INFINITY, 0, unused, &of_q);
     entropy_p[r] = (float)of_p.entropy, entropy_q[r] = (float)of_q.entropy;

@@ -92,8 +92,8 @@ static void check_gather(Communicator *communicator) {
   device->release(device, own);
 }
 
-/* Doubles that floats could not hold, and a sum and a gathering that are recorded, then done three times: x becomes its sum
- * over ranks each time. */
+/* Doubles that floats could not hold, and a sum and a gathering that are recorded, then done three times: x becomes
+ * its sum over ranks each time. */
 static void check_doubles(Communicator *communicator) {
   enum { N = 25 };
   CoreDevice *device = communicator->device;

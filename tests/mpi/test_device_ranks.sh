@@ -111,12 +111,12 @@ for what in running slowly sfl; do
   train 2 "$what.cpu" --set train.device=cpu "${settings[@]}" >out 2>&1
   train 2 "$what.2" "${settings[@]}" >out 2>&1
   near "$what: 2 ranks with devices and 2 on CPUs" "$what.cpu" "$what.2" 1e-4
-  for ranks in 1 2 3; do
+  for ranks in 1 3; do
     train $ranks "$what.d$ranks" --set comm.deterministic=yes "${settings[@]}" >out 2>&1 || cat out
     contents "$what.d$ranks" >"$what.bits.$ranks"
   done
-  tap_result "$what: with comm.deterministic every bit of a checkpoint is the same for 1 to 3 devices" \
-    "$([ -s $what.bits.1 ] && cmp -s $what.bits.1 $what.bits.2 && cmp -s $what.bits.1 $what.bits.3; echo $?)" \
+  tap_result "$what: with comm.deterministic every bit of a checkpoint is the same for 1 and 3 devices" \
+    "$([ -s $what.bits.1 ] && cmp -s $what.bits.1 $what.bits.3; echo $?)" \
     "$(diff $what.bits.1 $what.bits.3; cat out)"
 done
 tap_check "statistics of new levels, of sampled ones and of the search are those of ranks on CPUs" \

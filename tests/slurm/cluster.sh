@@ -7,6 +7,9 @@
 #   ... sbatch, squeue, sweep submit ...: SLURM_CONF points them at it
 #   cluster_stop                              also call it from the test's EXIT trap; may be called twice
 #
+# SLURM_PREFIX=DIR takes Slurm's programs from DIR/bin and DIR/sbin (one that was built there) and not from PATH; $cluster_version is what
+# it is, such as 22.05.8. SLURM_REST_VERSION=42 has slurmrestd offer API version v0.0.42 alone.
+#
 # Before cluster_start: cluster_nodes=4, cluster_cpus=2 (a node), cluster_gpus=0 (a node: fake devices, for scheduling
 # only), cluster_conf="..." lines added to slurm.conf (the last of a key counts: MaxArraySize=100).
 #
@@ -25,18 +28,21 @@
 # Requeued jobs wait for cred_expire seconds (120 by default at sites, here 5: the least that Slurm takes), dead nodes are noticed after SlurmdTimeout
 # (here 10 s), finished jobs forgotten after MinJobAge (here 60 s).
 cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_accounting= cluster_conf= cluster_dir= cluster_problem=
-cluster_user=$(id -un)
+cluster_user=$(id -un) cluster_version=
+PATH=${SLURM_PREFIX:+$SLURM_PREFIX/bin:$SLURM_PREFIX/sbin:}$PATH:/usr/sbin:/sbin
 
 cluster_missing() { # why there can be no cluster here; empty when there can
   local command
   for command in munged slurmctld slurmd sbatch squeue scontrol sinfo; do
-    PATH=$PATH:/usr/sbin:/sbin command -v $command >/dev/null || { echo "$command is not installed (apt-get install slurm-wlm munge)"; return; }
+    command -v $command >/dev/null || { echo "$command is not installed (apt-get install slurm-wlm munge)"; return; }
   done
   [ -n "$cluster_accounting" ] || return 0
   for command in mariadbd slurmdbd sacctmgr; do
-    PATH=$PATH:/usr/sbin:/sbin command -v $command >/dev/null || { echo "$command is not installed (apt-get install mariadb-server-core slurmdbd)"; return; }
+    command -v $command >/dev/null || { echo "$command is not installed (apt-get install mariadb-server-core slurmdbd)"; return; }
   done
 }
+
+cluster_newer() { [ "$(printf '%s\n' "$1" "$cluster_version" | sort -V | head -1)" = "$1" ]; } # VERSION: at least that
 
 cluster_port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
@@ -114,12 +120,14 @@ NodeName=n[1-$cluster_nodes] NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=[$
 PartitionName=main Nodes=ALL Default=YES MaxTime=1-00:00:00 DefaultTime=10 DefMemPerCPU=100 State=UP
 CONF
   } >"$cluster_dir/slurm.conf"
+  # Newer ones use cgroups, and systemd for them, unless told not to; older ones do not know the word.
+  ! cluster_newer 23.11 || echo "CgroupPlugin=disabled" >"$cluster_dir/cgroup.conf"
 }
 
 cluster_start() {
   cluster_problem=$(cluster_missing)
   [ -z "$cluster_problem" ] || return 1
-  PATH=$PATH:/usr/sbin:/sbin
+  cluster_version=$(slurmctld -V | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')
   cluster_dir=$(mktemp -d /tmp/cluster.XXXXXX)
   chmod 755 "$cluster_dir" # munged insists
   mkdir "$cluster_dir/state"
@@ -251,15 +259,23 @@ cluster_node() {
   return 0
 }
 
-# slurmrestd refuses to run as root and as SlurmUser: so only where root can become somebody else.
-cluster_rest_user=(setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups)
+# slurmrestd refuses to run as root and as SlurmUser: so only where root can become somebody else; and not nobody, for whom newer
+# versions take no token.
+cluster_rest_name=daemon
+cluster_rest_user=(setpriv --reuid=$cluster_rest_name --regid="$(id -g $cluster_rest_name)" --clear-groups)
 cluster_as_rest() { "${cluster_rest_user[@]}" "$@"; }
 
 # Two daemons, since one of them serves either the same user's socket or tokens: sock and tcp.
 cluster_rest_start() { # name jwt-of-its-environment listen
-  local plugins # all but those of slurmdbd, without which they do not load
-  plugins=$(cluster_as_rest slurmrestd -s list 2>&1 | grep -oE 'openapi/(v[0-9.]+|slurmctld)' | sort -u | paste -sd,)
-  env $2 SLURM_BITSTR_LEN=0 "${cluster_rest_user[@]}" slurmrestd -s "$plugins" -a rest_auth/local,rest_auth/jwt "$3" \
+  local plugins parser= # all but those of slurmdbd, without which they do not load
+  plugins=$(cluster_as_rest slurmrestd -s list 2>&1 | grep -oE 'openapi/(v[0-9.]+|slurmctld)' | sort -u)
+  if [ -n "${SLURM_REST_VERSION:-}" ]; then # up to 23.11 versions are plugins of their own, later ones shapes that one plugin gives its answers
+    if grep -qx "openapi/v0.0.$SLURM_REST_VERSION" <<<"$plugins"; then plugins=openapi/v0.0.$SLURM_REST_VERSION
+    else plugins=openapi/slurmctld parser="-d v0.0.$SLURM_REST_VERSION"
+    fi
+  fi
+  # shellcheck disable=SC2086 # words
+  env $2 SLURM_BITSTR_LEN=0 "${cluster_rest_user[@]}" slurmrestd -s "$(paste -sd, <<<"$plugins")" $parser -a rest_auth/local,rest_auth/jwt "$3" \
     >"$cluster_dir/slurmrestd.$1.out" 2>&1 </dev/null &
   echo $! >"$cluster_dir/slurmrestd.$1.pid"
 }
@@ -270,7 +286,7 @@ cluster_rest() {
       command -v slurmrestd >/dev/null || { cluster_problem="slurmrestd is not installed (apt-get install slurmrestd)"; return 1; }
       [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { cluster_problem="slurmrestd needs a user of its own: only root can start it here"; return 1; }
       mkdir -p "$cluster_dir/rest"
-      chown nobody "$cluster_dir/rest"
+      chown $cluster_rest_name "$cluster_dir/rest"
       rm -f "$cluster_dir/rest/sock"
       cluster_rest_tcp=http://127.0.0.1:$((cluster_port + cluster_nodes + 1))
       export SLURMRESTD=unix:$cluster_dir/rest/sock

@@ -151,6 +151,12 @@ static void test_million(void **state) {
   if (!strstr(message, "rollout observations [steps + 1][worlds][features] 250 GB") ||
       !strstr(message, "set train.observation_storage = state")) fail_msg("%s", message);
   training_destroy(&training);
+  set(&config, "train.observation_storage=float16");
+  training = planned(&config, "emulated:memory=131G");
+  print_message("# float16: %.1f GB on the device\n", training->plan.device_bytes / 1e9);
+  assert_int_equal(training_memory_check(training), CORE_FAIL);
+  if (!strstr(core_error_message(), "set train.observation_storage = state")) fail_msg("%s", core_error_message());
+  training_destroy(&training);
   set(&config, "train.observation_storage=state");
   training = planned(&config, "emulated:memory=131G");
   print_message("# state: %.1f GB on the device, worlds %.1f GB of it; %d of %d numbers change\n",
@@ -214,15 +220,24 @@ static void test_estimate(void **state) {
   check_estimate((const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new", "env.num=1024", NULL});
 }
 
-/* What another tensor than observations asks for. */
+static void expect_lack(const CoreConfig *config, const char *message) {
+  Training *training = planned(config, "emulated:memory=4M");
+  assert_int_equal(training_memory_check(training), CORE_FAIL);
+  if (!strstr(core_error_message(), message)) fail_msg("no '%s' in: %s", message, core_error_message());
+  training_destroy(&training);
+}
+
+/* What another tensor than observations asks for, and those where `state` is refused. */
 static void test_settings(void **state) {
   CoreConfig config = small_config("train.device=cuda", "train.observation_storage=state");
+  CoreConfig normalised = small_config("train.device=cuda", "train.observation_storage=float32");
   (void)state;
+  set(&normalised, "env.normalize_observations=cleanrl"), set(&normalised, "env.num=512"), set(&normalised, "ppo.num_minibatches=16");
+  expect_lack(&normalised, "set train.observation_storage = float16, or lower");
+  set(&normalised, "train.observation_storage=float16");
+  expect_lack(&normalised, "; lower env.num or ppo.num_steps");
   set(&config, "net.width=512"), set(&config, "ppo.num_minibatches=1"), set(&config, "env.num=256");
-  Training *training = planned(&config, "emulated:memory=4M");
-  assert_int_equal(training_memory_check(training), CORE_FAIL);
-  if (!strstr(core_error_message(), "raise ppo.num_minibatches")) fail_msg("%s", core_error_message());
-  training_destroy(&training);
+  expect_lack(&config, "raise ppo.num_minibatches");
 }
 
 /* The plan fits, but something else has taken part of the memory since. */

@@ -552,6 +552,13 @@ static void test_backward(void **state) {
   run_all();
 }
 
+/* Shared memory as the last barrier left it: what is read without one gives another result. */
+static void test_isolated(void **state) {
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_ISOLATED);
+  run_all();
+}
+
 static void test_gpu(void **state) {
   char reason[256];
   (void)state;
@@ -564,7 +571,7 @@ static void test_gpu(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph), cmocka_unit_test(test_arguments_have_one_layout), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph), cmocka_unit_test(test_arguments_have_one_layout), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward), cmocka_unit_test(test_isolated),
     cmocka_unit_test(test_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,7 +178,7 @@ static void test_blocks_are_the_last_column(void **state) {
   for (int w = 0; w < 6; w++)
     assert_true(seen[w * 3] == (float)(2 * w) && seen[w * 3 + 1] == (float)(2 * w + 1) &&
                 seen[w * 3 + 2] == (float)(w / 2));
-  observer_look(NULL, &observer, observer.raw, 6, seen);
+  observer_look(&observer, observer.raw, 6, seen);
   for (int w = 0; w < 6; w++) assert_true(seen[w * 3] == (float)(2 * w) && seen[w * 3 + 2] == 2);
   core_arena_destroy(&arena);
 }

@@ -282,11 +282,11 @@ static void test_open(void **state) {
   refused("http://127.0.0.1:1", "scontrol token", SLURM_REFUSED);
   setenv("SLURM_JWT", token, 1);
   HttpServer server = {.answer = answer};
-  Script script = {.version = 45};
+  Script script = {.version = 46};
   server.context = &script;
   snprintf(name, sizeof name, "/tmp/test_rest.%d", (int)getpid());
   http_server_start(&server, name);
-  refused(server.url, "v0.0.36 to v0.0.44", SLURM_ABSENT); /* too old, too new */
+  refused(server.url, "v0.0.36 to v0.0.45", SLURM_ABSENT); /* too old, too new */
   http_server_stop(&server);
   http_server_forget(&server);
   unlink(name);

@@ -96,15 +96,17 @@ static void test_minibatches_carry_the_learning_block(void **state) {
   SapgData *data = &sapg->data;
   const Rollout *rollout = &training->rollout;
   const size_t features = (size_t)rollout->features;
+  uint32_t order[160];
   int total = 0;
-  assert_int_equal(sapg->updates, 6); /* 160 samples in minibatches of 24: the last has 40 */
-  assert_int_equal(sapg->rows, 40);
-  for (int m = 0; m < sapg->updates; m++) {
+  sapg_order(&data->layout, data->sequences, order);
+  assert_int_equal(data->minibatches.count, 6); /* 160 samples in minibatches of 24: the last has 40 */
+  for (int m = 0; m < data->minibatches.count; m++) {
     const int rows = m == 5 ? 40 : 24;
-    sapg_data_select(data, (size_t)m * 24, rows);
+    assert_int_equal(sapg_data_rows(data, m), rows);
+    sapg_data_select(data, m);
     assert_true(sapg_data_next(data, training->ops, rollout) && data->rows == rows); /* of one rank: in one piece */
     for (int r = 0; r < rows; r++, total++) {
-      const uint32_t sample = data->order[m * 24 + r];
+      const uint32_t sample = order[m * 24 + r];
       const float block = data->observations[(size_t)(r + 1) * features - 1];
       assert_true(block == (sample < 96 ? (float)(sample % 12 / 4) : 2));
       assert_int_equal(data->sample[r], sapg_data_own(data, sample));
@@ -288,16 +290,15 @@ static void test_samples_of_ranks(void **state) {
     assert_int_equal(env_create(&config, 1, 0, &env), CORE_OK);
     agent_register(&agent, &config, env, 40, arena);
     rollout_register(&rollout, &config, env, &ranks[rank], 8, arena);
-    sapg_data_register(&data, &config, &agent, &rollout, 40, arena);
+    sapg_data_register(&data, &config, &agent, &rollout, arena);
     assert_int_equal(core_arena_commit(arena), CORE_OK);
     agent_place(&agent);
     assert_int_equal(ops_cpu_create(1, 64, 128, &ops), CORE_OK);
     for (int i = 0; i < 32; i++) rollout.logp[i] = (float)(i % 4 + 4 * rank); /* the world of the run */
-    data.layout.drawn = 2;
     sapg_data_collect(&data, ops, &config, &agent, &rollout, 1, NULL, &update);
-    for (int first = 0; first < SAMPLES; first += 40) {
+    for (int m = 0; m < data.minibatches.count; m++) {
       int of_batch = 0;
-      sapg_data_select(&data, (size_t)first, 40);
+      sapg_data_select(&data, m);
       while (sapg_data_next(&data, ops, &rollout)) {
         assert_true(data.rows <= data.room && data.room < 40);
         for (int r = 0; r < data.rows; r++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trainer/estimators.h"
 #include "trainer/ranks.h"
 
 double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration) {
@@ -57,6 +58,20 @@ int descent_explain_loss(Ops *ops, const AgentNetwork *network, size_t rows, con
   free(copy);
   return core_error(CORE_FAIL, "the %s loss is %f, weights and outputs are finite, the largest is %s[%zu,%zu] = %g",
                     loss_name, loss, what, k / columns, k % columns, largest);
+}
+
+double descent_count_silent(Ops *ops, const float *logp, const float *around, const float *advantages, int rows,
+                            double epsilon) {
+  const size_t bytes = (size_t)rows * sizeof *logp;
+  int64_t silent = 0;
+  void *copy[3];
+  logp = core_device_view(ops->device, logp, bytes, &copy[0]);
+  around = core_device_view(ops->device, around, bytes, &copy[1]);
+  advantages = core_device_view(ops->device, advantages, bytes, &copy[2]);
+  for (int r = 0; r < rows; r++)
+    silent += estimators_no_gradient((double)logp[r] - (double)around[r], (double)advantages[r], epsilon);
+  for (int i = 0; i < 3; i++) free(copy[i]);
+  return (double)silent;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,10 @@ void descent_reduce(LearnerUpdate *update);
 /* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not measured to NaN. */
 void descent_average(LearnerUpdate *update, double steps, bool measured);
 
+/* Rows whose ratio, exp(logp - around), stands where the clip is flat: no gradient goes through them. */
+double descent_count_silent(Ops *ops, const float *logp, const float *around, const float *advantages, int rows,
+                            double epsilon);
+
 /* The network's weights and moments: "actor", "actor m", "actor v". */
 void descent_add_sections(Checkpoint *checkpoint, const AgentNetwork *network, Optimizer *optimizer);
 

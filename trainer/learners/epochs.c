@@ -21,7 +21,7 @@ static int decide_epoch(const Epochs *epochs, const LearnerStep *step, int epoch
   return CORE_OK;
 }
 
-/* ---- queued ------------------------------------------------------------------------------------------------------- */
+/* ---- queued ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Queued { const Epochs *epochs; const LearnerStep *step; } Queued;
 static void queue_one(void *context) {
@@ -47,9 +47,7 @@ static int explain(const Epochs *epochs, const LearnerStep *step, int failed) {
   const int parts = (int)epochs->config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
   LearnerUpdate unused = {0};
   shuffle(epochs, step, epoch);
-  int code = epochs->decide(epochs->learner, step, m, &unused);
-  if (code == CORE_OK) code = core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
-  return name_minibatch(code, epoch, m);
+  return name_minibatch(queue_explain(epochs->decide(epochs->learner, step, m, &unused)), epoch, m);
 }
 
 /* Of the epochs from `first` on. */

@@ -1,7 +1,7 @@
 /* Epochs of minibatches of the whole rollout, as PPO and PQN go down their losses: every epoch a fresh shuffle, every
- * minibatch a step. The host decides on each step, or all are queued on a device (queue.h), which it then waits for once;
- * where ranks or shards divide minibatches, once more an epoch, for how many rows are whose. An epoch in which chance gave
- * a shard more of them than a piece holds is the host's to decide. */
+ * minibatch a step. The host decides on each step, or all are queued on a device (queue.h), which it then waits for
+ * once; where ranks or shards divide minibatches, once more an epoch, for how many rows are whose. An epoch in which
+ * chance gave a shard more of them than a piece holds is the host's to decide. */
 #ifndef TRAINER_LEARNERS_EPOCHS_H
 #define TRAINER_LEARNERS_EPOCHS_H
 #include "trainer/gradient.h"

@@ -96,19 +96,8 @@ static const float *logp_around(const Ppo *ppo) { return ppo->ewma ? ppo->proxim
 /* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
 static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
-  const float *around = logp_around(ppo);
-  int64_t silent = 0;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
-  void *copy[3];
-  const size_t bytes = (size_t)batch->rows * sizeof(float);
-  const float *logp = core_device_view(ops->device, ppo->logp, bytes, &copy[0]);
-  const float *advantages = core_device_view(ops->device, batch->advantages, bytes, &copy[1]);
-  around = core_device_view(ops->device, around, bytes, &copy[2]);
-  for (int i = 0; i < batch->rows; i++)
-    silent += estimators_no_gradient((double)logp[i] - (double)around[i], (double)advantages[i],
-                                     ppo->config->ppo.epsilon);
-  for (int i = 0; i < 3; i++) free(copy[i]);
-  return (double)silent;
+  return descent_count_silent(ops, ppo->logp, logp_around(ppo), batch->advantages, batch->rows, ppo->config->ppo.epsilon);
 }
 
 /* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the

@@ -104,3 +104,8 @@ int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Pr
   if (queue->communicator && !ranks_is_first()) memset(book->mean, 0, sizeof book->mean);
   return (int)book->failed - 1;
 }
+
+int queue_explain(int code) {
+  if (code != CORE_OK) return code;
+  return core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
+}

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
 #include "trainer/ranks.h"
 #include "trainer/reduce.h"
@@ -22,17 +21,6 @@ double sapg_rate(double rate, double kl, double threshold) {
   return rate;
 }
 
-double sapg_kl(const OpsHead *head, const float *p, const float *q) {
-  double kl = 0;
-  for (int k = 0; k < head->factors; k++) {
-    const double deviation_p = ops_head_deviation(head, p, k), deviation_q = ops_head_deviation(head, q, k);
-    const double move = (double)q[k] - (double)p[k];
-    kl += log(deviation_q / deviation_p + 1e-5) - 0.5 +
-          (deviation_p * deviation_p + move * move) / (2 * (deviation_q * deviation_q + 1e-5));
-  }
-  return kl;
-}
-
 double sapg_entropy_coef(int block, int blocks, double scale) {
   return 0.5 * scale * (1 - (double)block / (blocks - 1));
 }
@@ -45,43 +33,42 @@ static Optimizer optimizer_of(const CoreConfig *config) {
                      .norm_epsilon = config->ppo.norm_epsilon};
 }
 
-/* Minibatches are as large as if there were on-policy samples only; what is left over joins the last. */
 static LearnerSize size_of(const CoreConfig *config) {
-  const int64_t on_policy = core_config_transitions_per_iteration(config);
-  const int64_t samples = on_policy + on_policy / config->sapg.blocks * config->sapg.off_policy_ratio;
-  const int64_t minibatch = on_policy / config->ppo.num_minibatches, updates = samples / minibatch;
-  return (LearnerSize){.rows = samples - (updates - 1) * minibatch, .updates = config->ppo.epochs * updates};
+  const SapgMinibatches minibatches = sapg_minibatches(config);
+  return (LearnerSize){.rows = minibatches.last_rows, .updates = config->ppo.epochs * minibatches.count};
 }
 
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   Sapg *sapg = *state = core_memory_zero_allocate(1, sizeof *sapg);
-  const LearnerSize size = size_of(config);
   const int64_t on_policy = core_config_transitions_per_iteration(config);
   if (2 * on_policy > INT32_MAX)
     return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^30 - 1; lower one of them",
                       on_policy);
-  *sapg = (Sapg){.config = config, .agent = agent, .rows = (int)size.rows,
-                 .minibatch = (int)(on_policy / config->ppo.num_minibatches),
-                 .updates = (int)(size.updates / config->ppo.epochs), .actor_optimizer = optimizer_of(config),
+  *sapg = (Sapg){.config = config, .agent = agent, .actor_optimizer = optimizer_of(config),
                  .critic_optimizer = optimizer_of(config)};
-  sapg_data_register(&sapg->data, config, agent, rollout, sapg->rows, arena);
+  sapg_data_register(&sapg->data, config, agent, rollout, arena);
+  const SapgMinibatches *minibatches = &sapg->data.minibatches;
   const size_t room = (size_t)sapg->data.room;
-  CORE_ARENA(arena, sapg->actor_optimizer.m, agent->actor.n, "actor first moments");
-  CORE_ARENA(arena, sapg->actor_optimizer.v, agent->actor.n, "actor second moments");
-  CORE_ARENA(arena, sapg->critic_optimizer.m, agent->critic.n, "critic first moments");
-  CORE_ARENA(arena, sapg->critic_optimizer.v, agent->critic.n, "critic second moments");
-  CORE_ARENA(arena, sapg->doutput, room * (size_t)agent->head.logits,
-             "gradient at the output [rows][logits]");
-  CORE_ARENA(arena, sapg->logp, room, "log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, sapg->actor_optimizer.m, agent->actor.n, "actor first moments");
+  CORE_ARENA_DEVICE(arena, sapg->actor_optimizer.v, agent->actor.n, "actor second moments");
+  CORE_ARENA_DEVICE(arena, sapg->critic_optimizer.m, agent->critic.n, "critic first moments");
+  CORE_ARENA_DEVICE(arena, sapg->critic_optimizer.v, agent->critic.n, "critic second moments");
+  CORE_ARENA_DEVICE(arena, sapg->doutput, room * (size_t)agent->head.logits, "gradient at the output [rows][logits]");
+  CORE_ARENA_DEVICE(arena, sapg->logp, room, "minibatch log-probabilities of now [rows]");
   CORE_ARENA(arena, sapg->kl, (size_t)rollout->shards.shards, "KL of an epoch [shards]");
-  CORE_ARENA(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
+  CORE_ARENA_DEVICE(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
   CORE_ARENA(arena, sapg->rate, 1, "learning rate");
   CORE_ARENA(arena, sapg->value_moments, 3, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
+  queue_register(&sapg->queue, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows, false,
+                 minibatches->count, arena);
   return CORE_OK;
 }
 
-static void destroy(void *state) { free(state); }
+static void destroy(void *state) {
+  if (state) queue_destroy(&((Sapg *)state)->queue);
+  free(state);
+}
 
 static void start(void *state) {
   Sapg *sapg = state;
@@ -94,78 +81,86 @@ static void start(void *state) {
 
 /* ---- one minibatch ---------------------------------------------------------------------------------------------- */
 
-/* KL(new || last) summed over a piece's rows; the new policy becomes the last. */
-static double move_reference(SapgData *data, const OpsHead *head, const float *logits) {
-  const size_t columns = (size_t)head->logits;
-  double sum = 0;
-  for (size_t r = 0; r < (size_t)data->rows; r++) {
-    float *last = data->logits + (size_t)data->sample[r] * columns;
-    sum += sapg_kl(head, logits + r * columns, last);
-    memcpy(last, logits + r * columns, columns * sizeof *last);
-  }
-  return sum;
+/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
+ * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
+ * loss with pi_old in the proximal policy's place. On-policy m = 1. The gradient goes to sapg->doutput, the new policy to
+ * those that the KL is taken to; sums NULL: all is queued. */
+typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double kl; } ActorSums;
+static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
+  const CoreConfig *config = sapg->config;
+  const Agent *agent = sapg->agent;
+  SapgData *data = &sapg->data;
+  const int rows = data->rows;
+  const float *logits = agent_pass(agent, ops, &agent->actor, data->observations, rows);
+  ops->policy_loss(ops, &agent->head, logits, data->actions, data->batch_logp,
+                   data->logp_own ? data->batch_own : NULL, data->batch_advantages, rows, config->ppo.epsilon, 0,
+                   sapg->doutput, sums ? &sums->policy : NULL);
+  ops->gaussian_regularise(ops, &agent->head, logits, agent->blocks.of_row, sapg->entropy_coef, BOUND,
+                           config->sapg.bounds_coef, rows, sapg->doutput, sums ? &sums->regular : NULL);
+  ops->controller_kl(ops, &agent->head, logits, data->sample, rows, data->logits, sums ? &sums->kl : NULL);
+  return logits;
+}
+
+static void actor_backward(Sapg *sapg, Ops *ops) {
+  const SapgData *data = &sapg->data;
+  agent_backward(sapg->agent, ops, &sapg->agent->actor, data->observations, data->rows, sapg->doutput,
+                 &sapg->gradient.mean);
 }
 
 /* Samples of a piece whose ratio, to the policy that the clip is around, stands where the clip is flat. */
 static double count_silent(Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
-  const float *around = data->logp_own ? data->batch_own : data->batch_logp;
-  int64_t silent = 0;
   ops->policy_logp(ops, &sapg->agent->head, logits, data->actions, sapg->logp, data->rows);
-  for (int r = 0; r < data->rows; r++)
-    silent += estimators_no_gradient((double)sapg->logp[r] - (double)around[r], (double)data->batch_advantages[r],
-                                     sapg->config->ppo.epsilon);
-  return (double)silent;
+  return descent_count_silent(ops, sapg->logp, data->logp_own ? data->batch_own : data->batch_logp, data->batch_advantages,
+                              data->rows, sapg->config->ppo.epsilon);
 }
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
- * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
- * loss with pi_old in the proximal policy's place. On-policy m = 1. */
 static int actor_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, LearnerUpdate *update) {
-  Ops *ops = step->ops;
+  const SapgData *data = &sapg->data;
+  ActorSums sums;
+  const float *logits = actor_loss(sapg, step->ops, &sums);
+  if (!isfinite(sums.policy.loss) || !isfinite(sums.policy.entropy) || !isfinite(sums.regular.bounds))
+    return descent_explain_loss(step->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
+  update->policy_loss += sums.policy.loss / all_rows;
+  update->entropy += sums.policy.entropy / all_rows;
+  update->clip_fraction += sums.policy.clipped / all_rows;
+  if (step->measure) update->silent_fraction += count_silent(sapg, step->ops, logits) / all_rows;
+  sapg->kl[data->shard] += sums.kl / all_rows;
+  actor_backward(sapg, step->ops);
+  return CORE_OK;
+}
+
+static void critic_loss(Sapg *sapg, Ops *ops, OpsValueSums *sums) {
   const CoreConfig *config = sapg->config;
   const Agent *agent = sapg->agent;
-  SapgData *data = &sapg->data;
-  const int rows = data->rows;
-  OpsPolicySums sums;
-  OpsGaussianSums regular;
-  const float *logits = agent_pass(agent, ops, &agent->actor, data->observations, rows);
-  ops->policy_loss(ops, &agent->head, logits, data->actions, data->batch_logp,
-                   data->logp_own ? data->batch_own : NULL, data->batch_advantages, rows, config->ppo.epsilon, 0,
-                   sapg->doutput, &sums);
-  ops->gaussian_regularise(ops, &agent->head, logits, agent->blocks.of_row, sapg->entropy_coef, BOUND,
-                           config->sapg.bounds_coef, rows, sapg->doutput, &regular);
-  if (!isfinite(sums.loss) || !isfinite(sums.entropy) || !isfinite(regular.bounds))
-    return descent_explain_loss(ops, &agent->actor, (size_t)rows, "policy", sums.loss);
-  update->policy_loss += sums.loss / all_rows;
-  update->entropy += sums.entropy / all_rows;
-  update->clip_fraction += sums.clipped / all_rows;
-  if (step->measure) update->silent_fraction += count_silent(sapg, ops, logits) / all_rows;
-  sapg->kl[data->shard] += move_reference(data, &agent->head, logits) / all_rows;
-  agent_backward(agent, ops, &agent->actor, data->observations, rows, sapg->doutput, &sapg->gradient.mean);
-  return CORE_OK;
+  const SapgData *data = &sapg->data;
+  const float *values = agent_pass(agent, ops, &agent->critic, data->observations, data->rows);
+  ops->value_loss(ops, values, data->batch_values, data->batch_returns, data->rows, config->ppo.clip_value,
+                  config->ppo.epsilon, config->ppo.value_coef, sapg->doutput, sums);
+}
+
+static void critic_backward(Sapg *sapg, Ops *ops) {
+  const SapgData *data = &sapg->data;
+  agent_backward(sapg->agent, ops, &sapg->agent->critic, data->observations, data->rows, sapg->doutput,
+                 &sapg->gradient.mean);
 }
 
 static int critic_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, LearnerUpdate *update) {
-  Ops *ops = step->ops;
-  const CoreConfig *config = sapg->config;
-  const Agent *agent = sapg->agent;
-  SapgData *data = &sapg->data;
-  const int rows = data->rows;
+  const AgentNetwork *critic = &sapg->agent->critic;
   OpsValueSums sums;
-  const float *values = agent_pass(agent, ops, &agent->critic, data->observations, rows);
-  ops->value_loss(ops, values, data->batch_values, data->batch_returns, rows, config->ppo.clip_value,
-                  config->ppo.epsilon, config->ppo.value_coef, sapg->doutput, &sums);
-  if (!isfinite(sums.loss)) return descent_explain_loss(ops, &agent->critic, (size_t)rows, "value", sums.loss);
+  critic_loss(sapg, step->ops, &sums);
+  if (!isfinite(sums.loss))
+    return descent_explain_loss(step->ops, critic, (size_t)sapg->data.rows, "value", sums.loss);
   update->value_loss += sums.loss / all_rows;
-  agent_backward(agent, ops, &agent->critic, data->observations, rows, sapg->doutput, &sapg->gradient.mean);
+  critic_backward(sapg, step->ops);
   return CORE_OK;
 }
 
-/* This rank's part of the gradients of a minibatch. */
-static int add_gradients(Sapg *sapg, const LearnerStep *step, size_t first, int rows, LearnerUpdate *update) {
+/* This rank's part of the gradients of minibatch m. */
+static int add_gradients(Sapg *sapg, const LearnerStep *step, int m, LearnerUpdate *update) {
   SapgData *data = &sapg->data;
-  sapg_data_select(data, first, rows);
+  const int rows = sapg_data_rows(data, m);
+  sapg_data_select(data, m);
   gradient_begin(&sapg->gradient);
   while (sapg_data_next(data, step->ops, step->rollout)) {
     TRY(actor_gradient(sapg, step, rows, update));
@@ -176,11 +171,91 @@ static int add_gradients(Sapg *sapg, const LearnerStep *step, size_t first, int 
 }
 
 static int minibatch_step(Sapg *sapg, const LearnerStep *step, int m, LearnerUpdate *update) {
-  const int rows = m == sapg->updates - 1 ? sapg->rows : sapg->minibatch;
-  TRY(ranks_agree(add_gradients(sapg, step, (size_t)m * (size_t)sapg->minibatch, rows, update)));
-  gradient_finish(&sapg->gradient, rows);
+  TRY(ranks_agree(add_gradients(sapg, step, m, update)));
+  gradient_finish(&sapg->gradient, sapg_data_rows(&sapg->data, m));
   return descent_step_both(step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
                            *sapg->rate, update);
+}
+
+/* ---- an epoch --------------------------------------------------------------------------------------------------- */
+
+/* Mean of the minibatches' KL, added up in the order of the shards, so that the learning rate is the same for any
+ * number of ranks. */
+static double mean_kl(const Sapg *sapg) {
+  const Shards *shards = &sapg->data.shards;
+  double *all = reduce_gather_records(sapg->kl, (size_t)shards->shards * sizeof *sapg->kl), sum = 0;
+  for (int s = 0; s < shards->all_shards; s++) sum += all[s];
+  free(all);
+  return sum / sapg->data.minibatches.count;
+}
+
+static int name_minibatch(int code, int epoch, int m) {
+  return core_error_context(code, "epoch %d, minibatch %d", epoch, m + 1);
+}
+
+/* The host decides on each step. */
+static int decide_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
+  memset(sapg->kl, 0, (size_t)sapg->data.shards.shards * sizeof *sapg->kl);
+  for (int m = 0; m < sapg->data.minibatches.count; m++) {
+    const int code = minibatch_step(sapg, step, m, update);
+    if (code != CORE_OK) return name_minibatch(code, number, m);
+    if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
+  }
+  update->controller_kl = mean_kl(sapg);
+  return CORE_OK;
+}
+
+/* As minibatch_step, but that nothing comes to the host; m: as sapg_data_take has it. */
+typedef struct Queued { Sapg *sapg; const LearnerStep *step; } Queued;
+static void queue_operations(const Queued *queued, int m) {
+  Sapg *sapg = queued->sapg;
+  Ops *ops = queued->step->ops;
+  OpsUpdatePlan plan = sapg->queue.plan;
+  sapg_data_take(&sapg->data, ops, queued->step->rollout, m);
+  plan.rows = sapg->data.rows;
+  actor_loss(sapg, ops, NULL);
+  actor_backward(sapg, ops);
+  critic_loss(sapg, ops, NULL);
+  critic_backward(sapg, ops);
+  ops->update->step(ops, &plan);
+}
+static void queue_one(void *queued) { queue_operations(queued, -1); }
+
+/* The step that could not be done once more, for the host to see why. */
+static int explain(Sapg *sapg, const LearnerStep *step, int number, int m) {
+  LearnerUpdate unused = {0};
+  return name_minibatch(queue_explain(minibatch_step(sapg, step, m, &unused)), number, m);
+}
+
+/* All steps are queued and the host waits once, since the learning rate of the next epoch follows from the KL. A last
+ * minibatch that is larger is no part of the graph. */
+static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
+  const SapgMinibatches *all = &sapg->data.minibatches;
+  Queued queued = {sapg, step};
+  OpsUpdateBook book;
+  queue_begin(&sapg->queue, step->ops, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
+              NULL, *sapg->rate);
+  for (int m = 0; m < all->count; m++) {
+    if (sapg_data_rows(&sapg->data, m) == all->rows) queue_minibatch(&sapg->queue, queue_one, &queued);
+    else queue_operations(&queued, m);
+    if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
+  }
+  const int failed = queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &book, update);
+  if (failed >= 0) return explain(sapg, step, number, failed);
+  update->policy_loss += book.mean[OPS_BOOK_POLICY];
+  update->entropy += book.mean[OPS_BOOK_POLICY + 1];
+  update->clip_fraction += book.mean[OPS_BOOK_POLICY + 4];
+  update->value_loss += book.mean[OPS_BOOK_VALUE];
+  update->controller_kl = book.mean[OPS_BOOK_CONTROLLER] / all->count;
+  return CORE_OK;
+}
+
+static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
+  const bool divided = step->rollout->shards.all_shards > 1; /* whose pieces are not filled up to be alike */
+  if (!divided && queue_takes(&sapg->queue, step, sapg->agent)) TRY(queue_epoch(sapg, step, number, update));
+  else TRY(decide_epoch(sapg, step, number, update));
+  *sapg->rate = sapg_rate(*sapg->rate, update->controller_kl, sapg->config->sapg.kl_threshold);
+  return CORE_OK;
 }
 
 /* ---- the iteration ---------------------------------------------------------------------------------------------- */
@@ -193,42 +268,29 @@ static int check_rollout(const Sapg *sapg, Ops *ops, const Rollout *rollout) {
   return descent_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n);
 }
 
-/* Mean of the minibatches' KL, added up in the order of the shards, so that the learning rate is the same for any
- * number of ranks. */
-static double mean_kl(const Sapg *sapg) {
-  const Shards *shards = &sapg->data.shards;
-  double *all = reduce_gather_records(sapg->kl, (size_t)shards->shards * sizeof *sapg->kl), sum = 0;
-  for (int s = 0; s < shards->all_shards; s++) sum += all[s];
-  free(all);
-  return sum / sapg->updates;
-}
-
-static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
-  memset(sapg->kl, 0, (size_t)sapg->data.shards.shards * sizeof *sapg->kl);
-  for (int m = 0; m < sapg->updates; m++) {
-    int code = minibatch_step(sapg, step, m, update);
-    if (code != CORE_OK) return core_error_context(code, "epoch %d, minibatch %d", number, m + 1);
-    if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
-  }
-  update->controller_kl = mean_kl(sapg);
-  *sapg->rate = sapg_rate(*sapg->rate, update->controller_kl, sapg->config->sapg.kl_threshold);
-  return CORE_OK;
+static void set_entropy_coefficients(Sapg *sapg) {
+  enum { BLOCKS_MAX = 64 };
+  const int blocks = (int)sapg->config->sapg.blocks;
+  float coefficient[BLOCKS_MAX];
+  CORE_CHECK(blocks <= BLOCKS_MAX);
+  for (int b = 0; b < blocks; b++)
+    coefficient[b] = (float)sapg_entropy_coef(b, blocks, sapg->config->sapg.entropy_scale);
+  core_device_to_device(sapg->agent->device, sapg->entropy_coef, coefficient, (size_t)blocks * sizeof *coefficient);
 }
 
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
   Sapg *sapg = state;
   const CoreConfig *config = sapg->config;
-  const int epochs = (int)config->ppo.epochs, blocks = (int)config->sapg.blocks;
+  const int epochs = (int)config->ppo.epochs;
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = *sapg->rate};
-  for (int b = 0; b < blocks; b++)
-    sapg->entropy_coef[b] = (float)sapg_entropy_coef(b, blocks, config->sapg.entropy_scale);
+  set_entropy_coefficients(sapg);
   TRY(ranks_agree(check_rollout(sapg, ops, step->rollout)));
   sapg_data_collect(&sapg->data, ops, config, sapg->agent, step->rollout, step->iteration,
                     config->sapg.normalize_value ? sapg->value_moments : NULL, update);
   for (int e = 1; e <= epochs; e++) TRY(epoch(sapg, step, e, update));
   descent_reduce(update);
-  descent_average(update, (double)epochs * sapg->updates, step->measure);
+  descent_average(update, (double)epochs * sapg->data.minibatches.count, step->measure);
   TRY(descent_check_parameters(ops, &sapg->agent->actor, "weight", sapg->agent->actor.theta));
   return descent_check_parameters(ops, &sapg->agent->critic, "weight", sapg->agent->critic.theta);
 }

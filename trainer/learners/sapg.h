@@ -12,41 +12,30 @@
 #include "trainer/advantage.h"
 #include "trainer/gradient.h"
 #include "trainer/learners/learner.h"
+#include "trainer/learners/queue.h"
+#include "trainer/learners/sapg_layout.h"
 #include "trainer/optimizer.h"
 
-/* Where an iteration's samples come from: N*K of the rollout, then those of the drawn followers. */
-typedef struct SapgLayout {
-  int worlds, steps, blocks;   /* N, K */
-  int drawn;                   /* followers drawn */
-  int sequence;                /* steps that stay together in a shuffle */
-} SapgLayout;
+/* How the samples are cut: minibatches are as large as if there were on-policy samples only; what is left over joins the
+ * last. */
+typedef struct SapgMinibatches {
+  int count;                   /* of an epoch */
+  int rows, last_rows;         /* of each, and of the last one */
+} SapgMinibatches;
 
-static inline int sapg_block_worlds(const SapgLayout *layout) { return layout->worlds / layout->blocks; }
-static inline size_t sapg_on_policy(const SapgLayout *layout) {
-  return (size_t)layout->worlds * (size_t)layout->steps;
-}
-static inline size_t sapg_off_policy(const SapgLayout *layout) { /* of one follower */
-  return (size_t)sapg_block_worlds(layout) * (size_t)layout->steps;
-}
-static inline size_t sapg_samples(const SapgLayout *layout) {
-  return sapg_on_policy(layout) + (size_t)layout->drawn * sapg_off_policy(layout);
-}
-
-/* The samples of an iteration. In the run a sample is numbered by its place: on-policy t*N + world; off-policy, from the
- * d-th drawn follower, N*K + d*(n*K) + t*n + world in the block, n worlds a block. A rank has those that its own worlds
- * went through, so no transition travels: on-policy t*(own worlds) + world, behind them off-policy t*columns + column,
- * the columns being its worlds of drawn followers, in order. */
+/* The samples of an iteration (sapg_layout.h), on the ops' device but for what is said to be the host's. */
 typedef struct SapgData {
+  CoreDevice *device;          /* NULL: the host */
   SapgLayout layout;           /* of the run */
   Shards shards;
-  uint32_t *follower;          /* [blocks]: the drawn ones come first */
-  uint32_t *order;             /* [samples of the run]: after the shuffle; minibatches are pieces of it */
-  uint32_t *sequences;         /* [samples of the run / sequence]: the shuffle */
+  SapgMinibatches minibatches;
   int columns;                 /* of this iteration */
-  int32_t *column_of_world;    /* [own worlds], -1: none */
-  uint32_t *world_of_column;   /* [columns] */
-  int *shard_end;              /* [shards] columns of the shards up to it */
-  /* Of this rank's samples. */
+  uint32_t *drawn;             /* [blocks] followers, the drawn ones first, on the host */
+  uint32_t *follower, *column; /* [drawn]: SapgShare's */
+  int *shard_end;              /* [shards] columns of the shards up to it, on the host */
+  uint32_t *sequences;         /* [samples of the run / sequence]: the shuffle */
+  uint32_t *lists;             /* [2][the same]: the device's, for shuffling */
+  /* This rank's samples: */
   float *rewards;              /* [off-policy] */
   uint8_t *dones;
   float *values, *returns;     /* [samples + a row of worlds], [samples]: of the critic before the update */
@@ -55,10 +44,13 @@ typedef struct SapgData {
   float *logp_own;             /* [samples] of the block that learns, before the update; clip = paper only, else NULL */
   float *logits;               /* [samples][logits] of the last policy that the KL is taken to */
   float *scratch;              /* [2][samples of a shard]; several shards only */
-  /* Of a minibatch: this rank's samples, shard after shard. */
-  uint32_t *own;               /* [rows of a minibatch] */
-  int *shard_rows;             /* [shards] how many of each */
-  int taken, taken_of_shard;   /* of own: in the pieces so far; of those, in pieces of the present shard */
+  /* Minibatches. */
+  uint32_t *own;               /* [samples] minibatch after minibatch, and there shard after shard */
+  uint32_t *part_rows;         /* [minibatches][shards] how many of each, on the host */
+  uint32_t *chunk_rows, *part_begins; /* the device's, for choosing them */
+  int part;                    /* the one that is gone through */
+  size_t taken;                /* of own: in minibatches before, and in this one's pieces so far; */
+  int taken_of_shard;          /* of those, in pieces of the present shard */
   /* Of a piece of it. */
   int room, rows, shard;       /* most rows; its rows and shard */
   uint32_t *sample, *index;    /* [room] this rank's samples, and their rows of the rollout */
@@ -72,16 +64,15 @@ typedef struct Sapg {
   const CoreConfig *config;    /* the caller's; must outlive this */
   Agent *agent;                /* whose weights are learnt */
   SapgData data;
-  int minibatch, updates;      /* rows of a minibatch but the last; minibatches an epoch */
-  int rows;                    /* of the last minibatch, the largest */
   Optimizer actor_optimizer, critic_optimizer;
   Gradient gradient;
+  Queue queue;                 /* of an epoch's updates */
   float *doutput;              /* [room][logits] */
   float *logp;                 /* [room] of the present policy */
-  double *kl;                  /* [shards] of an epoch, this rank's rows */
+  double *kl;                  /* [shards] of an epoch, this rank's rows, on the host */
   float *entropy_coef;         /* [blocks] */
-  double *rate;                /* the learning rate as it stands */
-  double *value_moments;       /* count, mean, sum of squared differences of values and returns */
+  double *rate;                /* the learning rate as it stands, on the host */
+  double *value_moments;       /* count, mean, sum of squared differences of values and returns, on the host */
 } Sapg;
 
 /* The entry of the table. */
@@ -91,25 +82,33 @@ extern const LearnerKind sapg_learner;
 
 /* The learning rate after an epoch with this mean KL (7.3). threshold 0: as it was. */
 double sapg_rate(double rate, double kl, double threshold);
-/* KL(p || q) of two rows of a Gaussian head as the controller takes it, with its small constants (metrics.md 2.4). */
-double sapg_kl(const OpsHead *head, const float *p, const float *q);
 /* Weight of block b's entropy: from scale/2 evenly down to the leader's 0. */
 double sapg_entropy_coef(int block, int blocks, double scale);
 /* order[samples] from a permutation of the sequences: a world's steps one after the other, worlds in order. */
 void sapg_order(const SapgLayout *layout, const uint32_t *sequences, uint32_t *order);
 
-/* sapg_data.c. `rows`: of the largest minibatch. */
-void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout, int rows,
+/* sapg_data.c */
+SapgMinibatches sapg_minibatches(const CoreConfig *config);
+void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
                         CoreArena *arena);
 /* All ranks together: samples, values, returns and advantages of a rollout, in a fresh order; value_moments as Sapg's
  * (NULL: values are not normalised). Fills what is reported of them. */
 void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
                        int64_t iteration, double *value_moments, LearnerUpdate *update);
-/* Makes samples first .. first+rows-1 of the order the minibatch that sapg_data_next goes through. */
-void sapg_data_select(SapgData *data, size_t first, int rows);
+/* The part of it that draws followers and decides which samples are in which minibatch. */
+void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration);
+/* Rows of minibatch m, over all ranks. */
+static inline int sapg_data_rows(const SapgData *data, int m) {
+  return m + 1 < data->minibatches.count ? data->minibatches.rows : data->minibatches.last_rows;
+}
+/* Makes minibatch m of the order the one that sapg_data_next goes through. */
+void sapg_data_select(SapgData *data, int m);
 /* Gathers its next piece (rows, shard, sample, and all below); false: there is none left. */
 bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout);
-/* This rank's number of a sample of the run, or -1. */
+/* All of minibatch m at once, where one rank has all worlds in one shard. Between ops->update's begin and finish, which
+ * then are an epoch's, any m but the last may be -1: the one whose turn it is. */
+void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m);
+/* This rank's number of a sample of the run, or -1. On the host only. */
 int64_t sapg_data_own(const SapgData *data, uint32_t sample);
 
 #endif

@@ -39,7 +39,8 @@ static const Ops cpu_table = {
     .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
     .permute = cpu_permute, .world_rows = cpu_world_rows, .cap = cpu_cap, .pull = cpu_pull,
     .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
-    .count_trials = cpu_count_trials,
+    .count_trials = cpu_count_trials, .controller_kl = cpu_controller_kl,
+    .standardise_within = cpu_standardise_within, .restore_within = cpu_restore_within,
     .entity = &CPU_ENTITY, .destroy = cpu_destroy,
 };
 

@@ -99,6 +99,19 @@ void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits,
   }
 }
 
+/* In the order of the rows. */
+void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows, float *reference,
+                       double *sum) {
+  const size_t columns = (size_t)head->logits;
+  CORE_CHECK(head->kind == OPS_GAUSSIAN);
+  *sum = 0;
+  for (size_t r = 0; r < (size_t)rows; r++) {
+    float *last = reference + (size_t)index[r] * columns;
+    *sum += row_controller_kl(head, logits + r * columns, last);
+    memcpy(last, logits + r * columns, columns * sizeof *last);
+  }
+}
+
 void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
                        float *joined, int32_t *set) {
   const size_t from = (size_t)features + 1, to = (size_t)(features + width);

@@ -132,6 +132,8 @@ void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const 
 /* cpu_gaussian.c: entries of the table, and for cpu_policy.c the continuous heads' part of its work, on a few rows. */
 void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                 double entropy_coef, float *dlogits, double *entropy);
+void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows, float *reference,
+                       double *sum);
 void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
 void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
 void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
@@ -169,6 +171,8 @@ double cpu_norm_squared(Ops *ops, const float *x, size_t n);
 double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n);
 void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments);
 void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor);
+void cpu_standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+void cpu_restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
               double beta1, double beta2, double epsilon, int64_t t);
 void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,

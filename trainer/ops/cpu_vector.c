@@ -149,6 +149,16 @@ void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor) 
     part_standardise(x + part_first(parts, part), part_count(parts, part), shift, factor);
 }
 
+void cpu_standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  (void)ops;
+  for (size_t i = 0; i < n; i++) x[i] = row_standardise_within(x[i], shift, factor, bound);
+}
+
+void cpu_restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  (void)ops;
+  for (size_t i = 0; i < n; i++) x[i] = row_restore_within(x[i], shift, factor, bound);
+}
+
 CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gradient, float *restrict m,
                                  float *restrict v, size_t n, RowAdam f) {
   for (size_t i = 0; i < n; i++) {

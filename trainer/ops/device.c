@@ -82,6 +82,14 @@ static void standardise(Ops *ops, float *x, size_t n, double shift, double facto
   DEVICE_LAUNCH(device_state(ops), ops_standardise, n, &(OpsStandardise){x, n, shift, factor});
 }
 
+static void standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  DEVICE_LAUNCH(device_state(ops), ops_standardise_within, n, &(OpsWithin){x, n, shift, factor, bound});
+}
+
+static void restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  DEVICE_LAUNCH(device_state(ops), ops_restore_within, n, &(OpsWithin){x, n, shift, factor, bound});
+}
+
 static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
                  double beta1, double beta2, double epsilon, int64_t t) {
   const OpsAdam arguments = {theta, gradient, m, v, n, row_adam_factors(scale, rate, beta1, beta2, epsilon, t)};
@@ -148,7 +156,8 @@ static void destroy(Ops *ops) {
 static const Ops device_table = {
   .dense_forward = device_dense_forward, .dense_backward = device_dense_backward,
   .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
-  .gather_bytes = device_gather_bytes, .permute = device_permute, .world_rows = device_world_rows,
+  .gather_bytes = device_gather_bytes, .gather_halves = device_gather_halves, .store_halves = device_store_halves,
+  .permute = device_permute, .world_rows = device_world_rows,
   .policy_sample = device_policy_sample, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
   .policy_sampled_entropy = device_policy_sampled_entropy, .normal_rows = device_normal_rows,
@@ -158,7 +167,8 @@ static const Ops device_table = {
   .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
   .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
   .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes,
-  .count_trials = count_trials, .cap = device_cap, .pull = device_pull,
+  .count_trials = count_trials, .cap = device_cap, .pull = device_pull, .controller_kl = device_controller_kl,
+  .standardise_within = standardise_within, .restore_within = restore_within,
   .update = &device_update, .entity = &DEVICE_ENTITY, .destroy = destroy,
 };
 

@@ -6,6 +6,7 @@
 #include "trainer/ops/entity.h"
 #include "trainer/ops/kernels.h"
 #include "trainer/ops/kernels_bf16.h"
+#include "trainer/ops/kernels_observe.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_update.h"
@@ -116,6 +117,8 @@ void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint3
 void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
 void device_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
+void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
 /* device_policy.c */
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                           uint32_t first_world, uint32_t step, void *actions, float *logp);
@@ -127,6 +130,8 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
 void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                    double entropy_coef, float *dlogits, double *sum);
+void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                          float *reference, double *sum);
 void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
 void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
 void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,

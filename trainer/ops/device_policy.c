@@ -57,6 +57,16 @@ void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *l
   if (sum) *sum = all[0];
 }
 
+void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                          float *reference, double *sum) {
+  DeviceState *state = device_state(ops);
+  const OpsControllerKl arguments = {rows_of(head, logits, NULL, rows), index, reference, state->row_parts};
+  double all[KERNEL_SUMS];
+  CORE_CHECK(head->kind == OPS_GAUSSIAN);
+  device_sum_rows(state, &ops_controller_kl_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_CONTROLLER);
+  if (sum) *sum = all[0];
+}
+
 void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped) {
   DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsCap){behaviour, logp, (float)log_cap, n, capped});
 }
@@ -103,8 +113,8 @@ void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logi
                                 const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                                 OpsGaussianSums *sums) {
   DeviceState *state = device_state(ops);
-  const OpsRegularise arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound, bounds_coef,
-                                   dlogits, state->row_parts};
+  const OpsRegularise arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound,
+                                   bounds_coef, dlogits, state->row_parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
   device_sum_rows(state, &ops_regularise_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_REGULARISE);
@@ -148,7 +158,8 @@ void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float
                    float *dq, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
   const OpsQ arguments = {.q = (float *)(uintptr_t)q, .actions = actions, .target = target, .rows = (size_t)rows,
-                          .columns = (size_t)columns, .count = sums ? NULL : state->count, .dq = dq, .sums = state->row_parts};
+                          .columns = (size_t)columns, .count = sums ? NULL : state->count, .dq = dq,
+                          .sums = state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_q_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
   if (sums) sums->loss = all[0];

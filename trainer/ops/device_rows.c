@@ -26,3 +26,12 @@ void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, vo
   const OpsGather arguments = {source, index, target, (size_t)rows, words ? bytes / sizeof(uint32_t) : bytes, !words};
   DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
 }
+
+void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns) {
+  const OpsGatherHalves arguments = {source, index, target, (size_t)rows, (size_t)columns};
+  DEVICE_LAUNCH(device_state(ops), ops_gather_halves, arguments.rows * arguments.columns, &arguments);
+}
+
+void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves) {
+  DEVICE_LAUNCH(device_state(ops), ops_store_halves, n, &(OpsStoreHalves){x, n, halves});
+}

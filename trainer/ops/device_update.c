@@ -30,7 +30,8 @@ static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int
   DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps, &arguments);
 }
 
-static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run, uint32_t *count) {
+static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
+                       uint32_t *count) {
   DeviceState *state = device_state(ops);
   const OpsTakePiece arguments = {state->book, *part, shard, rows, of_run, count};
   DEVICE_LAUNCH(state, ops_take_piece, (size_t)part->room, &arguments);

@@ -6,8 +6,10 @@
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_entity.h"
 #include "trainer/ops/kernels_normalise.h"
+#include "trainer/ops/kernels_observe.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_ranks.h"
 #include "trainer/ops/kernels_rows.h"
+#include "trainer/ops/kernels_sapg.h"
 #include "trainer/ops/kernels_update.h"
 #endif

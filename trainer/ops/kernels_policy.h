@@ -168,6 +168,24 @@ CORE_KERNEL_FN void ops_regularise(const CoreDeviceThread *at, const OpsRegulari
   ops_sum_rows(at, own, a->sums);
 }
 
+typedef struct OpsControllerKl {
+  OpsRowsOfHead p;
+  const uint32_t *index;  /* [rows] of the reference */
+  float *reference;       /* [*][logits]; its rows become the logits */
+  double *sums;
+} OpsControllerKl;
+CORE_KERNEL_FN void ops_controller_kl(const CoreDeviceThread *at, const OpsControllerKl *a) {
+  const size_t r = core_device_first(at), width = (size_t)a->p.head.logits;
+  double own[KERNEL_SUMS] = {0};
+  if (r < a->p.rows) {
+    const float *logits = ops_logits_of(&a->p, r);
+    float *reference = a->reference + (size_t)a->index[r] * width;
+    own[0] = row_controller_kl(&a->p.head, logits, reference);
+    for (size_t k = 0; k < width; k++) reference[k] = logits[k];
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
 typedef struct OpsCap { const float *behaviour, *logp; float log_cap; size_t n; float *capped; } OpsCap;
 CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsCap *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))

@@ -2,7 +2,7 @@
  * that a shard's worlds are, and which rows of a permutation are whose. */
 #ifndef TRAINER_OPS_KERNELS_RANKS_H
 #define TRAINER_OPS_KERNELS_RANKS_H
-#include "core/device_kernel.h"
+#include "trainer/learners/sapg_layout.h"
 
 /* x = keep x + share more, where a factor of 0 takes nothing: neither NaN nor what was never set. */
 typedef struct OpsBlend {
@@ -58,9 +58,11 @@ typedef struct OpsColumns {
   float *columns;
 } OpsColumns;
 
+CORE_DEVICE_FN void ops_column(const OpsColumns *a, size_t i) {
+  a->columns[i] = a->x[i / a->count * a->of + a->first + i % a->count];
+}
 CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->count; i += core_device_stride(at))
-    a->columns[i] = a->x[i / a->count * a->of + a->first + i % a->count];
+  for (size_t i = core_device_first(at); i < a->rows * a->count; i += core_device_stride(at)) ops_column(a, i);
 }
 
 /* ---- a rank's rows of minibatches, part after part of a permutation, within a part shard after shard, within a shard in the
@@ -70,22 +72,41 @@ CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a)
 
 enum { OPS_CHUNK = 256 };
 
+/* What is permuted: the run's rows [steps][all_worlds]; its worlds, of which a part has all steps, one world after the
+ * other; the sequences of SAPG's samples, one after the other. */
+typedef enum OpsPermuted { OPS_ROWS, OPS_WORLDS, OPS_SEQUENCES } OpsPermuted;
+
 typedef struct OpsChooseRows {
-  const uint32_t *order;       /* a permutation of the run's rows [steps][all_worlds], or of its worlds */
-  int of_worlds;               /* then a part is all steps of some worlds, one world after the other */
+  const uint32_t *order;       /* the permutation */
+  OpsPermuted of;
+  SapgShare share;             /* OPS_SEQUENCES: whose are which; rows are then its samples */
   uint32_t part_rows, parts, steps;
+  uint32_t last_rows;          /* of the last part, if it is larger than the others; else 0 */
   uint32_t all_worlds, first_world, worlds, shard_worlds, shards; /* the last four: this rank's */
   uint32_t *count;             /* [parts][chunks][shards] */
   uint32_t *total;             /* [parts][shards] rows; then where they begin */
-  uint32_t *rows;              /* [steps * worlds] in this rank's numbers */
+  uint32_t *rows;              /* [steps * worlds], or as many as there are samples, in this rank's numbers */
 } OpsChooseRows;
 
-CORE_DEVICE_FN size_t ops_chunks(const OpsChooseRows *a) { return ((size_t)a->part_rows + OPS_CHUNK - 1) / OPS_CHUNK; }
+CORE_DEVICE_FN uint32_t ops_rows_of(const OpsChooseRows *a, size_t part) {
+  return part + 1 == a->parts && a->last_rows > 0 ? a->last_rows : a->part_rows;
+}
+CORE_DEVICE_FN size_t ops_chunks(const OpsChooseRows *a) { /* of the largest part */
+  return ((size_t)ops_rows_of(a, a->parts - 1) + OPS_CHUNK - 1) / OPS_CHUNK;
+}
 
 typedef struct OpsChosen { int is_own; uint32_t row, shard; } OpsChosen;
+CORE_DEVICE_FN OpsChosen ops_chosen_sample(const OpsChooseRows *a, size_t i) {
+  const size_t length = (size_t)a->share.layout.sequence;
+  const int64_t own = sapg_own(&a->share, sapg_sample(&a->share.layout, a->order[i / length], (uint32_t)(i % length)));
+  OpsChosen chosen = {own >= 0, (uint32_t)own, 0};
+  if (own >= 0) chosen.shard = sapg_row(&a->share, (uint32_t)own) % a->worlds / a->shard_worlds;
+  return chosen;
+}
 CORE_DEVICE_FN OpsChosen ops_chosen(const OpsChooseRows *a, size_t part, uint32_t i) {
   uint32_t step, world;
-  if (a->of_worlds) {
+  if (a->of == OPS_SEQUENCES) return ops_chosen_sample(a, part * a->part_rows + i);
+  if (a->of == OPS_WORLDS) {
     step = i % a->steps;
     world = a->order[part * (a->part_rows / a->steps) + i / a->steps];
   } else {
@@ -101,10 +122,10 @@ CORE_DEVICE_FN OpsChosen ops_chosen(const OpsChooseRows *a, size_t part, uint32_
 CORE_KERNEL_FN void ops_count_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
   const size_t chunks = ops_chunks(a);
   for (size_t c = core_device_first(at); c < a->parts * chunks; c += core_device_stride(at)) {
-    const uint32_t first = (uint32_t)(c % chunks) * OPS_CHUNK;
+    const uint32_t first = (uint32_t)(c % chunks) * OPS_CHUNK, all = ops_rows_of(a, c / chunks);
     uint32_t *count = a->count + c * a->shards;
     for (uint32_t s = 0; s < a->shards; s++) count[s] = 0;
-    for (uint32_t i = first; i < first + OPS_CHUNK && i < a->part_rows; i++) {
+    for (uint32_t i = first; i < first + OPS_CHUNK && i < all; i++) {
       const OpsChosen chosen = ops_chosen(a, c / chunks, i);
       if (chosen.is_own) count[chosen.shard]++;
     }
@@ -128,8 +149,9 @@ CORE_KERNEL_FN void ops_place_rows(const CoreDeviceThread *at, const OpsChooseRo
   const size_t chunks = ops_chunks(a);
   for (size_t c = core_device_first(at); c < a->parts * chunks; c += core_device_stride(at)) {
     const uint32_t first = (uint32_t)(c % chunks) * OPS_CHUNK, *begin = a->total + c / chunks * a->shards;
+    const uint32_t all = ops_rows_of(a, c / chunks);
     uint32_t *place = a->count + c * a->shards;
-    for (uint32_t i = first; i < first + OPS_CHUNK && i < a->part_rows; i++) {
+    for (uint32_t i = first; i < first + OPS_CHUNK && i < all; i++) {
       const OpsChosen chosen = ops_chosen(a, c / chunks, i);
       if (chosen.is_own) a->rows[begin[chosen.shard] + place[chosen.shard]++] = chosen.row;
     }

@@ -53,7 +53,7 @@ typedef struct OpsMomentParts {
   OpsVector v;
   size_t size;            /* of a part */
   Moments *records;       /* [parts] */
-  const uint32_t *count;  /* where the length stands on the device; the parts' size then follows from it. NULL: v.n, size */
+  const uint32_t *count;  /* where the length stands on the device, from which the parts' size follows. NULL: v.n */
   size_t most, least;     /* parts at most, of so many elements at least */
 } OpsMomentParts;
 
@@ -122,6 +122,16 @@ typedef struct OpsStandardise { float *x; size_t n; double shift, factor; } OpsS
 CORE_KERNEL_FN void ops_standardise(const CoreDeviceThread *at, const OpsStandardise *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
     a->x[i] = (float)(((double)a->x[i] - a->shift) * a->factor);
+}
+
+typedef struct OpsWithin { float *x; size_t n; double shift, factor, bound; } OpsWithin;
+CORE_KERNEL_FN void ops_standardise_within(const CoreDeviceThread *at, const OpsWithin *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = row_standardise_within(a->x[i], a->shift, a->factor, a->bound);
+}
+CORE_KERNEL_FN void ops_restore_within(const CoreDeviceThread *at, const OpsWithin *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = row_restore_within(a->x[i], a->shift, a->factor, a->bound);
 }
 
 typedef struct OpsAdam { float *theta; const float *gradient; float *m, *v; size_t n; RowAdam factors; } OpsAdam;
@@ -198,7 +208,7 @@ CORE_KERNEL_FN void ops_count_episodes(const CoreDeviceThread *at, const OpsCoun
   for (size_t w = core_device_first(at); w < (size_t)a->worlds; w += core_device_stride(at)) {
     const double total = a->returns[w] + (double)a->reward[w];
     a->returns[w] = a->done[w] ? 0 : total;
-    if (!a->done[w] || w < (size_t)a->first_reported) continue;
+    if (!a->done[w] || (int64_t)w < a->first_reported) continue;
     a->finished[w] += total;
     core_device_count(&a->count[0], 1);
     core_device_count(&a->count[1], a->length[w]);

@@ -135,7 +135,7 @@ struct Ops {
   void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
 
   /* The same of half-precision numbers (IEEE binary16), exactly; and x[n] -> the nearest halves, ties to even, the largest
-   * for what is larger and finite. NULL: no half-precision storage on this device. */
+   * for what is larger and finite. */
   void (*gather_halves)(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
   void (*store_halves)(Ops *ops, const float *x, size_t n, uint16_t *halves);
 
@@ -227,6 +227,15 @@ struct Ops {
    * log_cap); and with d = logp - around, pull[rows] = -weight d, returning the sum of d^2/2. */
   void (*cap)(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
   void (*pull)(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
+
+  /* What SAPG needs (spec ppo.md 7.3). GAUSSIAN: *sum of KL(logits[r] || reference[index[r]]) over the rows as the
+   * controller of the learning rate takes it (metrics.md 2.4); each of these rows of reference [*][logits], no two of
+   * which are one, becomes logits[r]. And x[n] -> (x - shift)*factor within +-bound; and x within +-bound, times factor,
+   * plus shift: both in double, rounded once. */
+  void (*controller_kl)(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows, float *reference,
+                        double *sum);
+  void (*standardise_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+  void (*restore_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 
   const struct OpsUpdate *update; /* update.h: updates without the host; NULL: on the CPU */
   const struct OpsEntity *entity; /* entity.h: what entity encoders need; NULL: not made for this device */

@@ -131,6 +131,17 @@ CORE_DEVICE_FN void row_gaussian_kl(const OpsHead *head, const float *p, const f
   }
 }
 
+/* KL(p || q) as the controller of SAPG's learning rate takes it, with its small constants (metrics.md 2.4). */
+CORE_DEVICE_FN double row_controller_kl(const OpsHead *head, const float *p, const float *q) {
+  double kl = 0;
+  for (int k = 0; k < head->factors; k++) {
+    const double of_p = row_component(head, p, k).scale, of_q = row_component(head, q, k).scale;
+    const double move = (double)q[k] - (double)p[k];
+    kl += log(of_q / of_p + 1e-5) - 0.5 + (of_p * of_p + move * move) / (2 * (of_q * of_q + 1e-5));
+  }
+  return kl;
+}
+
 /* Base entropy + log |Jacobian| at x = location + scale noise; d row_log_jacobian / dx = -2 tanh x. */
 CORE_DEVICE_FN double row_sampled_entropy(const OpsHead *head, const float *logits, const float *noise, double weight,
                                   float *dlogits) {

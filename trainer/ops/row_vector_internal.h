@@ -43,6 +43,14 @@ CORE_DEVICE_FN void row_adam(float *theta, float gradient, float *m, float *v, R
   *theta -= f.rate * *m / (sqrtf(*v) * f.root + f.epsilon);
 }
 
+/* x in units, within +-bound of them, and back. */
+CORE_DEVICE_FN float row_standardise_within(float x, double shift, double factor, double bound) {
+  return (float)fmin(fmax(((double)x - shift) * factor, -bound), bound);
+}
+CORE_DEVICE_FN float row_restore_within(float x, double shift, double factor, double bound) {
+  return (float)(fmin(fmax((double)x, -bound), bound) * factor + shift);
+}
+
 /* One step of one world. Where an episode was cut, `after` is V of the true next observation and the trace stops. */
 typedef struct RowGae { float reward, value, after; int done, cut; } RowGae;
 

@@ -8,8 +8,8 @@
  *
  *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish
  *
- * Where ranks or shards divide a minibatch: take_piece -> losses and gradients -> add_sums for each of this rank's shards,
- * then the sums over ranks, then step. */
+ * Where ranks or shards divide a minibatch: take_piece -> losses and gradients -> add_sums for each of this rank's
+ * shards, then the sums over ranks, then step. */
 #ifndef TRAINER_OPS_UPDATE_H
 #define TRAINER_OPS_UPDATE_H
 #include <math.h>
@@ -42,7 +42,7 @@ typedef struct OpsUpdateScalars {
 /* Where the sums of which loss stand in a book, each of up to five numbers in the order of their struct in ops.h. */
 enum {
   OPS_BOOK_POLICY = 0, OPS_BOOK_VALUE = 5, OPS_BOOK_SAMPLED_ENTROPY = 10, OPS_BOOK_REGULARISE = 15, OPS_BOOK_PULL = 20,
-  OPS_BOOK_SUMS = 25
+  OPS_BOOK_CONTROLLER = 25, OPS_BOOK_SUMS = 30
 };
 
 typedef struct OpsUpdateBook {
@@ -79,9 +79,9 @@ typedef struct OpsUpdatePlan {
 } OpsUpdatePlan;
 size_t ops_update_parts(void);
 
-/* Where ranks or shards divide minibatches: this rank's rows of all of an epoch's parts, shard after shard within a part
- * (minibatch_device.c). How many they are differs from part to part and stands on the device, so that all pieces of a
- * shard can be alike: they are filled up with rows that the losses leave out. */
+/* Where ranks or shards divide minibatches: this rank's rows of all of an epoch's parts, shard after shard within a
+ * part (minibatch_device.c). How many they are differs from part to part and stands on the device, so that all pieces
+ * of a shard can be alike: they are filled up with rows that the losses leave out. */
 typedef struct OpsPartRows {
   const uint32_t *rows;       /* of this rank's rollout, on the device */
   const uint32_t *begins;     /* [parts * shards + 1] where a shard's rows of a part begin in `rows`, on the device */
