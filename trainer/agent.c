@@ -188,7 +188,7 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
 }
 
 int agent_ops_rows(const Agent *agent) {
-  const int encoder = has_encoder(agent) ? encoder_ops_rows(&agent->encoder.shape, agent->max_rows) : 0;
+  const int encoder = has_encoder(agent) ? encoder_ops_rows(&agent->encoder) : 0;
   return encoder > agent->max_rows ? encoder : agent->max_rows;
 }
 

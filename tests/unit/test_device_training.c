@@ -172,28 +172,42 @@ static void test_new_levels(void **state) {
 }
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
-/* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step, as it
- * does where it measures: the same bits, and what the host waits for does not grow with the minibatches. recorded:
- * minibatches of an epoch that the graph is; 0: all. room: rows of a piece, less than by rule, so that it comes to
- * epochs that can not be queued; 0: the rule's. */
+static void assert_same_measures(const StoreIteration *x, const StoreIteration *y) {
+#define SAME(field) assert_near_to(#field, x->field, y->field, 1e-9)
+  SAME(clip_fraction_silent);
+  SAME(grad_kurtosis_actor);
+  SAME(grad_kurtosis_critic);
+  SAME(grad_kurtosis_nonzero_actor);
+  SAME(step_norm_actor);
+  SAME(step_norm_critic);
+#undef SAME
+}
+
+/* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step: the
+ * same bits, in iterations that measure and in others, and what the host waits for does not grow with the minibatches.
+ * recorded: minibatches of an epoch that the graph is; 0: all. room: rows of a piece, less than by rule, so that it comes
+ * to epochs that can not be queued; 0: the rule's. */
 static void compare_queued_as(const char *algorithm, const char *const *more, int recorded, int room) {
-  CoreConfig queued = small_config(algorithm, "train.device=cuda");
-  set(&queued, "ppo.num_minibatches=8");
-  for (int i = 0; more && more[i]; i++) set(&queued, more[i]);
-  set(&queued, "metrics.representation_every=1000");
-  CoreConfig decided = queued;
-  set(&decided, "metrics.representation_every=1");
+  enum { ITERATIONS = 4 };
+  CoreConfig config = small_config(algorithm, "train.device=cuda");
+  set(&config, "ppo.num_minibatches=8");
+  for (int i = 0; more && more[i]; i++) set(&config, more[i]);
+  set(&config, "metrics.representation_every=2");
   setenv("CORE_DEVICE", "emulated", 1);
-  Training *a = make(&queued), *b = make(&decided);
-  unsetenv("CORE_DEVICE");
+  Training *a = make(&config);
+  setenv("TRAINER_QUEUE", "none", 1);
+  Training *b = make(&config);
+  unsetenv("TRAINER_QUEUE"), unsetenv("CORE_DEVICE");
   if (room > 0) {
     assert_true(ppo_of(&a->learner)->minibatch.room > room);
     ppo_of(&a->learner)->minibatch.room = ppo_of(&b->learner)->minibatch.room = room;
   }
   uint64_t before = 0;
-  for (int i = 0; i < 3; i++) {
+  int measured = 0;
+  for (int i = 0; i < ITERATIONS; i++) {
     before = a->device->waits;
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
+    measured += !isnan(x.grad_kurtosis_actor);
     assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
     assert_near_to("entropy", x.entropy, y.entropy, 1e-12);
     assert_near_to("value_loss", x.value_loss, y.value_loss, 1e-12);
@@ -202,19 +216,22 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
     assert_near_to("kl_controller", x.kl_controller, y.kl_controller, 1e-12);
     assert_near_to("grad_norm_actor", x.grad_norm_actor, y.grad_norm_actor, 1e-12);
     assert_near_to("grad_norm_critic", x.grad_norm_critic, y.grad_norm_critic, 1e-12);
+    assert_same_measures(&x, &y);
+    if (config.ppo.epsilon < 0.01 && !isnan(x.grad_kurtosis_actor)) assert_true(x.clip_fraction_silent > 0.1);
     assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
     assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 0);
   }
-  const int64_t minibatches = queued.ppo.epochs * (recorded ? recorded : queued.ppo.num_minibatches);
-  const uint64_t all = (uint64_t)(2 * minibatches - 1); /* the first iteration is measured, a minibatch not recorded */
+  assert_int_equal(measured, ITERATIONS / 2);
+  const int64_t minibatches = config.ppo.epochs * (recorded ? recorded : config.ppo.num_minibatches);
+  const uint64_t all = (uint64_t)(ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
   const int64_t shards = a->shards.all_shards;
-  const int64_t more = shards > 1 ? 4 * shards + queued.ppo.epochs : 0; /* moments of shards; rows of an epoch */
+  const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs : 0; /* moments of shards; rows of an epoch */
   const int64_t waits = (int64_t)(a->device->waits - before);
   assert_int_equal(b->device->graphs, 0);
   if (room > 0) assert_in_range(a->device->graphs, 1, all - 1);
   else {
     assert_int_equal(a->device->graphs, all);
-    if (waits > 40 + more) fail_msg("%lld waits", (long long)waits);
+    if (waits > 40 + most) fail_msg("%lld waits", (long long)waits);
   }
   training_destroy(&a);
   training_destroy(&b);
@@ -229,6 +246,7 @@ static void test_queued(void **state) {
   compare_queued("algo.name=ppo", WITH("ppo.kl_penalty=0.5"));
   compare_queued("algo.name=ppo", WITH("ppo.minibatch_by=environments"));
   compare_queued("algo.name=ppo", WITH("ppo.max_grad_norm=0.01"));
+  compare_queued("algo.name=ppo", WITH("ppo.epsilon=0.0001"));
   compare_queued("algo.name=ppo_ewma", NULL);
   compare_queued("algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=set", "ppo.num_minibatches=2"));
   compare_queued("algo.name=ppo_ewma", WITH("ppo.ratio_cap=1.01"));

@@ -38,7 +38,7 @@ static void queue_epoch(const Epochs *epochs, const LearnerStep *step) {
 }
 
 static void open_book(const Epochs *epochs, const LearnerStep *step, double rate) {
-  queue_begin(epochs->queue_of, step->ops, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
+  queue_begin(epochs->queue_of, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
               epochs->proximal, rate);
 }
 
@@ -61,7 +61,7 @@ static int close_book(const Epochs *epochs, const LearnerStep *step, int first, 
 }
 
 int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
-  const bool queues = queue_takes(epochs->queue_of, step, epochs->agent);
+  const bool queues = queue_takes(epochs->queue_of, epochs->agent);
   const bool divided = step->rollout->shards.all_shards > 1;
   int opened = -1; /* the epoch that the open book begins with */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {

@@ -47,8 +47,8 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
     CORE_ARENA_DEVICE(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
     CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
-  queue_register(&ppo->queue, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE, ppo->minibatch.all_rows,
-                 rollout->shards.all_shards > 1, epochs_steps(config), arena);
+  queue_register(&ppo->queue, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
+                 ppo->minibatch.all_rows, rollout->shards.all_shards > 1, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -275,6 +275,12 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
 
 /* ---- the same, queued ------------------------------------------------------------------------------------------- */
 
+static void queue_silent(Ppo *ppo, Ops *ops, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
+                            batch->rows, ppo->config->ppo.epsilon);
+}
+
 /* As minibatch_step, but that nothing comes to the host. */
 static void queue_whole(Ppo *ppo, const LearnerStep *step) {
   Ops *ops = step->ops;
@@ -282,7 +288,8 @@ static void queue_whole(Ppo *ppo, const LearnerStep *step) {
   minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
   advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  actor_loss(ppo, ops, NULL);
+  const float *logits = actor_loss(ppo, ops, NULL);
+  if (step->measure) queue_silent(ppo, ops, logits);
   actor_backward(ppo, ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
@@ -305,7 +312,8 @@ static void queue_divided(Ppo *ppo, const LearnerStep *step) {
       ops->update->standardise_by(ops, batch->advantages, (size_t)batch->rows, batch->all_records,
                                   (size_t)shards->all_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
     if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
-    actor_loss(ppo, ops, NULL);
+    const float *logits = actor_loss(ppo, ops, NULL);
+    if (step->measure) queue_silent(ppo, ops, logits);
     actor_backward(ppo, ops);
     critic_loss(ppo, ops, NULL);
     queue_add_sums(&ppo->queue, ops, s == 0, is_last);
@@ -327,6 +335,7 @@ static void add_losses(void *learner, const OpsUpdateBook *book, LearnerUpdate *
   update->entropy += book->mean[OPS_BOOK_POLICY + 1] + book->mean[OPS_BOOK_SAMPLED_ENTROPY];
   update->clip_fraction += book->mean[OPS_BOOK_POLICY + 4];
   update->value_loss += book->mean[OPS_BOOK_VALUE];
+  update->silent_fraction += book->mean[OPS_BOOK_SILENT];
 }
 
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {

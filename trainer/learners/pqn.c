@@ -191,8 +191,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  queue_register(&pqn->queue, &pqn->optimizer, false, pqn->minibatch.all_rows, rollout->shards.all_shards > 1,
-                 epochs_steps(config), arena);
+  queue_register(&pqn->queue, agent, &pqn->optimizer, false, pqn->minibatch.all_rows,
+                 rollout->shards.all_shards > 1, epochs_steps(config), arena);
   return CORE_OK;
 }
 

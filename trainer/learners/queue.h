@@ -2,7 +2,7 @@
  * iteration's steps, and the graph that one minibatch's operations are recorded in. Learners say what a minibatch is.
  *
  * The first minibatch is launched operation by operation, so that libraries choose their algorithms; the second is
- * recorded (core/device.h), and all from then on are one launch each. Whatever the operations are given by value, sizes
+ * recorded (core/device.h), and all from then on are one launch each. Iterations that measure have a graph of their own. Whatever the operations are given by value, sizes
  * and addresses and settings, must stay the same as long as the queue lives; queue_forget is for when it does not. */
 #ifndef TRAINER_LEARNERS_QUEUE_H
 #define TRAINER_LEARNERS_QUEUE_H
@@ -17,26 +17,28 @@ typedef struct Queue {
   CoreDevice *device;          /* NULL: nothing is queued, and nothing below is used */
   OpsUpdatePlan plan;
   OpsUpdateScalars *scalars;   /* [steps] on the host */
-  CoreGraph *graph;
-  bool is_warm;                /* a minibatch has been launched */
+  float *before[OPS_UPDATE_NETWORKS]; /* [n] weights before a step that is measured */
+  bool measures;               /* the iteration at hand is one that measures: what follows is of either kind */
+  CoreGraph *graph[2];
+  bool is_warm[2];             /* a minibatch has been launched */
   Communicator *communicator;  /* of the update at hand; NULL: one rank */
 } Queue;
 
 /* rows: of a minibatch; divided: ranks or shards divide them; steps: that are queued between begin and finish.
- * joint: gradients of both networks are clipped together. The limit of norms is the optimizer's. */
-void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, bool divided, int steps,
-                    CoreArena *arena);
+ * joint: gradients of both networks are clipped together. The limit of norms is the optimizer's. TRAINER_QUEUE=none in
+ * the environment lets the host decide on each step, for tests. */
+void queue_register(Queue *queue, const Agent *agent, const Optimizer *optimizer, bool joint, int rows, bool divided,
+                    int steps, CoreArena *arena);
 void queue_destroy(Queue *queue);
-/* Whether this update can go without the host: not if it measures what the host looks at, nor where ranks' sums go
- * through the hosts. */
-static inline bool queue_takes(const Queue *queue, const LearnerStep *step, const Agent *agent) {
-  return queue->device && !step->measure && (agent->communicator == NULL || agent->communicator->queues);
+/* Whether updates can go without the host: not where ranks' sums go through the hosts. */
+static inline bool queue_takes(const Queue *queue, const Agent *agent) {
+  return queue->device && (agent->communicator == NULL || agent->communicator->queues);
 }
 
 /* Opens the book of an iteration's (or an epoch's) steps on the agent's networks (critic NULL: on its actor alone) by these gradients;
  * the optimizers and the proximal weights (NULL: none) as they stand before it. */
-void queue_begin(Queue *queue, Ops *ops, const Agent *agent, const AgentGradient *gradient, const Optimizer *actor,
-                 const Optimizer *critic, const Proximal *proximal, double rate);
+void queue_begin(Queue *queue, const LearnerStep *step, const Agent *agent, const AgentGradient *gradient,
+                 const Optimizer *actor, const Optimizer *critic, const Proximal *proximal, double rate);
 /* minibatch(context) calls ops and the communicator for one minibatch, queue_step last, and nothing else. All ranks,
  * which then record and launch the same calls between ranks. */
 void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *context);

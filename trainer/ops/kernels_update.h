@@ -2,6 +2,7 @@
  * depends on its number. Sums have the order that the host gives them (device.c). */
 #ifndef TRAINER_OPS_KERNELS_UPDATE_H
 #define TRAINER_OPS_KERNELS_UPDATE_H
+#include "trainer/estimators.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_vector.h"
 #include "trainer/ops/update.h"
@@ -172,6 +173,80 @@ CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep 
     if (now->copies) plan->proximal[i] = network->theta[i];
     else plan->proximal[i] += now->share * (network->theta[i] - plan->proximal[i]);
   }
+}
+
+/* ---- what is measured of a step, now and then ---------------------------------------------------------------------- */
+
+typedef struct OpsSilent {
+  OpsRowsOfHead p;
+  const float *around, *advantage;
+  double epsilon;
+  double *sums;                /* [blocks][KERNEL_SUMS], the first of each */
+} OpsSilent;
+CORE_KERNEL_FN void ops_silent(const CoreDeviceThread *at, const OpsSilent *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0, 0, 0, 0, 0};
+  if (r < ops_counted(a->p.count, a->p.rows)) {
+    const double l = (double)ops_logp_of(&a->p, a->p.actions, r) - (double)a->around[r];
+    own[0] = estimators_no_gradient(l, (double)a->advantage[r], a->epsilon);
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+CORE_DEVICE_FN double ops_logarithm(float g) { return log(fabs((double)g) + KURTOSIS_FLOOR); }
+
+/* Moments of the logarithms of a part's entries that are not 0 (kurtosis.h): KERNEL_LANES threads a part, by differences to
+ * the first, so that equal numbers have exactly no spread. */
+typedef struct OpsLogParts { const float *gradient; size_t n, size; Moments *records; } OpsLogParts;
+CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts *a) {
+  const OpsPart part = ops_part(a->n, a->size, at->block);
+  size_t first = part.first;
+  while (first < part.end && a->gradient[first] == 0) first++;
+  const double base = first < part.end ? ops_logarithm(a->gradient[first]) : 0;
+  double count = 0, sum = 0, m2 = 0, m3 = 0, m4 = 0;
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
+    if (a->gradient[i] == 0) continue;
+    count += 1;
+    sum += ops_logarithm(a->gradient[i]) - base;
+  }
+  count = ops_add_lanes(at, count);
+  const double mean = base + ops_add_lanes(at, sum) / (count > 0 ? count : 1);
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
+    if (a->gradient[i] == 0) continue;
+    const double d = ops_logarithm(a->gradient[i]) - mean, square = d * d;
+    m2 += square;
+    m3 += square * d;
+    m4 += square * square;
+  }
+  m2 = ops_add_lanes(at, m2);
+  m3 = ops_add_lanes(at, m3);
+  m4 = ops_add_lanes(at, m4);
+  const Moments moments = {count, mean, m2, m3, m4};
+  if (at->thread == 0) a->records[at->block] = moments;
+}
+
+/* One thread: a network's parts, of ops_log_parts and of ops_sum_parts over its step, to the book. */
+typedef struct OpsMeasureStep {
+  OpsUpdateBook *book;
+  const Moments *records;
+  const double *squares;
+  size_t n, parts;
+  int network;
+} OpsMeasureStep;
+CORE_KERNEL_FN void ops_measure_step(const CoreDeviceThread *at, const OpsMeasureStep *a) {
+  if (core_device_first(at) > 0 || a->book->failed) return;
+  Moments all = {0, 0, 0, 0, 0};
+  double sum = 0;
+  for (size_t i = 0; i < a->parts; i++) {
+    moments_merge(&all, &a->records[i]);
+    sum += a->squares[i];
+  }
+  const Kurtosis kurtosis = kurtosis_of_moments(all, (double)a->n);
+  Kurtosis *total = &a->book->kurtosis[a->network];
+  total->all += kurtosis.all;
+  total->nonzero += kurtosis.nonzero;
+  total->zero_fraction += kurtosis.zero_fraction;
+  a->book->step_norm[a->network] += sqrt(sum);
 }
 
 #endif

@@ -14,6 +14,7 @@
 #define TRAINER_OPS_UPDATE_H
 #include <math.h>
 
+#include "trainer/kurtosis.h"
 #include "trainer/ops/ops.h"
 
 enum { OPS_UPDATE_NETWORKS = 2 };
@@ -42,7 +43,9 @@ typedef struct OpsUpdateScalars {
 /* Where the sums of which loss stand in a book, each of up to five numbers in the order of their struct in ops.h. */
 enum {
   OPS_BOOK_POLICY = 0, OPS_BOOK_VALUE = 5, OPS_BOOK_SAMPLED_ENTROPY = 10, OPS_BOOK_REGULARISE = 15, OPS_BOOK_PULL = 20,
-  OPS_BOOK_CONTROLLER = 25, OPS_BOOK_SUMS = 30
+  OPS_BOOK_CONTROLLER = 25,
+  OPS_BOOK_SILENT = 30, /* samples that the clip leaves without a gradient */
+  OPS_BOOK_SUMS = 35
 };
 
 typedef struct OpsUpdateBook {
@@ -53,6 +56,8 @@ typedef struct OpsUpdateBook {
   double mean[OPS_BOOK_SUMS]; /* of each minibatch's mean over its rows, added up */
   double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
   double joint;               /* of both networks' norms together, added up */
+  double step_norm[OPS_UPDATE_NETWORKS]; /* lengths of steps, and what follows of gradients, added up; of plans that measure */
+  Kurtosis kurtosis[OPS_UPDATE_NETWORKS];
   uint64_t at;                /* for the kernels: the step that is being done, */
   float scale[OPS_UPDATE_NETWORKS]; /* and what its gradients are multiplied by */
 } OpsUpdateBook;
@@ -61,6 +66,7 @@ typedef struct OpsUpdateNetwork {
   float *theta;
   const float *gradient;
   float *m, *v;
+  float *before;              /* [n] room for the weights before a step, in plans that measure; NULL in others */
   size_t n;
 } OpsUpdateNetwork;
 
@@ -111,7 +117,11 @@ typedef struct OpsUpdate {
   /* As ops->normal_rows; the step, and the seed's upper half, are the number of steps done so far. */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
                       float *noise);
-  /* Clip, Adam of all networks, and the proximal weights. */
+  /* How many samples stand where the clip is flat, by the ratio to the policy of logp_around (estimators.h): to the book. */
+  void (*count_silent)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, const float *logp_around,
+                       const float *advantage, int rows, double epsilon);
+  /* Clip, Adam of all networks, and the proximal weights; where there is room for weights before it, also the length of the
+   * step and the kurtosis of the gradient. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);
   /* Waits for all steps; closes the book. */
   void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book);
