@@ -43,6 +43,8 @@ LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBL
 # are first needed (trainer/ops/cuda_library.c): a program built with CUDA starts on machines that have none of the three.
 LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a)) -ldl -lrt -lstdc++)
 CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+# The lowest compute capability of them, 80 for 8.0.
+CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*' | tr -dc '0-9\n' | sort -n | head -n 1)
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
 LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),-ldl) # core/http.c loads libcurl when it is needed
@@ -58,6 +60,7 @@ TRAINER_O := $(call object,$(filter-out trainer/main.c,$(call sources,trainer)))
 SLURM_O := $(call object,$(call sources,slurm))
 ifneq ($(NVCC),)
 kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*.cu $(1)/*/*.cu))
+KERNELS_O := $(call kernels,sim) $(call kernels,trainer)
 SIM_O += $(call kernels,sim)
 TRAINER_O += $(call kernels,trainer)
 endif
@@ -70,7 +73,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c te
   tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
-all: deps-present $(PROGRAMS) lib
+all: deps-present $(KERNELS_O) $(PROGRAMS) lib # kernels first: they take a minute each, and all programs wait for them
 
 $(BUILD)/archive/libcore.a: $(CORE_O)
 $(BUILD)/archive/libsim.a: $(SIM_O)
@@ -96,10 +99,14 @@ $(BUILD)/obj/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes.
+# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes. What
+# the compiler made of them (.ptx) and said of them (.ptxas) is kept for tests/tools/test_kernels.sh.
 $(BUILD)/obj/%.o: %.cu Makefile | deps-present
-	@mkdir -p $(@D)
-	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+	@rm -rf $@.keep; mkdir -p $@.keep
+	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -Xptxas -v --keep --keep-dir $@.keep -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $< 2>$(@:.o=.ptxas) || \
+	  { cat $(@:.o=.ptxas) >&2; exit 1; }
+	@cat $@.keep/*.ptx >$(@:.o=.ptx); rm -rf $@.keep
+$(BUILD)/obj/core/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
 $(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
@@ -157,6 +164,12 @@ $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 
+# The trainer that tests hold up: each call of that function goes to tests/fault/pace.c first.
+PACED := $(BUILD)/tests/fault/paced_trainer
+$(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
+	@mkdir -p $(@D)
+	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Wl,--wrap=store_runlog_iteration -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER)
+
 # A fuzz target runs once over files (replay.c, for `make check`), or for libFuzzer (`make fuzz`, which builds all of ours
 # again with clang and sanitizers, in a folder of its own).
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -179,7 +192,7 @@ deps:            ## install the libraries (Debian-like machines, as root or with
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
-tests: lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PROGRAMS)
+tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(MAKE) --no-print-directory tests

@@ -57,6 +57,9 @@ struct CoreDevice {
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                  const void *arguments);
   void (*synchronise)(CoreDevice *device); /* waits */
+  /* What the device sets aside for the stacks of a kernel's threads, of as many as it could run at once, when it first runs
+   * it, and keeps. All kernels share it: of several the deepest counts. */
+  size_t (*stack_bytes)(CoreDevice *device, const CoreKernel *kernel);
   /* To the second order: it sees in `memory` what was launched so far, and the first must neither read nor write there
    * until take_back, by which all that was handed over is the first order's again and later launches wait for the second. */
   void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);

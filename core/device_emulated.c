@@ -131,9 +131,19 @@ static void record(CoreGraph *graph, Operation operation) {
   graph->operation[graph->count++] = operation;
 }
 
+/* And that [start, start + bytes) is the host's. */
+static void check_host(const Emulator *emulator, const void *start, size_t bytes) {
+  const char *first = start;
+  for (int i = 0; i < MEMORIES_MAX; i++) {
+    const Memory *m = &emulator->memory[i];
+    CORE_CHECK(m->start == NULL || first >= m->start + m->bytes || first + bytes <= m->start);
+  }
+}
+
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   check_not_recording(device);
   check_range(emulator_of(device), target, bytes);
+  check_host(emulator_of(device), host, bytes);
   device->transfers++;
   move(device, target, host, bytes);
 }
@@ -141,6 +151,7 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   check_not_recording(device);
   check_range(emulator_of(device), source, bytes);
+  check_host(emulator_of(device), host, bytes);
   device->transfers++;
   device->waits++;
   move(device, host, source, bytes);
@@ -388,7 +399,6 @@ static void run_kernel(Emulator *emulator, const CoreKernel *kernel, unsigned bl
                        const void *arguments) {
   const bool backward = emulator->order == CORE_DEVICE_BACKWARD;
   const unsigned team = kernel->team == CORE_TEAM_BLOCK ? threads : (unsigned)kernel->team;
-  CORE_CHECK(blocks > 0 && threads > 0 && threads <= THREADS_MAX && shared <= SHARED_BYTES);
   CORE_CHECK(team == 0 || threads % team == 0);
   the_team.kernel = kernel;
   the_team.arguments = arguments;
@@ -406,9 +416,19 @@ static void run_kernel(Emulator *emulator, const CoreKernel *kernel, unsigned bl
   lock(emulator);
 }
 
+/* What a GPU refuses: an empty launch, blocks or arguments that are too large. */
+static void check_launch(const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared) {
+  enum { ARGUMENT_BYTES = 4096 };
+  CORE_CHECK(blocks >= 1 && blocks <= INT32_MAX && threads >= 1 && threads <= THREADS_MAX && shared <= SHARED_BYTES);
+  CORE_CHECK(kernel->argument_bytes <= ARGUMENT_BYTES);
+}
+
+static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) { return (void)device, (void)kernel, 0; }
+
 static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                    const void *arguments) {
   Emulator *emulator = emulator_of(device);
+  check_launch(kernel, blocks, threads, shared);
   if (emulator->recording) {
     void *kept = core_memory_allocate(kernel->argument_bytes);
     memcpy(kept, arguments, kernel->argument_bytes);
@@ -498,8 +518,8 @@ CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) 
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes, .shared_bytes = SHARED_BYTES,
     .processors = PROCESSORS,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
-    .exchange = exchange,
+    .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
+    .hand_over = hand_over, .take_back = take_back, .exchange = exchange,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
     .destroy = destroy};
   return &emulator->table;

@@ -1,6 +1,7 @@
 # Sourced by tests that interrupt a trainer (fault/test_trainer_restart.sh, long/test_many_kills.sh): a small run with a
 # checkpoint after each iteration, and whether two of them ended alike. `steps` overrides its budget.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/tap.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/pace.sh"
 work=$tap_dir mounted=
 tap_cleanup() { kill -9 $(jobs -p) 2>/dev/null; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$work"; }
 cat >"$work/small.ini" <<INI
@@ -37,7 +38,7 @@ train() { # root options...
 start() { # root options...: the same in the background; sets pid
   local root=$1; shift
   mkdir -p "$root"
-  trainer --config "$work/small.ini" --root "$root" --quiet "$@" & pid=$!
+  "$paced" --config "$work/small.ini" --root "$root" --quiet "$@" & pid=$!
 }
 folder() { echo "$1"/runs/*/*; }
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
@@ -65,6 +66,18 @@ has_checkpoint() { compgen -G "$1/runs/*/*/ckpt/*.ckpt" >/dev/null; }
 
 newest_name() { ls "$1"/runs/*/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
 moved() { [ "$(newest_name "$1")" != "$before" ]; } # a checkpoint newer than `before`
+# Starts the run, which does an iteration and waits, and ends it with that signal. Sets code, 137 after SIGKILL.
+interrupt() { # signal root options...
+  local signal=$1 root=$2; shift 2
+  before=$(newest_name "$root")
+  hold
+  start "$root" "$@" --resume
+  tap_wait 60 moved "$root" || echo "# no checkpoint before SIG$signal"
+  kill "-$signal" $pid
+  wait $pid 2>/dev/null
+  code=$?
+  fast
+}
 moved_or_ended() { moved "$1" || ! kill -0 $pid; }
 # Starts the run again and again and kills it at random moments, every other time from the start on, every other time after
 # some progress, until it was killed alive so many times. A run that came to its end before that was too fast for the waits:

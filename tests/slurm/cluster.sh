@@ -26,10 +26,17 @@
 #   cluster_log                                        the last lines of all logs, for failure messages
 #
 # Requeued jobs wait for cred_expire seconds (120 by default at sites, here 5: the least that Slurm takes), dead nodes are noticed after SlurmdTimeout
-# (here 10 s), finished jobs forgotten after MinJobAge (here 60 s).
+# (here 10 s), finished jobs forgotten after MinJobAge (here 300 s).
 cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_accounting= cluster_conf= cluster_dir= cluster_problem=
 cluster_user=$(id -un) cluster_version=
 PATH=${SLURM_PREFIX:+$SLURM_PREFIX/bin:$SLURM_PREFIX/sbin:}$PATH:/usr/sbin:/sbin
+cluster_patience_s=180 # for a daemon to answer, on a machine that has other things to do
+
+# Until the command succeeds; 1 when it never does.
+cluster_wait() {
+  local end=$((SECONDS + cluster_patience_s))
+  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.1; done
+}
 
 cluster_missing() { # why there can be no cluster here; empty when there can
   local command
@@ -52,7 +59,7 @@ cluster_find_ports() {
   local try port
   for try in $(seq 40); do
     cluster_port=$((20000 + (($$ * 37 + try * 101 + RANDOM) % 300) * 40))
-    exec {cluster_port_lock}>"${TMPDIR:-/tmp}/cluster-ports.$cluster_port"
+    { exec {cluster_port_lock}>>"/tmp/cluster-ports.$cluster_port"; } 2>/dev/null || continue # another user's
     flock -n "$cluster_port_lock" || { exec {cluster_port_lock}>&-; continue; }
     for port in $(seq $cluster_port $((cluster_port + cluster_nodes + 2))); do
       cluster_port_free "$port" || { exec {cluster_port_lock}>&-; continue 2; }
@@ -99,7 +106,7 @@ SlurmctldTimeout=120
 SlurmdTimeout=10
 MessageTimeout=3
 KillWait=2
-MinJobAge=60
+MinJobAge=300
 InactiveLimit=0
 ReturnToService=2
 ProctrackType=proctrack/linuxproc
@@ -143,16 +150,13 @@ cluster_start() {
     return 1
   fi
   for i in $(seq "$cluster_nodes"); do cluster_node start "n$i"; done
-  local end=$((SECONDS + 20))
-  until [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$cluster_nodes" ]; do
-    if [ $SECONDS -ge $end ]; then
-      cluster_problem="the nodes do not come up: $(cluster_log 3)"
-      cluster_stop
-      return 1
-    fi
-    sleep 0.1
-  done
+  if ! cluster_wait cluster_is_up; then
+    cluster_problem="the nodes do not come up: $(cluster_log 3)"
+    cluster_stop
+    return 1
+  fi
 }
+cluster_is_up() { [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$cluster_nodes" ]; }
 
 cluster_pid() { cat "$cluster_dir/$1.pid" 2>/dev/null; } # munged, slurmctld, slurmd.n1, slurmrestd
 
@@ -163,7 +167,7 @@ cluster_end() { # name signal
   kill -CONT "$pid" 2>/dev/null
   kill "-$2" "$pid" 2>/dev/null
   local i
-  for i in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  for i in $(seq 400); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
   kill -9 "$pid" 2>/dev/null
   rm -f "$cluster_dir/$1.pid"
 }
@@ -188,14 +192,14 @@ cluster_accounting_start() { # the database, and in it this cluster, an account 
 }
 
 # MariaDB needs no passwords: its socket lies in a folder that only this user can enter, and it listens on no port.
+cluster_database_answers() { sacctmgr -n show cluster >/dev/null 2>&1; }
 cluster_database() {
-  local i
   case $1 in
     start)
       local socket=$cluster_dir/mariadb/socket
       mariadbd "${cluster_mariadb[@]}" --datadir="$cluster_dir/mariadb" --socket="$socket" --pid-file="$cluster_dir/mariadbd.pid" \
         >"$cluster_dir/mariadbd.out" 2>&1 </dev/null & disown
-      for i in $(seq 200); do [ -S "$socket" ] && break; sleep 0.1; done
+      cluster_wait test -S "$socket" || return 1
       (umask 077; cat >"$cluster_dir/slurmdbd.conf" <<CONF
 AuthType=auth/munge
 AuthInfo=socket=$cluster_dir/munge.sock
@@ -212,19 +216,16 @@ PidFile=$cluster_dir/slurmdbd.pid
 CONF
       )
       MYSQL_UNIX_PORT=$socket slurmdbd >"$cluster_dir/slurmdbd.out" 2>&1 || return 1
-      for i in $(seq 100); do sacctmgr -n show cluster >/dev/null 2>&1 && return 0; sleep 0.1; done
-      return 1 ;;
+      cluster_wait cluster_database_answers ;;
     stop) cluster_end slurmdbd TERM; cluster_end mariadbd TERM ;;
   esac
 }
 
+cluster_controller_answers() { scontrol ping 2>/dev/null | grep -q 'is UP'; }
 cluster_controller() {
   case $1 in
     start)
-      slurmctld >>"$cluster_dir/slurmctld.out" 2>&1 || return 1
-      local i
-      for i in $(seq 300); do scontrol ping 2>/dev/null | grep -q 'is UP' && return 0; sleep 0.1; done
-      return 1 ;;
+      slurmctld >>"$cluster_dir/slurmctld.out" 2>&1 && cluster_wait cluster_controller_answers ;;
     stop) cluster_end slurmctld TERM ;;
     kill) cluster_end slurmctld KILL ;;
     freeze) kill -STOP "$(cluster_pid slurmctld)" ;;
@@ -280,6 +281,7 @@ cluster_rest_start() { # name jwt-of-its-environment listen
   echo $! >"$cluster_dir/slurmrestd.$1.pid"
 }
 
+cluster_rest_listens() { [ -S "$cluster_dir/rest/sock" ] && ! cluster_port_free $((cluster_port + cluster_nodes + 1)); }
 cluster_rest() {
   case $1 in
     start)
@@ -292,11 +294,7 @@ cluster_rest() {
       export SLURMRESTD=unix:$cluster_dir/rest/sock
       cluster_rest_start sock "" "$SLURMRESTD"
       cluster_rest_start tcp SLURM_JWT=daemon "${cluster_rest_tcp#http://}"
-      local i
-      for i in $(seq 200); do
-        [ -S "$cluster_dir/rest/sock" ] && ! cluster_port_free $((cluster_port + cluster_nodes + 1)) && return 0
-        sleep 0.05
-      done
+      cluster_wait cluster_rest_listens && return 0
       cluster_problem="slurmrestd does not start: $(tail -qn3 "$cluster_dir"/slurmrestd.*.out)"
       return 1 ;;
     stop) cluster_end slurmrestd.sock TERM; cluster_end slurmrestd.tcp TERM ;;

@@ -185,7 +185,8 @@ static void test_locked(void **state) {
   pid_t child = fork();
   if (child == 0) {
     database = open_database();
-    if (store_database_begin(database) == CORE_OK && write(ready[1], "y", 1) == 1) sleep(30);
+    if (store_database_begin(database) == CORE_OK && write(ready[1], "y", 1) == 1)
+      for (;;) pause(); /* until it is killed */
     _exit(1);
   }
   assert_int_equal(read(ready[0], &byte, 1), 1);

@@ -14,6 +14,17 @@
 #include "trainer/learners/sapg.h"
 #include "training_tools.h"
 
+/* Whether trainings on a device that begin from here on are on an emulated one. TEST_DEVICE=gpu (tests/gpu/all.sh) asks for
+ * the GPU, which must be there, whatever a test says. */
+static bool asked_for_gpu(void) {
+  const char *asked = getenv("TEST_DEVICE");
+  return asked && strcmp(asked, "gpu") == 0;
+}
+static void emulate(bool wanted) {
+  if (wanted && !asked_for_gpu()) setenv("CORE_DEVICE", "emulated", 1);
+  else unsetenv("CORE_DEVICE");
+}
+
 static CoreConfig small_config(const char *algorithm, const char *device) {
   CoreConfig config = CONFIGURED_SMALL("env.num=8", "ppo.num_minibatches=2", "eval.count=1", "metrics.states=64",
                                        "env.max_steps=24");
@@ -75,9 +86,9 @@ static void assert_same_rows(const StoreIteration *device, const StoreIteration 
 static void compare_within(double slack, int iterations, const char *algorithm, const char *const *more) {
   CoreConfig on_device = small_config(algorithm, "train.device=cuda"), on_host = small_config(algorithm, "train.device=cpu");
   for (int i = 0; more && more[i]; i++) set(&on_device, more[i]), set(&on_host, more[i]);
-  setenv("CORE_DEVICE", "emulated", 1);
+  emulate(true);
   Training *a = make(&on_device), *b = make(&on_host);
-  unsetenv("CORE_DEVICE");
+  emulate(false);
   assert_true(a->device != NULL && b->device == NULL);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
   for (int i = 0; i < iterations; i++) {
@@ -193,11 +204,11 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   set(&config, "ppo.num_minibatches=8");
   for (int i = 0; more && more[i]; i++) set(&config, more[i]);
   set(&config, "metrics.representation_every=2");
-  setenv("CORE_DEVICE", "emulated", 1);
+  emulate(true);
   Training *a = make(&config);
   setenv("TRAINER_QUEUE", "none", 1);
   Training *b = make(&config);
-  unsetenv("TRAINER_QUEUE"), unsetenv("CORE_DEVICE");
+  unsetenv("TRAINER_QUEUE"), emulate(false);
   if (room > 0) {
     assert_true(ppo_of(&a->learner)->minibatch.room > room);
     ppo_of(&a->learner)->minibatch.room = ppo_of(&b->learner)->minibatch.room = room;
@@ -281,9 +292,9 @@ static void compare_divergence(const char *algorithm, const char *const *more) {
     set(&config, "ppo.num_minibatches=8");
     set(&config, "metrics.representation_every=1000");
     for (int k = 0; more && more[k]; k++) set(&config, more[k]);
-    setenv("CORE_DEVICE", "emulated", 1);
+    emulate(true);
     Training *training = make(&config);
-    unsetenv("CORE_DEVICE");
+    emulate(false);
     const float nan = NAN;
     StoreIteration row = iterate(training, 1);
     Learner *learner = &training->learner;
@@ -326,9 +337,9 @@ static void test_profile(void **state) {
   CoreConfig profiled = small_config("algo.name=ppo", "train.device=cuda"), on_host = small_config("algo.name=ppo", "train.device=cpu");
   (void)state;
   set(&profiled, "metrics.profile_every=1"), set(&on_host, "metrics.profile_every=1");
-  setenv("CORE_DEVICE", "emulated", 1);
+  emulate(true);
   Training *a = make(&profiled), *b = make(&plain), *c = make(&on_host);
-  unsetenv("CORE_DEVICE");
+  emulate(false);
   for (int i = 0; i < 2; i++) {
     const StoreIteration x = iterate(a, 1), z = iterate(c, 1);
     iterate(b, 1);
@@ -358,9 +369,9 @@ static void compare_resumed(const char *algorithm, const char *const *more) {
   CoreConfig on_device = small_config(algorithm, "train.device=cuda"), on_host = small_config(algorithm, "train.device=cpu");
   Checkpoint saved = {0}, resumed = {0}, host = {0};
   for (int i = 0; more[i]; i++) set(&on_device, more[i]), set(&on_host, more[i]);
-  setenv("CORE_DEVICE", "emulated", 1);
+  emulate(true);
   Training *a = make(&on_device), *b = make(&on_device), *c = make(&on_host);
-  unsetenv("CORE_DEVICE");
+  emulate(false);
   training_add_sections(a, &saved);
   training_add_sections(b, &resumed);
   training_add_sections(c, &host);
@@ -391,17 +402,19 @@ static void test_checkpoint(void **state) {
   compare_resumed("algo.name=sapg", WITH(SAPG, "env.normalize_rewards=ppo_ewma", "train.observation_storage=float16"));
 }
 
-/* On the GPU itself: near the CPU's weights after an iteration, which its first products already begin to leave. */
-static void test_gpu(void **state) {
+/* On the GPU itself, with products of each precision: near the CPU's weights after an iteration, which its first products
+ * already begin to leave. */
+static void check_gpu(const char *precision) {
   CoreConfig on_device = small_config("algo.name=ppo", "train.device=cuda"), on_host = small_config("algo.name=ppo", "train.device=cpu");
   CoreDevice *gpu = NULL;
   char reason[256];
-  (void)state;
   if (core_device_open("cuda", 0, &gpu, reason) != CORE_OK) {
     print_message("# %s\n", core_error_message());
+    if (asked_for_gpu()) fail();
     skip();
   }
   core_device_close(&gpu);
+  set(&on_device, precision);
   Training *a = make(&on_device), *b = make(&on_host);
   const StoreIteration device = iterate(a, 1), host = iterate(b, 1);
   assert_near_to("advantage_sd", device.advantage_sd, host.advantage_sd, 0.05);
@@ -409,6 +422,9 @@ static void test_gpu(void **state) {
   training_destroy(&a);
   training_destroy(&b);
 }
+static void test_gpu(void **state) { (void)state, check_gpu("train.precision=float32"); }
+static void test_gpu_tf32(void **state) { (void)state, check_gpu("train.precision=tf32"); }
+static void test_gpu_bf16(void **state) { (void)state, check_gpu("train.precision=bf16"); }
 
 /* What is made for devices alone says so, and auto goes on without. */
 static void test_refusals(void **state) {
@@ -425,15 +441,16 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_ewma), cmocka_unit_test(test_minibatch_norm),
-    cmocka_unit_test(test_sapg), cmocka_unit_test(test_sapg_in_shards), cmocka_unit_test(test_queued_sapg), cmocka_unit_test(test_half_observations),
-    cmocka_unit_test(test_set_encoder), cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded),
-    cmocka_unit_test(test_curriculum), cmocka_unit_test(test_new_levels),
-    cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16), cmocka_unit_test(test_gaussian),
-    cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_queued), cmocka_unit_test(test_queued_shards),
-    cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
-    cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_gpu),
-    cmocka_unit_test(test_refusals)};
+  const struct CMUnitTest tests[] = { /* what matters most on a GPU first */
+    cmocka_unit_test(test_gpu), cmocka_unit_test(test_ppo), cmocka_unit_test(test_queued), cmocka_unit_test(test_queued_shards),
+    cmocka_unit_test(test_gpu_bf16),
+    cmocka_unit_test(test_gpu_tf32), cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_ppo_ewma),
+    cmocka_unit_test(test_minibatch_norm), cmocka_unit_test(test_sapg), cmocka_unit_test(test_sapg_in_shards),
+    cmocka_unit_test(test_queued_sapg), cmocka_unit_test(test_half_observations), cmocka_unit_test(test_set_encoder),
+    cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded), cmocka_unit_test(test_curriculum),
+    cmocka_unit_test(test_new_levels), cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16),
+    cmocka_unit_test(test_gaussian), cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
+    cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_refusals)};
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,13 +92,16 @@ void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, c
   DEVICE_LAUNCH(device_state(ops), ops_join, arguments.rows * arguments.factors, &arguments);
 }
 
-/* Sums by set of some columns of source [rows][columns] -> target[sets][count]. */
+/* Sums by set of some columns of source [rows][columns] -> target[sets][count]: as many sets at once as there is room for. */
 static void sum_sets(DeviceState *state, OpsSetParts a, float *target) {
-  const size_t parts = device_row_parts((int)a.rows), each = a.sets * a.count;
-  CORE_CHECK(a.rows <= (size_t)state->max_rows && each <= (size_t)state->max_width);
+  const size_t parts = device_row_parts((int)a.rows), sets = a.sets, room = (size_t)state->max_width / a.count;
+  CORE_CHECK(a.rows <= (size_t)state->max_rows && room > 0);
   a.parts = state->row_parts;
-  DEVICE_LAUNCH(state, ops_set_parts, parts * each, &a);
-  device_fold_columns(state, NULL, state->row_parts, parts, each, target);
+  for (a.first_set = 0; a.first_set < sets; a.first_set += room) {
+    a.sets = sets - a.first_set < room ? sets - a.first_set : room;
+    DEVICE_LAUNCH(state, ops_set_parts, parts * a.sets * a.count, &a);
+    device_fold_columns(state, NULL, state->row_parts, parts, a.sets * a.count, target + a.first_set * a.count);
+  }
 }
 
 void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
@@ -106,7 +109,7 @@ void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, i
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, n = (size_t)factors;
   DEVICE_LAUNCH(state, ops_slice, r * n, &(OpsSlice){dlogits, dmean, r, 2 * n, 0, n});
-  sum_sets(state, (OpsSetParts){dlogits, set, r, 2 * n, n, n, (size_t)sets, NULL}, dlog_sigma);
+  sum_sets(state, (OpsSetParts){dlogits, set, r, 2 * n, n, n, 0, (size_t)sets, NULL}, dlog_sigma);
 }
 
 void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
@@ -130,7 +133,7 @@ void device_embed_forward(Ops *ops, const float *x, const float *embedding, int 
 void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width,
                            int sets, float *dembedding) {
   sum_sets(device_state(ops), (OpsSetParts){djoined, set, (size_t)rows, (size_t)(features + width), (size_t)features,
-                                            (size_t)width, (size_t)sets, NULL}, dembedding);
+                                            (size_t)width, 0, (size_t)sets, NULL}, dembedding);
 }
 
 void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,

@@ -308,18 +308,19 @@ CORE_KERNEL_FN void ops_slice(const CoreDeviceThread *at, const OpsSlice *a) {
     a->target[i] = a->source[i / a->count * a->columns + a->first + i % a->count];
 }
 
-/* Sums by set of columns first .. first + count - 1 of source[rows][columns], for parts of KERNEL_ROWS rows:
- * parts[part][sets][count]. set NULL: all are of the first. */
+/* Sums by set, of `sets` sets from first_set on, of columns first .. first + count - 1 of source[rows][columns], for parts of
+ * KERNEL_ROWS rows: parts[part][sets][count]. set NULL: all are of the first. */
 typedef struct OpsSetParts {
   const float *source;
   const int32_t *set;
-  size_t rows, columns, first, count, sets;
+  size_t rows, columns, first, count, first_set, sets;
   double *parts;
 } OpsSetParts;
 CORE_KERNEL_FN void ops_set_parts(const CoreDeviceThread *at, const OpsSetParts *a) {
   const size_t parts = (a->rows + KERNEL_ROWS - 1) / KERNEL_ROWS, each = a->sets * a->count;
   for (size_t i = core_device_first(at); i < parts * each; i += core_device_stride(at)) {
-    const size_t from = i / each * KERNEL_ROWS, set = i % each / a->count, column = a->first + i % a->count;
+    const size_t from = i / each * KERNEL_ROWS, column = a->first + i % a->count;
+    const size_t set = a->first_set + i % each / a->count;
     const size_t end = from + KERNEL_ROWS < a->rows ? from + KERNEL_ROWS : a->rows;
     double sum = 0;
     for (size_t r = from; r < end; r++)
