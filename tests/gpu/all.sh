@@ -30,7 +30,7 @@ else
     exit 1
   fi
   trainer=build/bin/trainer unit=build/tests/unit bench=build/tests/bench/bench_device ranks=build/tests/mpi/ranks_devices
-  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" || exit 1
+  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" "${ranks%devices}queue" || exit 1
 fi
 mkdir -p "$(dirname "$report")"
 summary=$report.summary
