@@ -91,7 +91,8 @@ static int identify(StoreDatabase *database, int64_t *version) {
 
 /* The tables whose columns come from runlog.h, and how many keys stand before them. */
 typedef struct LogTable { const char *name; int keys; StoreLogKind kind; const char *type; } LogTable;
-static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""}, {"evaluation", 3, STORE_LOG_EVAL, "REAL"}};
+static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""}, {"evaluation", 3, STORE_LOG_EVAL, "REAL"},
+                                      {"layer", 3, STORE_LOG_LAYERS, "REAL"}};
 static const LogTable old_rows = {"iteration_row", 1, STORE_LOG_STATS, "REAL"}; /* before STORE_SCHEMA_CHUNKS */
 enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
 
@@ -156,7 +157,8 @@ static int make_views(StoreDatabase *database) {
 static int create_schema(StoreDatabase *database) {
   CoreText sql = {0};
   core_text_append(&sql, store_schema_tables);
-  core_text_appendf(&sql, "%sPRAGMA application_id = %d;", store_schema_iterations, STORE_SCHEMA_APPLICATION);
+  core_text_appendf(&sql, "%s%sPRAGMA application_id = %d;", store_schema_iterations, store_schema_layers,
+                    STORE_SCHEMA_APPLICATION);
   int code = store_database_execute(database, sql.data);
   core_text_free(&sql);
   return code == CORE_OK ? make_views(database) : code;
@@ -214,7 +216,8 @@ static int pack_iterations(StoreDatabase *database) {
 }
 
 /* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
- * and from 5 to 6 iterations went into chunks, which makes the steps before it needless. A later version puts its other
+ * and from 5 to 6 iterations went into chunks, which makes the steps before it needless; from 6 to 7 came the table of
+ * layers, empty. A later version puts its other
  * steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
@@ -223,6 +226,7 @@ static int migrate(StoreDatabase *database) {
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION) code = keep_old_version(database, version);
   if (code == CORE_OK && version == 0) code = create_schema(database);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_CHUNKS) code = pack_iterations(database);
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_LAYERS) code = store_database_execute(database, store_schema_layers);
   for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
   if (code == CORE_OK && version > 0) code = make_views(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);

@@ -39,7 +39,7 @@ typedef struct Run {
   StoreLease *lease;
   StoreState state;
   Heartbeat *heartbeat;
-  StoreRunlog *stats, *evaluations;
+  StoreRunlog *stats, *evaluations, *layers; /* layers: NULL unless metrics.layers */
   Checkpoint checkpoint;
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
@@ -73,11 +73,12 @@ static void catch_signals(void) {
 
 static double train_seconds(const Run *run) { return run->clock.train_seconds + core_clock_s() - run->started_s; }
 
-/* Both logs; a full disk does not stop training: lines wait in memory and are tried again. */
+/* All logs; a full disk does not stop training: lines wait in memory and are tried again. */
 static int flush_logs(Run *run, bool durable) {
   int stats = store_runlog_flush(run->stats, durable);
   int evaluations = store_runlog_flush(run->evaluations, durable);
-  int code = stats != CORE_OK ? stats : evaluations;
+  int layers = run->layers ? store_runlog_flush(run->layers, durable) : CORE_OK;
+  int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers;
   run->flushed_s = core_clock_s();
   if (code != CORE_OK && !run->log_failing)
     progress_note(&run->progress, "warning: a run log can not be written, will try again: %s", core_error_message());
@@ -204,10 +205,24 @@ static void write_profile(Run *run) {
   core_text_free(&text);
 }
 
+/* Each layer of both networks, as the iteration left them. */
+static void log_layers(Run *run) {
+  Training *training = run->training;
+  for (int critic = 0; critic < 2; critic++) {
+    const AgentNetwork *network = critic ? &training->agent.critic : &training->agent.actor;
+    for (int layer = 1; network->n > 0 && layer <= network->shape.layers; layer++) {
+      StoreLayer row = metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, run->row.iteration);
+      row.transitions = run->row.transitions;
+      store_runlog_layer(run->layers, &row);
+    }
+  }
+}
+
 /* What the first rank shows and keeps of an iteration, apart from checkpoints. */
 static void report(Run *run) {
   run->row.wall_seconds = train_seconds(run);
   store_runlog_iteration(run->stats, &run->row);
+  if (run->layers && !run->training->sgd && run->training->metrics.depth >= METRICS_REPRESENTATION) log_layers(run);
   if (run->training->profiled) write_profile(run);
   if (run->training->rollout.visited) write_visited(run);
   if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
@@ -301,13 +316,15 @@ static int restore_or_start(Run *run) {
 static int open_logs(Run *run) {
   if (!ranks_is_first()) return CORE_OK;
   TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_STATS, &run->stats));
-  return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations);
+  TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations));
+  if (!run->config->metrics.layers) return CORE_OK;
+  return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_LAYERS, &run->layers);
 }
 
-/* Closes both. Lost lines fail a run that went well; where something failed before, that message stays. */
+/* Closes them. Lost lines fail a run that went well; where something failed before, that message stays. */
 static int close_logs(Run *run, int code) {
-  StoreRunlog **logs[] = {&run->stats, &run->evaluations};
-  for (int i = 0; i < 2; i++) {
+  StoreRunlog **logs[] = {&run->stats, &run->evaluations, &run->layers};
+  for (int i = 0; i < 3; i++) {
     if (*logs[i] == NULL) continue;
     if (code == CORE_OK || code == CORE_REQUEUE) {
       int closed = store_runlog_close(logs[i]);

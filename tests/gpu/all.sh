@@ -17,7 +17,7 @@ nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
 nvcc=${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 cuda=${nvcc%/bin/nvcc}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$cuda/lib64:$cuda/lib # cuBLASLt, NCCL
-programs=(test_batch_bits test_device_ops test_device_training test_device_entity test_level_device)
+programs=(test_batch_bits test_device_ops test_device_chain test_device_training test_device_entity test_level_device)
 work=$(mktemp -d)
 if [ -n "$built" ]; then
   mkdir "$work/built" && tar -xzf "$built" -C "$work/built" || exit 1
@@ -89,7 +89,9 @@ export CMOCKA_MESSAGE_OUTPUT=TAP TEST_DEVICE=gpu
 part 60 "physics: the CPU's hash" env TEST_BITS=gpu "$unit/test_batch_bits"
 tests 60 "ops: the CPU's numbers" "$unit/test_device_ops"
 
-# run NAME SETTINGS...: a training in a folder of its own; afterwards the speed of each iteration
+part 60 "layers in bf16: the definition" "$unit/test_device_chain"
+
+# train SETTINGS...: a training in a folder of its own; afterwards the speed of each iteration
 steps() {
   awk -F '\t' '/^iteration/ { for (i = 1; i <= NF; i++) { split($i, n, "["); at[n[1]] = i } next }
     /^#/ { next }

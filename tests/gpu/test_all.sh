@@ -16,7 +16,7 @@ root=$2
 mkdir -p "$root/runs/00/0"
 printf '#runlog\niteration\tsteps_per_second[transitions/s]\tkl[nat]\n1\t1.5e6\t0.25\n' >"$root/runs/00/0/stats.1.tsv"
 END
-for name in test_batch_bits test_device_ops test_device_training test_device_entity test_level_device bench_device; do
+for name in test_batch_bits test_device_ops test_device_chain test_device_training test_device_entity test_level_device bench_device; do
   program "built/$name" <<<"echo 'ran $name'"
 done
 stand_ins=(env -u GPU_PARTS -u GPU_SECONDS PATH="$tap_dir/bin:$PATH" CUDA_HOME="$tap_dir/cuda" GPU_BUILT="$tap_dir/built.tar.gz")
@@ -28,8 +28,8 @@ tap_run "without a GPU nothing is run" 77 "shows no GPU" all tests/gpu/all.sh "$
 program bin/nvidia-smi <<<'echo "GPU 0: stand-in (UUID: GPU-0)"'
 
 tap_run "all parts, and where the report is" 0 "report: $tap_dir/report" all tests/gpu/all.sh "$tap_dir/report"
-tap_check "the tests come first, then figures" "$(sed -n 's/^==== \(.*\)/\1/p' "$tap_dir/report" | grep -v '^exit' | head -5 |
-  diff - <(printf '%s\n' "physics: the CPU's hash" "ops: the CPU's numbers" "training, 1024 worlds" "training: as on the CPU" "figures of physics and products"))"
+tap_check "the tests come first, then figures" "$(sed -n 's/^==== \(.*\)/\1/p' "$tap_dir/report" | grep -v '^exit' | head -6 |
+  diff - <(printf '%s\n' "physics: the CPU's hash" "ops: the CPU's numbers" "layers in bf16: the definition" "training, 1024 worlds" "training: as on the CPU" "figures of physics and products"))"
 tap_check "each training says its speed" "$([ "$(grep -c 'iteration 1: 1.5e+06 steps/s' "$tap_dir/report")" -ge 5 ] || echo "$(grep steps/s "$tap_dir/report")")"
 tap_check "what could not be run is listed" "$(grep -q 'memcheck, ops .*not run' "$tap_dir/report" || tail -40 "$tap_dir/report")"
 tap_check "nothing else is left beside the report" "$(ls "$tap_dir"/report?* 2>/dev/null)"

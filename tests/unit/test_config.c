@@ -41,7 +41,7 @@ static const char *const pinned_defaults[][2] = {
   {"net.norm", "auto"}, {"net.encoder", "none"}, {"env.observations", "flat"}, {"ppo.norm_epsilon", "0"},
   {"init.from", ""}, {"init.restore", "all"},
   {"eval.count", "20"}, {"eval.levels", ""}, {"eval.episodes", "512"},
-  {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"}, {"metrics.visited_states", "0"},
+  {"metrics.every", "1"}, {"metrics.representation_every", "10"}, {"metrics.profile_every", "0"}, {"metrics.states", "65536"}, {"metrics.visited_states", "0"}, {"metrics.layers", "no"},
   {"env.reset", "level_set"}, {"env.actions", "multi_discrete"}, {"env.normalize_observations", "none"},
   {"env.normalize_warmup", "128"}, {"env.normalize_rewards", "none"}, {"env.normalize_rewards_gamma", "0.99"},
   {"sapg.blocks", "6"}, {"sapg.off_policy_ratio", "1"}, {"sapg.clip", "code"}, {"sapg.embedding", "32"},
