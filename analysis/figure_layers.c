@@ -1,5 +1,5 @@
-/* `analyze layers`: weight norms or dormant units of each layer of a network against transitions, a line a layer and a panel a
- * network (P002; metrics.md 2 and 4.2). The runs need metrics.layers. */
+/* `analyze layers`: weight norms or dormant units of each layer of a network against transitions, a line a layer and a
+ * panel a network (P002; metrics.md 2 and 4.2). The runs need metrics.layers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +83,8 @@ static int read_all(Layers *l) {
   for (size_t r = 0; r < count && code == CORE_OK; r++) code = read_run(l, query, r);
   store_query_close(&query);
   if (code != CORE_OK || l->without < count) return code;
-  return core_error(CORE_FAIL, "%s: no run has logged its layers; metrics.layers = true in their experiment file asks for it",
-                    l->context.path);
+  return core_error(CORE_FAIL, "%s: no run has logged its layers; metrics.layers = true in their experiment file asks "
+                    "for it", l->context.path);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
@@ -95,8 +95,10 @@ static Line make_line(const Layers *l, size_t group, int network, int layer) {
   Line line = {0};
   const size_t count = l->context.selection.count;
   AnalysisCurve *curves = core_memory_allocate((count + 1) * sizeof *curves);
-  for (size_t r = 0; r < count; r++)
-    if (l->groups.group_of[r] == group && l->curves[r][network][layer].n) curves[line.count++] = l->curves[r][network][layer];
+  for (size_t r = 0; r < count; r++) {
+    const AnalysisCurve *curve = &l->curves[r][network][layer];
+    if (l->groups.group_of[r] == group && curve->n) curves[line.count++] = *curve;
+  }
   line.grid = analysis_curve_grid(curves, line.count, GRID, false, &line.n);
   line.mean = core_memory_allocate((3 * line.n + 1) * sizeof *line.mean);
   line.low = line.mean + line.n;
@@ -149,8 +151,8 @@ static void add_legend(const Layers *l, AnalysisPlot *plot) {
 
 static void add_caption(const Layers *l, AnalysisPlot *plot) {
   CoreText text = {0};
-  core_text_appendf(&text, "%s: %s. Line: mean over runs; band, where one configuration is drawn: %s. ", l->metric->name,
-                    l->metric->comment, interval_kind);
+  core_text_appendf(&text, "%s: %s. Line: mean over runs; band, where one configuration is drawn: %s. ",
+                    l->metric->name, l->metric->comment, interval_kind);
   analysis_describe_runs(&l->context, &text);
   core_text_append(&text, ".");
   if (l->without) core_text_appendf(&text, " Without layers: %zu.", l->without);
@@ -218,8 +220,8 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   TRY(analysis_context_open(&l->context, &l->request, operands, operand_count));
   TRY(analysis_group_runs(&l->context.selection, l->group_keys, &l->groups));
   if (l->groups.count > STYLES)
-    return core_error(CORE_USAGE, "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose with "
-                      "--where KEY=VALUE, or take fewer keys with --group", l->groups.count, STYLES);
+    return core_error(CORE_USAGE, "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose "
+                      "with --where KEY=VALUE, or take fewer keys with --group", l->groups.count, STYLES);
   TRY(read_all(l));
   if (!l->request.json) print_table(l);
   fflush(stdout);
@@ -228,10 +230,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 
 static const char usage[] = "analyze layers results.db [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
 static const char help_text[] =
-  "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against transitions, means over "
-  "runs with a 95 % Student t interval. One or two configurations: solid and dashed. The runs need metrics.layers.\n\n"
-  "Columns: weight_norm, dormant, dormant_strict, dormant_loose, inactive, dead; the last layer is the head, which has no "
-  "units.\n\nFiles: layers.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot layers.gp.";
+  "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against transitions, "
+  "means over runs with a 95 % Student t interval. One or two configurations: solid and dashed. The runs need metrics.layers.\n\n"
+  "Columns: weight_norm, dormant, dormant_strict, dormant_loose, inactive, dead; the last layer is the head, which has "
+  "no units.\n\nFiles: layers.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot layers.gp.";
 
 int analysis_figure_layers(int argc, char **argv) {
   Layers l = {.request = {.argc = argc, .argv = argv}, .metric_name = "weight_norm"};

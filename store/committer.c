@@ -1,5 +1,5 @@
-/* Two blocks, of which one is filled while the other is committed (committer_internal.h). A thread lives for one block, some
- * 16 000 rows; an import of fewer has none. */
+/* Two blocks, of which one is filled while the other is committed (committer_internal.h). A thread lives for one block,
+ * some 16 000 rows; an import of fewer has none. */
 #include "store/committer_internal.h"
 
 #include <pthread.h>

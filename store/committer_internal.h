@@ -1,5 +1,6 @@
-/* Commits one block of an import in a thread of its own while the next one is filled: parsing logs and packing and writing
- * their rows cost about the same. Between a handing over and the next (or the finish) the thread alone uses the database. */
+/* Commits one block of an import in a thread of its own while the next one is filled: parsing logs and packing and
+ * writing their rows cost about the same. Between a handing over and the next (or the finish) the thread alone uses the
+ * database. */
 #ifndef STORE_COMMITTER_INTERNAL_H
 #define STORE_COMMITTER_INTERNAL_H
 #include "store/ingest_internal.h"

@@ -91,7 +91,8 @@ static int identify(StoreDatabase *database, int64_t *version) {
 
 /* The tables whose columns come from runlog.h, and how many keys stand before them. */
 typedef struct LogTable { const char *name; int keys; StoreLogKind kind; const char *type; } LogTable;
-static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""}, {"evaluation", 3, STORE_LOG_EVAL, "REAL"},
+static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""},
+                                      {"evaluation", 3, STORE_LOG_EVAL, "REAL"},
                                       {"layer", 3, STORE_LOG_LAYERS, "REAL"}};
 static const LogTable old_rows = {"iteration_row", 1, STORE_LOG_STATS, "REAL"}; /* before STORE_SCHEMA_CHUNKS */
 enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
@@ -226,7 +227,8 @@ static int migrate(StoreDatabase *database) {
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION) code = keep_old_version(database, version);
   if (code == CORE_OK && version == 0) code = create_schema(database);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_CHUNKS) code = pack_iterations(database);
-  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_LAYERS) code = store_database_execute(database, store_schema_layers);
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_LAYERS)
+    code = store_database_execute(database, store_schema_layers);
   for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
   if (code == CORE_OK && version > 0) code = make_views(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);

@@ -355,9 +355,11 @@ static int import_run(Import *import, const Candidate *candidate, const Progress
   seen.folder_time = readable && is_settled(import->root, &seen.state, count > 0, time_ns) ? time_ns : 0;
   seen.mark = store_crc32(&seen.state, sizeof seen.state);
   bool news = seen.mark != known->mark;
-  if (readable && (news || seen.folder_time != known->folder_time)) store_block_add_seen(store_committer_block(import->committer), &seen);
+  StoreCommitter *committer = import->committer;
+  if (readable && (news || seen.folder_time != known->folder_time))
+    store_block_add_seen(store_committer_block(committer), &seen);
   if (changed || (readable && news)) import->result->runs++;
-  return store_block_is_full(store_committer_block(import->committer)) ? store_committer_hand_over(import->committer) : CORE_OK;
+  return store_block_is_full(store_committer_block(committer)) ? store_committer_hand_over(committer) : CORE_OK;
 }
 
 /* The runs whose folder has changed, and how far the database has their logs: asked at once, since it belongs to the
@@ -366,8 +368,8 @@ static int find_candidates(Import *import, const Known *known, size_t count, Can
   sqlite3_stmt *query = NULL;
   int workspace = count ? open(import->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   *candidates = (Candidates){.items = core_memory_allocate((count + 1) * sizeof *candidates->items)};
-  int code = store_database_prepare(import->database, "SELECT attempt, kind, offset, mark FROM run_log WHERE run_id = ?1",
-                                    &query);
+  int code = store_database_prepare(
+    import->database, "SELECT attempt, kind, offset, mark FROM run_log WHERE run_id = ?1", &query);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     int64_t time_ns = folder_time(import->root, workspace, known[i].id);
     if (time_ns == 0 || time_ns == known[i].folder_time) continue;

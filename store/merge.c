@@ -156,7 +156,8 @@ static const char *const remove_sql[REMOVALS] = {
   "DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2"};
 
 /* Evaluations or layers: SELECT the common columns of a run, INSERT them. */
-static int prepare_measured(StoreDatabase *target, StoreDatabase *source, const char *table, const char *order, Copy *copy) {
+static int prepare_measured(StoreDatabase *target, StoreDatabase *source, const char *table, const char *order,
+                            Copy *copy) {
   CoreText list = {0}, read = {0}, write = {0};
   int code = common_columns(target, source, table, &list);
   const char *names = core_text_string(&list);

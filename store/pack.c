@@ -75,8 +75,10 @@ static bool find_numerators(const double *values, Series *s) {
     const int end = begin + TOGETHER < s->count ? begin + TOGETHER : s->count;
     if (are_numerators(dense + begin, end - begin, store_powers_of_ten[decimals])) continue;
     for (int k = begin; k < end; k++)
-      while (!are_numerators(dense + k, 1, store_powers_of_ten[decimals]))
-        if (!(fabs(dense[k] * store_powers_of_ten[decimals]) < numerator_end) || ++decimals > DECIMALS_MAX) return false;
+      while (!are_numerators(dense + k, 1, store_powers_of_ten[decimals])) {
+        const bool too_large = !(fabs(dense[k] * store_powers_of_ten[decimals]) < numerator_end);
+        if (too_large || ++decimals > DECIMALS_MAX) return false;
+      }
   }
   for (int k = 0; k < s->count; k++) {
     double scaled = dense[k] * store_powers_of_ten[decimals];

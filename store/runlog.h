@@ -117,8 +117,8 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(episode_return, "", "mean") \
   X(episode_length, "steps", "mean")
 
-/* One layer of a network, after the keys `iteration`, `network` ("actor", "critic") and `layer` (from 1; the last is the
- * head, which has no units). */
+/* One layer of a network, after the keys `iteration`, `network` ("actor", "critic") and `layer` (from 1; the last is
+ * the head, which has no units). */
 #define STORE_LAYER_COLUMNS(X) \
   X(transitions, "transitions", "environment steps trained so far") \
   X(weight_norm, "", "L2 norm of the layer's weights and biases; squares add up to the network's") \

@@ -223,7 +223,8 @@ static int read_header(Reader *reader, bool warn, Header *header) {
   int attempt = 0;
   const char *slash = strrchr(reader->path, '/');
   if (!store_runlog_from_name(slash ? slash + 1 : reader->path, &kind, &attempt))
-    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv, eval.N.tsv and layers.N.tsv", reader->path);
+    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv, eval.N.tsv and layers.N.tsv",
+                      reader->path);
   *header = (Header){.layout = default_layout(kind), .fallback = default_layout(kind)};
   Line line;
   bool has_crc;
@@ -318,7 +319,8 @@ static bool parse_record(const Layout *layout, const Line *line, Record *record)
   }
   if (c != end + 1 || !(key >= 0 && key <= UINT32_MAX) || key != trunc(key)) return false;
   *parts.iteration = (int64_t)key;
-  return layout->kind != STORE_LOG_LAYERS || (record->layer.layer >= 0 && record->layer.layer == trunc(record->layer.layer));
+  const double layer = record->layer.layer;
+  return layout->kind != STORE_LOG_LAYERS || (layer >= 0 && layer == trunc(layer));
 }
 
 static const Layout *choose_layout(const Header *header, const Line *line) {

@@ -9,7 +9,8 @@
 #include "store/runlog.h"
 
 enum {
-  /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins; 6: iterations in chunks; 7: layers */
+  /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins; 6: iterations in chunks;
+   * 7: layers */
   STORE_SCHEMA_VERSION = 7,
   STORE_SCHEMA_LAYERS = 7,  /* the first with the table layer */
   STORE_SCHEMA_CHUNKS = 6,  /* the first with iteration_chunk; before it, iteration_row was a table */
@@ -114,8 +115,8 @@ static const char store_schema_layers[] =
 
 /* For a file of a version before it that is only read. */
 static const char store_schema_no_layers[] =
-  "CREATE TEMP VIEW layer AS SELECT '' AS run_id, 0 AS iteration, '' AS network, 0 AS layer" STORE_LAYER_COLUMNS(STORE_SQL_NOTHING)
-  " WHERE 0;\n";
+  "CREATE TEMP VIEW layer AS SELECT '' AS run_id, 0 AS iteration, '' AS network, 0 AS layer"
+  STORE_LAYER_COLUMNS(STORE_SQL_NOTHING) " WHERE 0;\n";
 
 #define STORE_SQL_METRIC(name, unit, comment) \
   " UNION ALL SELECT run_id, iteration, network, layer, '" #name "', " #name " FROM layer WHERE " #name " IS NOT NULL\n"

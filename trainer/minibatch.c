@@ -159,7 +159,8 @@ static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout,
 static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const uint32_t *index,
                    const float *advantages, const float *targets) {
   const int rows = minibatch->rows;
-  rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
+  if (minibatch->is_input) rollout_gather_inputs(rollout, ops, index, rows, minibatch->observations);
+  else rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
   ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);

@@ -38,6 +38,7 @@ typedef struct Minibatch {
   Moments *records, *all_records; /* of advantages: [shards], [all shards] */
   /* All of these are on the ops' device, and so are `order`, `own`, `index_room`: */
   float *observations;     /* [room][features] */
+  bool is_input;           /* nobody but chains of layers reads them (agent_chains_inputs), so ops may gather them as they like */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
   float *values;           /* [room] at the rollout */

@@ -302,12 +302,48 @@ static void test_the_same_again(void) {
   ops_destroy(&ops);
 }
 
+/* Rows gathered for a chain alone are those that gather_rows puts into floats: the same bits, from a table and in place. */
+static void test_gathered_inputs(void) {
+  enum { SOURCE = 500 };
+  float *got[3];
+  Ops *ops = device_ops(0);
+  Chain chain = make_chain(WIDTHS[0], ROWS, OPS_TANH);
+  const size_t columns = (size_t)WIDTHS[0][0];
+  float *rows = normals(77, SOURCE * columns, 1), *source, *target = chain.memory + chain.x;
+  uint32_t index[ROWS], *on_device;
+  for (uint32_t i = 0; i < ROWS; i++) index[i] = i * 7 % SOURCE;
+  assert_int_equal(device->allocate(device, SOURCE * columns * sizeof *source, (void **)&source), CORE_OK);
+  assert_int_equal(device->allocate(device, sizeof index, (void **)&on_device), CORE_OK);
+  core_device_to_device(device, source, rows, SOURCE * columns * sizeof *source);
+  core_device_to_device(device, on_device, index, sizeof index);
+  for (int way = 0; way < 3; way++) { /* floats; in a form of the ops' own; floats, then that */
+    Order order = {{0}, 0};
+    core_device_to_device(device, chain.memory, chain.host, FLOATS * sizeof(float));
+    if (way == 1) ops->gather_inputs(ops, source, on_device, target, ROWS, (int)columns);
+    else ops->gather_rows(ops, source, on_device, target, ROWS, (int)columns);
+    if (way == 2) ops->gather_inputs(ops, target, NULL, target, ROWS, (int)columns);
+    run(ops, &chain, chain.memory, &order);
+    got[way] = fetch(&chain);
+  }
+  for (int way = 1; way < 3; way++) {
+    assert_memory_equal(got[way] + chain.gradient, got[0] + chain.gradient, parameters(&chain, LAYERS) * sizeof(float));
+    assert_memory_equal(got[way] + chain.dx, got[0] + chain.dx, ROWS * columns * sizeof(float));
+  }
+  assert_memory_equal(got[1] + chain.x, chain.host + chain.x, ROWS * columns * sizeof(float)); /* target stays as it was */
+  for (int way = 0; way < 3; way++) free(got[way]);
+  free(rows);
+  device->release(device, source), device->release(device, on_device);
+  free_chain(&chain);
+  ops_destroy(&ops);
+}
+
 /* ---- on every device --------------------------------------------------------------------------------------------------- */
 
 static void run_all(void) {
   test_every_activation();
   test_masks();
   test_the_same_again();
+  test_gathered_inputs();
   core_device_close(&device);
 }
 

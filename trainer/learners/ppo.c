@@ -25,6 +25,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
                .actor_optimizer = optimizer_of(config), .critic_optimizer = optimizer_of(config)};
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
+  ppo->minibatch.is_input = agent_chains_inputs(agent);
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   size_t rows = (size_t)ppo->minibatch.room, logits = (size_t)agent->head.logits;
   CORE_ARENA_DEVICE(arena, ppo->advantages, total, "advantages [steps][worlds]");

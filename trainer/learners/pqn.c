@@ -181,6 +181,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                .optimizer = {.rule = OPTIMIZER_RADAM, .beta1 = BETA1, .beta2 = BETA2, .epsilon = RADAM_EPSILON,
                              .max_norm = config->pqn.max_grad_norm, .norm_epsilon = NORM_EPSILON}};
   TRY(minibatch_register(&pqn->minibatch, config, rollout, arena));
+  pqn->minibatch.is_input = agent_chains_inputs(agent);
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.room;
   gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.room, arena);
   if (rollout->shards.shards > 1)

@@ -178,6 +178,7 @@ static void register_rounded(DeviceState *state) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   DeviceRounded *rounded = &state->rounded;
   CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width), "gathered inputs in bf16 [rows][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
                     "a chain's weights in bf16 [layers][width + 1][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->db, width, "a bias's gradient in bf16 [width]");
@@ -226,6 +227,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     made->chain_forward = device_chain_forward;
     made->chain_backward = device_chain_backward;
     made->read_hidden = device_read_hidden;
+    made->gather_inputs = device_gather_inputs;
   }
   made->device = device;
   made->state = state;
