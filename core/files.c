@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -137,6 +138,17 @@ int core_files_replace(const char *path, const void *data, size_t size) {
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */
 
+/* Whose folder it is in which nothing may be made, and what lets a group share it. */
+static int make_no_folder(const char *path) {
+  char folder[CORE_PATH_MAX];
+  struct stat status;
+  TRY(parent_folder(path, folder));
+  const struct passwd *owner = stat(folder, &status) == 0 ? getpwuid(status.st_uid) : NULL;
+  if (!owner) return core_error(CORE_FAIL, "cannot make folder %s: Permission denied", path);
+  return core_error(CORE_FAIL, "cannot make folder %s: Permission denied; %s is %s's: chmod g+w there, by its owner, lets the group write (and umask "
+                    "002 before making it)", path, folder, owner->pw_name);
+}
+
 static int make_directory(const char *path) {
   struct stat status;
   if (mkdir(path, 0777) == 0) return CORE_OK;
@@ -146,6 +158,7 @@ static int make_directory(const char *path) {
     if (S_ISDIR(status.st_mode)) return CORE_OK;
     return core_error(CORE_FAIL, "cannot make folder %s: a file of that name is in the way", path);
   }
+  if (number == EACCES) return make_no_folder(path);
   errno = number;
   return core_error_errno(CORE_FAIL, "cannot make folder %s", path);
 }

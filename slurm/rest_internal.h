@@ -12,8 +12,12 @@ enum {
   REST_VERSION_MOST = 45,
   REST_VERSION_OBJECTS = 39,      /* the first with objects */
   REST_VERSION_WHOLE_ARRAYS = 40, /* the first that changes no single task of an array (rest_update.c) */
+  REST_VERSION_LISTS = 40,        /* the first with DELETE jobs/, for any number of jobs and tasks */
   REST_VERSION_DEFAULT = 45,      /* the first since 39 that says which partition is the default */
 };
+
+/* slurm_errno.h: a job is not there (any more). */
+enum { REST_ERROR_JOB_ID = 2017, REST_ERROR_ALREADY_DONE = 2021 };
 
 /* ---- rest_job.c: what is sent --------------------------------------------------------------------------------------- */
 

@@ -70,19 +70,23 @@ void rest_read_release(const json_t *answer, char *release, size_t size) {
   text_of(slurm ? slurm : json_object_get(meta, "Slurm"), "release", release, size);
 }
 
-/* What became of each job that was to be cancelled. */
+/* What became of each job that was to be cancelled. That one is gone already says less than any other error. */
 static bool read_failed_status(const json_t *answer, int64_t *number, char *words, size_t size) {
   size_t i;
   json_t *status;
+  int64_t found = 0;
   json_array_foreach(json_object_get(answer, "status"), i, status) {
     const json_t *error = json_object_get(status, "error");
-    *number = number_or(error, "code", 0);
-    if (*number == 0) continue;
+    const int64_t code = number_or(error, "code", 0);
+    const bool is_gone = code == REST_ERROR_JOB_ID || code == REST_ERROR_ALREADY_DONE;
+    if (code == 0 || (found && is_gone)) continue;
+    found = code;
     text_of(error, "message", words, size);
     if (!*words) text_of(error, "string", words, size);
-    return true;
+    if (!is_gone) break;
   }
-  return false;
+  if (found) *number = found;
+  return found != 0;
 }
 
 bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t size) {

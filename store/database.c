@@ -2,6 +2,7 @@
  * run logs come in through ingest.c; reading is query.c. */
 #include "store/database.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,13 +323,22 @@ static int shrink(StoreDatabase *database) {
   return choose_journal(database);
 }
 
+/* SQLite would make a file that only its owner may write; as with all else here the umask is to decide, so that a group can share
+ * a workspace. Its companions (-wal, -shm) take over the file's permissions. Whatever fails here, SQLite has the words for. */
+static void make_file(const char *path) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd >= 0) close(fd);
+}
+
 static int open_for_writing(StoreDatabase *database) {
   int64_t version;
   bool needed;
+  make_file(database->path);
   TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   TRY(identify(database, &version));
   if (sqlite3_db_readonly(database->handle, "main") == 1)
-    return core_error(CORE_FAIL, "%s can only be read; change its permissions, or copy the workspace", database->path);
+    return core_error(CORE_FAIL, "%s can only be read; its owner lets the group write with chmod g+w (and umask 002 before the "
+                      "first sweep), or copy the workspace", database->path);
   char pragmas[160];
   snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384;"
            "PRAGMA wal_autocheckpoint = 256; PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);

@@ -177,23 +177,23 @@ static void warn_of_nonfinite_worlds(Run *run) {
 
 /* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
  * without it when it can not be written. */
-static void write_beside(Run *run, const char *kind, const char *ending, const CoreText *text) {
-  char path[CORE_PATH_MAX], name[64];
-  snprintf(name, sizeof name, "%s.%" PRId64 ".%s", kind, run->row.iteration, ending);
-  int code = store_path_run(run->root, run->id, name, path);
-  if (code == CORE_OK) code = core_files_write_atomic(path, text->data, text->length);
-  if (code != CORE_OK) progress_note(&run->progress, "warning: no %s: %s", name, core_error_message());
+static void write_beside(Run *run, const char *path, const CoreText *text) {
+  if (core_files_write_atomic(path, text->data, text->length) == CORE_OK) return;
+  progress_note(&run->progress, "warning: not kept: %s", core_error_message());
 }
 
 static void write_visited(Run *run) {
+  char path[CORE_PATH_MAX], name[64];
   CoreText file = {0};
+  snprintf(name, sizeof name, "states.%" PRId64 ".npy", run->row.iteration);
   visited_format(&run->training->visited, &file);
-  write_beside(run, "states", "npy", &file);
+  if (store_path_run(run->root, run->id, name, path) == CORE_OK) write_beside(run, path, &file);
   core_text_free(&file);
 }
 
 static void write_profile(Run *run) {
   const Profile *profile = &run->training->profile;
+  char path[CORE_PATH_MAX];
   CoreText text = {0};
   core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
   for (int i = 0; i < profile->taken; i++) {
@@ -201,7 +201,13 @@ static void write_profile(Run *run) {
     if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
     core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
   }
-  write_beside(run, "profile", "tsv", &text);
+  if (store_path_profile(run->root, run->id, run->row.iteration, path) == CORE_OK) {
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    if (core_files_make_directories(path) != CORE_OK) core_error_clear(); /* writing says what is wrong */
+    *slash = '/';
+    write_beside(run, path, &text);
+  }
   core_text_free(&text);
 }
 

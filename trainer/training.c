@@ -218,6 +218,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
+    training_device_mirror(training, checkpoint);
     return;
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
@@ -235,7 +236,10 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
 }
 
 void training_before_save(Training *training) {
-  if (training->sgd) return;
+  if (training->sgd) {
+    training_device_fetch(training);
+    return;
+  }
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   if (!training->curriculum) training->env->save(training->env, training->env_state);
   training_device_fetch(training);
@@ -243,7 +247,10 @@ void training_before_save(Training *training) {
 }
 
 int training_after_load(Training *training) {
-  if (training->sgd) return CORE_OK;
+  if (training->sgd) {
+    training_device_put(training);
+    return CORE_OK;
+  }
   sections_share(&training->sections);
   training_device_put(training);
   training->learner.kind->set_count(training->learner.state, &training->position.count);

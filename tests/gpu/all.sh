@@ -17,7 +17,7 @@ nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
 nvcc=${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 cuda=${nvcc%/bin/nvcc}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$cuda/lib64:$cuda/lib # cuBLASLt, NCCL
-programs=(test_batch_bits test_device_ops test_device_chain test_device_training test_device_entity test_level_device)
+programs=(test_batch_bits test_device_ops test_device_chain test_device_sapg test_device_training test_device_entity test_level_device)
 work=$(mktemp -d)
 if [ -n "$built" ]; then
   mkdir "$work/built" && tar -xzf "$built" -C "$work/built" || exit 1
@@ -127,6 +127,7 @@ part 120 "training, 1 048 576 worlds, 64 steps, bf16" bash -c 'train "$@"' train
 # ---- what hides? --------------------------------------------------------------------------------------------------
 part 60 "entity matrices: the CPU's numbers" "$unit/test_device_entity"
 part 60 "levels drawn: the CPU's" "$unit/test_level_device"
+part 60 "SAPG and half precision: the CPU's numbers" "$unit/test_device_sapg"
 sanitizer=$(command -v compute-sanitizer || echo "$cuda/bin/compute-sanitizer")
 [ -x "$sanitizer" ] || sanitizer=$cuda/compute-sanitizer/compute-sanitizer
 checked() { # SECONDS TOOL WHAT COMMAND...

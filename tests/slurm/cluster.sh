@@ -13,6 +13,8 @@
 # Before cluster_start: cluster_nodes=4, cluster_cpus=2 (a node), cluster_gpus=0 (a node: fake devices, for scheduling
 # only), cluster_conf="..." lines added to slurm.conf (the last of a key counts: MaxArraySize=100).
 #
+# cluster_cgroup=1: jobs' memory is limited by the kernel (control groups, version 1); cluster_problem says where that can not be.
+#
 #   cluster_controller stop|start|freeze|thaw|kill     slurmctld; freeze is SIGSTOP: it hangs, connections time out
 #   cluster_munge stop|start                           the authentication daemon
 #   cluster_database stop|start                        slurmdbd, with a MariaDB of its own behind a socket. Before cluster_start:
@@ -27,7 +29,7 @@
 #
 # Requeued jobs wait for cred_expire seconds (120 by default at sites, here 5: the least that Slurm takes), dead nodes are noticed after SlurmdTimeout
 # (here 10 s), finished jobs forgotten after MinJobAge (here 300 s).
-cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_accounting= cluster_conf= cluster_dir= cluster_problem=
+cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_accounting= cluster_cgroup= cluster_conf= cluster_dir= cluster_problem=
 cluster_user=$(id -un) cluster_version=
 PATH=${SLURM_PREFIX:+$SLURM_PREFIX/bin:$SLURM_PREFIX/sbin:}$PATH:/usr/sbin:/sbin
 cluster_patience_s=180 # for a daemon to answer, on a machine that has other things to do
@@ -43,6 +45,10 @@ cluster_missing() { # why there can be no cluster here; empty when there can
   for command in munged slurmctld slurmd sbatch squeue scontrol sinfo; do
     command -v $command >/dev/null || { echo "$command is not installed (apt-get install slurm-wlm munge)"; return; }
   done
+  if [ -n "$cluster_cgroup" ]; then
+    [ "$(id -u)" = 0 ] || { echo "only root can make control groups"; return; }
+    [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ] || { echo "no memory control groups of version 1 at /sys/fs/cgroup/memory"; return; }
+  fi
   [ -n "$cluster_accounting" ] || return 0
   for command in mariadbd slurmdbd sacctmgr; do
     command -v $command >/dev/null || { echo "$command is not installed (apt-get install mariadb-server-core slurmdbd)"; return; }
@@ -127,13 +133,20 @@ NodeName=n[1-$cluster_nodes] NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=[$
 PartitionName=main Nodes=ALL Default=YES MaxTime=1-00:00:00 DefaultTime=10 DefMemPerCPU=100 State=UP
 CONF
   } >"$cluster_dir/slurm.conf"
-  # Newer ones use cgroups, and systemd for them, unless told not to; older ones do not know the word.
-  ! cluster_newer 23.11 || echo "CgroupPlugin=disabled" >"$cluster_dir/cgroup.conf"
+  if [ -n "$cluster_cgroup" ]; then
+    printf '%s\n' CgroupPlugin=cgroup/v1 CgroupMountpoint=/sys/fs/cgroup ConstrainRAMSpace=yes MinRAMSpace=4 >"$cluster_dir/cgroup.conf"
+  elif cluster_newer 24.05; then # it uses cgroups, and systemd for them, unless told not to; older ones do not know the word
+    echo "CgroupPlugin=disabled" >"$cluster_dir/cgroup.conf"
+  fi
 }
 
 cluster_start() {
   cluster_problem=$(cluster_missing)
   [ -z "$cluster_problem" ] || return 1
+  if [ -n "$cluster_cgroup" ]; then # Slurm names them by node and job: those of another cluster here would be the same
+    exec {cluster_cgroup_lock}>"${TMPDIR:-/tmp}/cluster-cgroup.lock"
+    flock -w 300 "$cluster_cgroup_lock" || { cluster_problem="another cluster here uses control groups"; return 1; }
+  fi
   cluster_version=$(slurmctld -V | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')
   cluster_dir=$(mktemp -d /tmp/cluster.XXXXXX)
   chmod 755 "$cluster_dir" # munged insists
@@ -316,6 +329,7 @@ cluster_stop() {
   cluster_end mariadbd KILL
   [ -z "${pids// /}" ] || kill -9 $pids 2>/dev/null
   cluster_end munged KILL
+  [ -z "$cluster_cgroup" ] || find /sys/fs/cgroup/*/slurm_n[0-9]* -depth -type d -exec rmdir {} + 2>/dev/null
   rm -rf "$cluster_dir"
   cluster_dir=
   unset SLURM_CONF SLURMRESTD

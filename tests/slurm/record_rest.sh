@@ -44,7 +44,9 @@ ask nodes nodes
 ask jobs jobs
 ask refused job/submit -d "$(submit '"partition": "nowhere"')"
 ask submitted job/submit -d "$(submit '"hold": true')"
-ask no_such_job job/99999_7 -X DELETE
+if [ "$SLURM_REST_VERSION" -ge 40 ]; then ask no_such_job jobs/ -X DELETE -d '{"jobs": ["99999_7"]}'
+else ask no_such_job job/99999_7 -X DELETE
+fi
 cluster_controller stop
 ask unreachable jobs
 printf '}\n'

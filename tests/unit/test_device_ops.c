@@ -552,23 +552,14 @@ static void run_all(void) {
   end();
 }
 
-static void test_forward(void **state) {
+/* In every order of threads, and isolated: what is read without a barrier gives another result. */
+static void test_emulated(void **state) {
+  const CoreDeviceOrder orders[] = {CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED};
   (void)state;
-  device = core_device_emulated(CORE_DEVICE_FORWARD);
-  run_all();
-}
-
-static void test_backward(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_BACKWARD);
-  run_all();
-}
-
-/* Shared memory as the last barrier left it: what is read without one gives another result. */
-static void test_isolated(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_ISOLATED);
-  run_all();
+  for (int i = 0; i < 3; i++) {
+    device = core_device_emulated(orders[i]);
+    run_all();
+  }
 }
 
 static void test_gpu(void **state) {
@@ -603,7 +594,7 @@ int main(void) {
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   if (asked && strcmp(asked, "gpu") == 0) return cmocka_run_group_tests(gpu, NULL, NULL);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph), cmocka_unit_test(test_arguments_have_one_layout), cmocka_unit_test(test_forward), cmocka_unit_test(test_backward), cmocka_unit_test(test_isolated),
-    cmocka_unit_test(test_gpu)};
+    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph), cmocka_unit_test(test_arguments_have_one_layout),
+    cmocka_unit_test(test_emulated), cmocka_unit_test(test_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

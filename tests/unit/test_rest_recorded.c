@@ -98,7 +98,8 @@ static void check_requests(SlurmCluster *cluster) {
   assert_int_not_equal(slurm_submit(cluster, &job, &id), CORE_OK);
   assert_int_equal(slurm_fault(cluster), SLURM_REFUSED);
   assert_non_null(strstr(core_error_message(), "Invalid partition name specified"));
-  if (slurm_cancel(cluster, &(SlurmId){99999, 7}, 1) != CORE_OK) fail_msg("%s", core_error_message()); /* gone already: no error */
+  /* gone already: no error */
+  if (slurm_cancel(cluster, &(SlurmId){99999, 7}, 1) != CORE_OK) fail_msg("%s", core_error_message());
 }
 
 /* Up to v0.0.39 a task is named; later an array's number means all of it that waits, and some of it can not be said. */
