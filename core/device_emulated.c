@@ -7,6 +7,8 @@
  * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
  * - Lanes do what they are given at once or, taken backward or in isolation, only when somebody waits for them: the two
  *   extremes of how far they may be. A result that differs comes from memory that two orders used without waiting.
+ * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes: in the second
+ *   order when the first waits for it, since until then the host must not wait for other processes.
  * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
  *   order reads or writes there in between shows itself. */
 #include <setjmp.h>
@@ -26,6 +28,7 @@ enum { MEMORIES_MAX = 64, HANDED_MAX = 256, POISON = 0xff, STACK_BYTES = 64 * 10
 
 typedef struct Memory { char *start; size_t bytes; } Memory;
 typedef struct Handed { char *start, *contents; size_t bytes; } Handed; /* what the second order has */
+typedef struct Exchange { CoreExchange *function; void *target; const void *source; size_t bytes; } Exchange;
 
 typedef struct Emulator {
   CoreDevice table;
@@ -34,6 +37,8 @@ typedef struct Emulator {
   size_t allocated;
   Handed handed[HANDED_MAX];
   int handed_over;
+  Exchange waiting[HANDED_MAX]; /* of the second order */
+  int exchanges;
   char *shared, *stacks;
   char *images;                 /* CORE_DEVICE_ISOLATED: each thread's shared memory, SHARED_BYTES apart */
   char *merged;                 /* and what the last barrier has left of all of them */
@@ -42,9 +47,9 @@ typedef struct Emulator {
   int entered[CORE_LANES], depth; /* lanes that the order at hand was entered through, from 0 */
 } Emulator;
 
-/* A launch, a copy or fill, or what is about lanes. WAIT: until `lane` has done its first `until` operations. */
+/* WAIT: until `lane` has done its first `until` operations. */
 typedef struct Operation {
-  enum { DO, ENTER, LEAVE, JOIN, WAIT } kind;
+  enum { LAUNCH, COPY, FILL, HAND_OVER, TAKE_BACK, EXCHANGE, ENTER, LEAVE, JOIN, WAIT } kind;
   int lane;
   size_t until;
   const CoreKernel *kernel;
@@ -52,14 +57,16 @@ typedef struct Operation {
   size_t shared;
   void *arguments;            /* a copy */
   void *target;
-  const void *source;         /* NULL: a fill */
+  const void *source;
   size_t bytes;
   int byte;
+  CoreExchange *exchange;
 } Operation;
 
 struct CoreGraph {
   Operation *operation;
   size_t count, room;
+  bool is_forked;             /* while it is recorded: the second order has something */
 };
 
 /* What a lane that lags behind has still to do. */
@@ -189,21 +196,26 @@ static void copy(CoreDevice *device, void *target, const void *source, size_t by
   Emulator *emulator = emulator_of(device);
   check_range(emulator, target, bytes);
   check_range(emulator, source, bytes);
-  issue(emulator, (Operation){.target = target, .source = source, .bytes = bytes});
+  issue(emulator, (Operation){.kind = COPY, .target = target, .source = source, .bytes = bytes});
 }
 
 static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   Emulator *emulator = emulator_of(device);
   check_range(emulator, target, bytes);
-  issue(emulator, (Operation){.target = target, .byte = byte, .bytes = bytes});
+  issue(emulator, (Operation){.kind = FILL, .target = target, .byte = byte, .bytes = bytes});
 }
 
 /* ---- the second order ------------------------------------------------------------------------------------------- */
 
 static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
   Emulator *emulator = emulator_of(device);
-  CORE_CHECK(emulator->handed_over < HANDED_MAX && emulator->recording == NULL);
+  CORE_CHECK(emulator->handed_over < HANDED_MAX);
   check_range(emulator, memory, bytes);
+  if (emulator->recording) {
+    emulator->recording->is_forked = true;
+    record(emulator->recording, (Operation){.kind = HAND_OVER, .target = memory, .bytes = bytes});
+    return;
+  }
   Handed *handed = &emulator->handed[emulator->handed_over++];
   *handed = (Handed){memory, core_memory_allocate(bytes), bytes};
   unlock(emulator);
@@ -220,7 +232,17 @@ static bool is_poison(const char *start, size_t bytes) {
 
 static void take_back(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
+  if (emulator->recording) {
+    emulator->recording->is_forked = false;
+    record(emulator->recording, (Operation){.kind = TAKE_BACK});
+    return;
+  }
   unlock(emulator);
+  for (int i = 0; i < emulator->exchanges; i++) {
+    const Exchange *e = &emulator->waiting[i];
+    e->function(e->target, e->source, e->bytes);
+  }
+  emulator->exchanges = 0;
   for (int i = emulator->handed_over - 1; i >= 0; i--) {
     Handed *handed = &emulator->handed[i];
     CORE_CHECK(is_poison(handed->start, handed->bytes)); /* else it was written while the second order had it */
@@ -228,6 +250,37 @@ static void take_back(CoreDevice *device) {
     free(handed->contents);
   }
   emulator->handed_over = 0;
+  lock(emulator);
+}
+
+/* Where the second order has what was handed over of `memory`; else `memory`, the first order's. */
+static char *where_it_is(const Emulator *emulator, const void *memory) {
+  const char *start = memory;
+  for (int i = 0; i < emulator->handed_over; i++) {
+    const Handed *handed = &emulator->handed[i];
+    if (start >= handed->start && start < handed->start + handed->bytes)
+      return handed->contents + (start - handed->start);
+  }
+  return (char *)(uintptr_t)memory;
+}
+
+static void exchange(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  check_range(emulator, target, bytes);
+  check_range(emulator, source, bytes);
+  if (emulator->recording) {
+    record(emulator->recording, (Operation){.kind = EXCHANGE, .exchange = function, .target = target, .source = source,
+                                            .bytes = bytes});
+    return;
+  }
+  const Exchange e = {function, where_it_is(emulator, target), where_it_is(emulator, source), bytes};
+  if (e.target != target) {
+    CORE_CHECK(e.source != source && emulator->exchanges < HANDED_MAX); /* the first order may change its source */
+    emulator->waiting[emulator->exchanges++] = e;
+    return;
+  }
+  unlock(emulator);
+  function(target, source, bytes);
   lock(emulator);
 }
 
@@ -404,7 +457,7 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
   Emulator *emulator = emulator_of(device);
   check_launch(kernel, blocks, threads, shared);
   if (emulator->recording == NULL) device->launches++;
-  issue(emulator, (Operation){.kernel = kernel, .blocks = blocks, .threads = threads, .shared = shared,
+  issue(emulator, (Operation){.kind = LAUNCH, .kernel = kernel, .blocks = blocks, .threads = threads, .shared = shared,
                               .arguments = (void *)(uintptr_t)arguments});
 }
 
@@ -506,22 +559,28 @@ static void check_lanes(const CoreGraph *graph) {
 static CoreGraph *end_graph(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   CoreGraph *graph = emulator->recording;
-  CORE_CHECK(graph != NULL);
+  CORE_CHECK(graph != NULL && !graph->is_forked); /* a GPU's capture must end with all of it in one stream */
   check_lanes(graph);
   emulator->recording = NULL;
   return graph;
 }
 
+static void perform(CoreDevice *device, const Operation *o) {
+  switch (o->kind) {
+    case HAND_OVER: hand_over(device, o->target, o->bytes); return;
+    case TAKE_BACK: take_back(device); return;
+    case EXCHANGE: exchange(device, o->exchange, o->target, o->source, o->bytes); return;
+    case ENTER: enter(device, o->lane); return;
+    case LEAVE: leave(device); return;
+    case JOIN: join(device, o->lane); return;
+    default: issue(emulator_of(device), *o);
+  }
+}
+
 static void launch_graph(CoreDevice *device, CoreGraph *graph) {
   check_not_recording(device);
   device->graphs++;
-  for (size_t i = 0; i < graph->count; i++) {
-    const Operation *o = &graph->operation[i];
-    if (o->kind == ENTER) enter(device, o->lane);
-    else if (o->kind == LEAVE) leave(device);
-    else if (o->kind == JOIN) join(device, o->lane);
-    else issue(emulator_of(device), *o);
-  }
+  for (size_t i = 0; i < graph->count; i++) perform(device, &graph->operation[i]);
 }
 
 static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
@@ -572,7 +631,7 @@ CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) 
     .processors = PROCESSORS,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
     .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
-    .hand_over = hand_over, .take_back = take_back,
+    .hand_over = hand_over, .take_back = take_back, .exchange = exchange,
     .enter = enter, .leave = leave, .join = join,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
     .destroy = destroy};

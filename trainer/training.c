@@ -136,9 +136,9 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
-  communicator_destroy(&owned->communicator); /* first: freeing memory waits for what other ranks may never join */
   rollout_destroy(&owned->rollout);
-  learner_destroy(&owned->learner);
+  learner_destroy(&owned->learner); /* first: NCCL keeps a communicator until no graph has its calls any more */
+  communicator_destroy(&owned->communicator); /* then: freeing memory waits for what other ranks may never join */
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
   if (owned->curriculum) curriculum_destroy(owned->curriculum);

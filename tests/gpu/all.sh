@@ -30,7 +30,7 @@ else
     exit 1
   fi
   trainer=build/bin/trainer unit=build/tests/unit bench=build/tests/bench/bench_device ranks=build/tests/mpi/ranks_devices
-  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" || exit 1
+  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" "${ranks%devices}queue" || exit 1
 fi
 mkdir -p "$(dirname "$report")"
 summary=$report.summary
@@ -173,6 +173,7 @@ if ! command -v mpirun >/dev/null || [ ! -x "$ranks" ]; then lacking "ranks" "no
     --set comm.share_gpu=yes
   if [ "$gpus" -lt 2 ]; then lacking "NCCL between ranks" "one GPU"; else
     part 60 "NCCL, $gpus ranks" "${mpi[@]}" -n "$gpus" "$ranks" nccl
+    [ ! -x "${ranks%devices}queue" ] || part 60 "updates in graphs, 2 ranks" "${mpi[@]}" -n 2 "${ranks%devices}queue"
     for n in 1 2; do
       mkdir "$work/$n"
       part 60 "comm.deterministic, $n ranks" "${mpi[@]}" -n "$n" "$trainer" --root "$work/$n" "${small[@]}" --set comm.deterministic=yes

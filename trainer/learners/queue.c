@@ -1,19 +1,22 @@
 /* Plans, scalars and graphs of queued updates (queue.h). */
 #include "trainer/learners/queue.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "trainer/ranks.h"
 
 static bool is_off(void) {
   const char *mode = getenv("TRAINER_QUEUE");
   return mode && strcmp(mode, "none") == 0;
 }
 
-void queue_register(Queue *queue, const Agent *agent, const Optimizer *optimizer, bool joint, int rows, int steps,
-                    CoreArena *arena) {
+void queue_register(Queue *queue, const Agent *agent, const Optimizer *optimizer, bool joint, int rows,
+                    bool divided, int steps, CoreArena *arena) {
   *queue = (Queue){.device = is_off() ? NULL : core_arena_device(arena),
                    .plan = {.max_norm = optimizer->max_norm, .norm_epsilon = optimizer->norm_epsilon, .joint = joint,
-                            .rows = rows, .steps = steps}};
+                            .rows = rows, .divided = divided, .steps = steps}};
   if (queue->device == NULL) return;
   CORE_ARENA(arena, queue->scalars, (size_t)steps, "scalars of steps [steps]");
   CORE_ARENA_DEVICE(arena, queue->plan.scalars, (size_t)steps, "scalars of steps [steps]");
@@ -43,6 +46,7 @@ void queue_begin(Queue *queue, const LearnerStep *step, const Agent *agent, cons
   OpsUpdatePlan *plan = &queue->plan;
   queue->measures = step->measure;
   Proximal moving = proximal ? *proximal : (Proximal){0};
+  queue->communicator = agent->communicator;
   plan->networks = critic ? 2 : 1;
   plan->network[0] = network_of(&agent->actor, gradient->actor, actor, step->measure ? queue->before[0] : NULL);
   if (critic)
@@ -77,9 +81,27 @@ void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *conte
   device->launch_graph(device, *graph);
 }
 
+void queue_begin_gradient(const Queue *queue, Gradient *gradient, const Minibatch *minibatch) {
+  const GradientQueued queued = {.rows = minibatch->counts, .shares = minibatch->shares,
+                                 .turn = &queue->plan.book->step, .parts = minibatch->parts};
+  gradient_begin_queued(gradient, &queued);
+}
+
+void queue_add_sums(Queue *queue, Ops *ops, bool is_first, bool is_last) {
+  Communicator *communicator = queue->communicator;
+  ops->update->add_sums(ops, is_first);
+  if (is_last && communicator)
+    communicator->sum(communicator, queue->plan.book->all, OPS_BOOK_SUMS, COMMUNICATOR_DOUBLE);
+}
+
+void queue_step(Queue *queue, Ops *ops) {
+  if (queue->communicator) queue->communicator->finish(queue->communicator);
+  ops->update->step(ops, &queue->plan);
+}
+
 static void add_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
   gradients->norm_mean += book->norm[network];
-  if (book->norm_max[network] > gradients->norm_max) gradients->norm_max = book->norm_max[network];
+  gradients->norm_max = fmax(gradients->norm_max, book->norm_max[network]);
   gradients->clipped_fraction += book->clipped[network];
   gradients->kurtosis.all += book->kurtosis[network].all;
   gradients->kurtosis.nonzero += book->kurtosis[network].nonzero;
@@ -98,6 +120,7 @@ int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Pr
     add_gradients(book, 1, &update->critic);
     update->joint_norm += book->joint;
   }
+  if (queue->communicator && !ranks_is_first()) memset(book->mean, 0, sizeof book->mean);
   return (int)book->failed - 1;
 }
 

@@ -60,7 +60,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA(arena, sapg->rate, 1, "learning rate");
   CORE_ARENA(arena, sapg->value_moments, 3, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
-  queue_register(&sapg->queue, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
+  queue_register(&sapg->queue, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows, false,
                  minibatches->count, arena);
   return CORE_OK;
 }
@@ -216,7 +216,7 @@ static int decide_epoch(Sapg *sapg, const LearnerStep *step, int number, Learner
 
 /* As minibatch_step, but that nothing comes to the host; m: as sapg_data_take has it. */
 typedef struct Queued { Sapg *sapg; const LearnerStep *step; } Queued;
-static void queue_step(const Queued *queued, int m) {
+static void queue_operations(const Queued *queued, int m) {
   Sapg *sapg = queued->sapg;
   Ops *ops = queued->step->ops;
   OpsUpdatePlan plan = sapg->queue.plan;
@@ -229,7 +229,7 @@ static void queue_step(const Queued *queued, int m) {
   critic_backward(sapg, ops);
   ops->update->step(ops, &plan);
 }
-static void queue_one(void *queued) { queue_step(queued, -1); }
+static void queue_one(void *queued) { queue_operations(queued, -1); }
 
 /* The step that could not be done once more, for the host to see why. */
 static int explain(Sapg *sapg, const LearnerStep *step, int number, int m) {
@@ -247,7 +247,7 @@ static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerU
               *sapg->rate);
   for (int m = 0; m < all->count; m++) {
     if (sapg_data_rows(&sapg->data, m) == all->rows) queue_minibatch(&sapg->queue, queue_one, &queued);
-    else queue_step(&queued, m);
+    else queue_operations(&queued, m);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
   const int failed = queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &book, update);
@@ -262,7 +262,8 @@ static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerU
 }
 
 static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
-  if (queue_takes(&sapg->queue, step)) TRY(queue_epoch(sapg, step, number, update));
+  const bool divided = step->rollout->shards.all_shards > 1; /* whose pieces are not filled up to be alike */
+  if (!divided && queue_takes(&sapg->queue, sapg->agent)) TRY(queue_epoch(sapg, step, number, update));
   else TRY(decide_epoch(sapg, step, number, update));
   *sapg->rate = sapg_rate(*sapg->rate, update->controller_kl, sapg->config->sapg.kl_threshold);
   return CORE_OK;

@@ -35,8 +35,7 @@ void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, con
 }
 
 DeviceParts device_parts(size_t n) {
-  size_t size = (n + CPU_SUM_PARTS - 1) / CPU_SUM_PARTS;
-  if (size < CPU_SUM_LEAST) size = CPU_SUM_LEAST;
+  const size_t size = ops_part_size(n, CPU_SUM_PARTS, CPU_SUM_LEAST);
   return (DeviceParts){size, (unsigned)((n + size - 1) / size)};
 }
 
@@ -63,7 +62,7 @@ static double distance_squared(Ops *ops, const float *x, const float *y, size_t 
 static void moments_of(Ops *ops, const float *x, const float *y, size_t n, Moments *moments) {
   DeviceState *state = device_state(ops);
   const DeviceParts parts = device_parts(n);
-  const OpsMomentParts arguments = {{x, y, n}, parts.size, state->records};
+  const OpsMomentParts arguments = {{x, y, n}, parts.size, state->records, NULL, 0, 0};
   Moments records[CPU_SUM_PARTS];
   *moments = (Moments){0};
   if (n == 0) return;

@@ -67,6 +67,7 @@ typedef struct DeviceState {
   OpsSpread *spread;
   uint64_t *first;
   OpsUpdateBook *book;        /* that is open, on the device; NULL: none */
+  const uint32_t *count;      /* of the piece that was taken, on the device: its rows that count; NULL: all */
 } DeviceState;
 
 static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->state; }

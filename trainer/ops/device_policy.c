@@ -3,7 +3,15 @@
 
 static OpsRowsOfHead rows_of(const OpsHead *head, const float *logits, const void *actions, int rows) {
   CORE_CHECK(head->factors <= OPS_FACTORS_MAX && head->logits <= OPS_LOGITS_MAX);
-  return (OpsRowsOfHead){*head, logits, actions, (size_t)rows};
+  return (OpsRowsOfHead){*head, logits, actions, (size_t)rows, NULL};
+}
+
+/* The same for a loss: queued ones (no sums to the host) leave out what only fills a piece up. */
+static OpsRowsOfHead losses_of(const DeviceState *state, const OpsHead *head, const float *logits, const void *actions,
+                               int rows, const void *sums) {
+  OpsRowsOfHead all = rows_of(head, logits, actions, rows);
+  all.count = sums ? NULL : state->count;
+  return all;
 }
 
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
@@ -37,8 +45,8 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                         const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   DeviceState *state = device_state(ops);
-  const OpsPolicyLoss arguments = {rows_of(head, logits, actions, rows), logp_behaviour, logp_proximal, advantage,
-                                   row_clip(epsilon, logp_proximal != NULL), (float)(entropy_coef / rows), dlogits,
+  const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behaviour, logp_proximal,
+                                   advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
                                    state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_policy_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_POLICY);
@@ -48,7 +56,7 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
 void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                    double entropy_coef, float *dlogits, double *sum) {
   DeviceState *state = device_state(ops);
-  const OpsSampledEntropy arguments = {rows_of(head, logits, NULL, rows), noise, entropy_coef / rows, dlogits,
+  const OpsSampledEntropy arguments = {losses_of(state, head, logits, NULL, rows, sum), noise, entropy_coef, dlogits,
                                        state->row_parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_TANH_AFFINE);
@@ -72,7 +80,7 @@ void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_
 
 void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum) {
   DeviceState *state = device_state(ops);
-  const OpsPull arguments = {logp, around, weight, (size_t)rows, pull, state->row_parts};
+  const OpsPull arguments = {logp, around, weight, (size_t)rows, sum ? NULL : state->count, pull, state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_pull_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_PULL);
   if (sum) *sum = all[0];
@@ -115,8 +123,8 @@ void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logi
                                 const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                                 OpsGaussianSums *sums) {
   DeviceState *state = device_state(ops);
-  const OpsRegularise arguments = {rows_of(head, logits, NULL, rows), set, entropy_coef, bound, bounds_coef, dlogits,
-                                   state->row_parts};
+  const OpsRegularise arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound,
+                                   bounds_coef, dlogits, state->row_parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
   device_sum_rows(state, &ops_regularise_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_REGULARISE);
@@ -138,8 +146,8 @@ void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, i
 void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                        double epsilon, double value_coef, float *dvalue, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
-  const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, clip ? (float)epsilon : INFINITY,
-                                  (float)(value_coef / rows), dvalue, state->row_parts};
+  const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, sums ? NULL : state->count,
+                                  clip ? (float)epsilon : INFINITY, value_coef, dvalue, state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_value_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
   if (sums) sums->loss = all[0];
@@ -160,7 +168,8 @@ void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float
                    float *dq, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
   const OpsQ arguments = {.q = (float *)(uintptr_t)q, .actions = actions, .target = target, .rows = (size_t)rows,
-                          .columns = (size_t)columns, .scale = 2.0f / (float)rows, .dq = dq, .sums = state->row_parts};
+                          .columns = (size_t)columns, .count = sums ? NULL : state->count, .dq = dq,
+                          .sums = state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_q_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
   if (sums) sums->loss = all[0];

@@ -30,15 +30,43 @@ static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int
   DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps, &arguments);
 }
 
+static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
+                       uint32_t *count) {
+  DeviceState *state = device_state(ops);
+  const OpsTakePiece arguments = {state->book, *part, shard, rows, of_run, count};
+  DEVICE_LAUNCH(state, ops_take_piece, (size_t)part->room, &arguments);
+  state->count = count;
+}
+
+static void add_sums(Ops *ops, bool begin) {
+  DeviceState *state = device_state(ops);
+  DEVICE_LAUNCH(state, ops_add_sums, OPS_BOOK_SUMS, &(OpsAddSums){state->book, begin});
+}
+
+static void moments(Ops *ops, const float *x, size_t n, Moments *record) {
+  DeviceState *state = device_state(ops);
+  const unsigned parts = device_parts(n).count; /* fewer elements make no more parts */
+  const OpsMomentParts arguments = {{x, NULL, n}, 0, state->records, state->count, CPU_SUM_PARTS, CPU_SUM_LEAST};
+  state->device->launch(state->device, &ops_moment_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
+                        &arguments);
+  state->device->launch(state->device, &ops_merge_records_launch, 1, 1, 0,
+                        &(OpsMergeRecords){state->records, parts, record});
+}
+
+static void standardise_by(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased) {
+  DeviceState *state = device_state(ops);
+  state->device->launch(state->device, &ops_spread_launch, 1, 1, 0,
+                        &(OpsSpreadOfParts){records, count, unbiased, state->spread});
+  DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
+}
+
 static void standardise(Ops *ops, float *x, size_t n, bool unbiased) {
   DeviceState *state = device_state(ops);
   const DeviceParts parts = device_parts(n);
-  const OpsSpreadOfParts fold = {state->records, parts.count, unbiased, state->spread};
-  const OpsMomentParts arguments = {{x, NULL, n}, parts.size, state->records};
+  const OpsMomentParts arguments = {{x, NULL, n}, parts.size, state->records, NULL, 0, 0};
   state->device->launch(state->device, &ops_moment_parts_launch, parts.count, KERNEL_LANES,
                         KERNEL_LANES * sizeof(double), &arguments);
-  state->device->launch(state->device, &ops_spread_launch, 1, 1, 0, &fold);
-  DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
+  standardise_by(ops, x, n, state->records, parts.count, unbiased);
 }
 
 static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
@@ -52,7 +80,8 @@ static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
 static void count_silent(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                          const float *logp_around, const float *advantage, int rows, double epsilon) {
   DeviceState *state = device_state(ops);
-  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows}, logp_around, advantage, epsilon, state->row_parts};
+  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, logp_around, advantage, epsilon,
+                               state->row_parts};
   device_sum_rows(state, &ops_silent_launch, rows, &arguments, NULL, OPS_BOOK_SILENT);
 }
 
@@ -95,7 +124,10 @@ static void finish(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book) {
   DeviceState *state = device_state(ops);
   core_device_to_host(state->device, book, plan->book, sizeof *book);
   state->book = NULL;
+  state->count = NULL;
 }
 
-const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .standardise = standardise,
-                                 .normal_rows = normal_rows, .count_silent = count_silent, .step = step, .finish = finish};
+const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .take_piece = take_piece, .add_sums = add_sums,
+                                 .moments = moments, .standardise_by = standardise_by, .standardise = standardise,
+                                 .normal_rows = normal_rows, .count_silent = count_silent, .step = step,
+                                 .finish = finish};

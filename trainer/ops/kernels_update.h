@@ -22,6 +22,32 @@ CORE_KERNEL_FN void ops_take_rows(const CoreDeviceThread *at, const OpsTakeRows 
     a->rows[i] = a->steps == 1 ? things[i] : (uint32_t)(i % a->steps) * a->worlds + things[i / a->steps];
 }
 
+/* A shard's rows of the part whose turn it is, filled up to `room` (update.h, take_piece). */
+typedef struct OpsTakePiece {
+  const OpsUpdateBook *book;
+  OpsPartRows part;
+  int shard;
+  uint32_t *rows, *of_run, *count;
+} OpsTakePiece;
+CORE_KERNEL_FN void ops_take_piece(const CoreDeviceThread *at, const OpsTakePiece *a) {
+  const OpsPartRows *part = &a->part;
+  const size_t turn = a->book->step % (uint64_t)part->parts * (size_t)part->shards + (size_t)a->shard;
+  const uint32_t begin = part->begins[turn], count = part->begins[turn + 1] - begin;
+  for (size_t i = core_device_first(at); i < (size_t)part->room; i += core_device_stride(at)) {
+    const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
+    a->rows[i] = row;
+    a->of_run[i] = row / part->worlds * part->all_worlds + part->first_world + row % part->worlds;
+  }
+  if (core_device_first(at) == 0) *a->count = count;
+}
+
+typedef struct OpsAddSums { OpsUpdateBook *book; int begin; } OpsAddSums;
+CORE_KERNEL_FN void ops_add_sums(const CoreDeviceThread *at, const OpsAddSums *a) {
+  OpsUpdateBook *book = a->book;
+  for (size_t i = core_device_first(at); i < OPS_BOOK_SUMS; i += core_device_stride(at))
+    book->all[i] = a->begin ? book->now[i] : book->all[i] + book->now[i];
+}
+
 typedef struct OpsNormalsOfStep {
   const OpsUpdateBook *book;
   uint64_t seed;
@@ -55,6 +81,15 @@ CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfPart
   const double variance = a->unbiased ? moments_variance_unbiased(&all) : moments_variance(&all);
   a->spread->shift = all.mean;
   a->spread->factor = 1 / (sqrt(variance) + 1e-8);
+}
+
+/* *record = of parts [count]. */
+typedef struct OpsMergeRecords { const Moments *parts; size_t count; Moments *record; } OpsMergeRecords;
+CORE_KERNEL_FN void ops_merge_records(const CoreDeviceThread *at, const OpsMergeRecords *a) {
+  if (core_device_first(at) > 0) return;
+  Moments all = {0, 0, 0, 0, 0};
+  for (size_t i = 0; i < a->count; i++) moments_merge(&all, &a->parts[i]);
+  *a->record = all;
 }
 
 typedef struct OpsStandardiseBy { float *x; size_t n; const OpsSpread *spread; } OpsStandardiseBy;
@@ -95,6 +130,7 @@ CORE_KERNEL_FN int ops_book_is_finite(const double *sums) {
 CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   OpsUpdateBook *book = plan->book;
+  const double *sums = plan->divided ? book->all : book->now;
   double *part = (double *)at->shared, norm[OPS_UPDATE_NETWORKS] = {0, 0};
   for (unsigned i = at->thread; i < a->count[0] + a->count[1]; i += at->threads) part[i] = plan->parts[i];
   core_device_barrier(at);
@@ -103,7 +139,7 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
     for (end += a->count[k]; i < end; i++) norm[k] += part[i];
     norm[k] = sqrt(norm[k]);
   }
-  if (!ops_book_is_finite(book->now) || !isfinite(norm[0]) || !isfinite(norm[1])) {
+  if (!ops_book_is_finite(sums) || !isfinite(norm[0]) || !isfinite(norm[1])) {
     book->failed = book->step + 1;
     return;
   }
@@ -116,7 +152,7 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
     book->clipped[k] += clipped;
     if (norm[k] > book->norm_max[k]) book->norm_max[k] = norm[k];
   }
-  for (int i = 0; i < OPS_BOOK_SUMS; i++) book->mean[i] += book->now[i] / plan->rows;
+  for (int i = 0; i < OPS_BOOK_SUMS; i++) book->mean[i] += sums[i] / plan->rows;
   book->at = book->step++;
 }
 
@@ -150,7 +186,7 @@ typedef struct OpsSilent {
 CORE_KERNEL_FN void ops_silent(const CoreDeviceThread *at, const OpsSilent *a) {
   const size_t r = core_device_first(at);
   double own[KERNEL_SUMS] = {0, 0, 0, 0, 0};
-  if (r < a->p.rows) {
+  if (r < ops_counted(a->p.count, a->p.rows)) {
     const double l = (double)ops_logp_of(&a->p, a->p.actions, r) - (double)a->around[r];
     own[0] = estimators_no_gradient(l, (double)a->advantage[r], a->epsilon);
   }

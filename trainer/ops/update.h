@@ -6,7 +6,10 @@
  * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host
  * may look for the cause with.
  *
- *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish */
+ *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish
+ *
+ * Where ranks or shards divide a minibatch: take_piece -> losses and gradients -> add_sums for each of this rank's
+ * shards, then the sums over ranks, then step. */
 #ifndef TRAINER_OPS_UPDATE_H
 #define TRAINER_OPS_UPDATE_H
 #include <math.h>
@@ -48,7 +51,8 @@ enum {
 typedef struct OpsUpdateBook {
   uint64_t step, earlier;     /* steps of this iteration, and of those before it */
   uint64_t failed;            /* 0, or 1 + the number of the step that was not done */
-  double now[OPS_BOOK_SUMS];  /* of the minibatch at hand */
+  double now[OPS_BOOK_SUMS];  /* of the minibatch at hand, or of a piece of it */
+  double all[OPS_BOOK_SUMS];  /* where ranks or shards divide minibatches: of all its pieces, then of all ranks */
   double mean[OPS_BOOK_SUMS]; /* of each minibatch's mean over its rows, added up */
   double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
   double joint;               /* of both networks' norms together, added up */
@@ -72,13 +76,24 @@ typedef struct OpsUpdatePlan {
   float *proximal;            /* of the first network; NULL: none */
   double max_norm, norm_epsilon;
   int joint;                  /* not 0: gradients are clipped by the norm of both together */
-  int rows;                   /* of a minibatch */
+  int rows;                   /* of a minibatch, over all ranks */
+  int divided;                /* not 0: ranks or shards divide it, and its sums are book->all */
   int steps;                  /* of an iteration, at most */
   OpsUpdateScalars *scalars;  /* [steps] on the device */
   OpsUpdateBook *book;        /* on the device */
   double *parts;              /* [ops_update_parts()] on the device */
 } OpsUpdatePlan;
 size_t ops_update_parts(void);
+
+/* Where ranks or shards divide minibatches: this rank's rows of all of an epoch's parts, shard after shard within a
+ * part (minibatch_device.c). How many they are differs from part to part and stands on the device, so that all pieces
+ * of a shard can be alike: they are filled up with rows that the losses leave out. */
+typedef struct OpsPartRows {
+  const uint32_t *rows;       /* of this rank's rollout, on the device */
+  const uint32_t *begins;     /* [parts * shards + 1] where a shard's rows of a part begin in `rows`, on the device */
+  int parts, shards, room;    /* room: rows of a piece */
+  uint32_t worlds, all_worlds, first_world; /* this rank's, the run's */
+} OpsPartRows;
 
 typedef struct OpsUpdate {
   /* Takes an iteration's scalars [steps] from the host and opens the book; `earlier` steps were done in iterations
@@ -87,6 +102,16 @@ typedef struct OpsUpdate {
   /* rows[count * steps]: as world_rows, of the part of `order` (its things cut into `parts` of `count`) whose turn it
    * is; steps 1: of order itself. */
   void (*take_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
+  /* The rows of one of this rank's shards of the part whose turn it is: rows[room], the same in the run's numbers
+   * of_run[room], and how many there are in *count, all on the device. After them comes the first again (the rollout's
+   * first where there is none); losses of the piece, from here on, are those of the *count rows and their means. */
+  void (*take_piece)(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run, uint32_t *count);
+  /* Sums of the piece's losses join those of the minibatch (book->all), or begin them. */
+  void (*add_sums)(Ops *ops, bool begin);
+  /* Moments of x[n], of the piece's *count rows, as ops->moments, to *record on the device. */
+  void (*moments)(Ops *ops, const float *x, size_t n, Moments *record);
+  /* x[n] as `standardise`, but by the moments of records [count] on the device, merged in order. */
+  void (*standardise_by)(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased);
   /* x = (x - mean) / (deviation + 1e-8); unbiased: of n - 1. */
   void (*standardise)(Ops *ops, float *x, size_t n, bool unbiased);
   /* As ops->normal_rows; the step, and the seed's upper half, are the number of steps done so far. */
