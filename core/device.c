@@ -10,17 +10,27 @@
 #include "core/memory.h"
 
 /* CORE_DEVICE, as device.h describes it. */
-typedef struct Emulation { bool wanted; int gpus; size_t memory_bytes; } Emulation;
+typedef struct Emulation { bool wanted; int gpus; size_t memory_bytes; CoreDeviceOrder order; } Emulation;
 
 static size_t scaled(double number, char suffix) {
   const double unit = suffix == 'K' ? 1 << 10 : suffix == 'M' ? 1 << 20 : suffix == 'G' ? 1 << 30 : 1;
   return (size_t)(number * unit);
 }
 
+static bool read_order(const char *word, CoreDeviceOrder *order, int *length) {
+  static const char *const names[] = {"order=forward", "order=backward", "order=isolated"};
+  for (int i = 0; i < 3; i++) {
+    *length = (int)strlen(names[i]);
+    *order = (CoreDeviceOrder)i;
+    if (strncmp(word, names[i], strlen(names[i])) == 0) return true;
+  }
+  return false;
+}
+
 /* Words that it does not know are an error, not a default: a test must not pass because of a slip. */
 static int read_emulation(Emulation *emulation) {
   const char *asked = getenv("CORE_DEVICE");
-  *emulation = (Emulation){.gpus = 0, .memory_bytes = SIZE_MAX};
+  *emulation = (Emulation){.gpus = 0, .memory_bytes = SIZE_MAX, .order = CORE_DEVICE_FORWARD};
   if (asked == NULL || strncmp(asked, "emulated", 8) != 0) return CORE_OK;
   emulation->wanted = true;
   for (const char *at = asked + 8; *at != '\0';) {
@@ -34,9 +44,9 @@ static int read_emulation(Emulation *emulation) {
       suffix = at[length];
       if (suffix == 'K' || suffix == 'M' || suffix == 'G') length++;
       emulation->memory_bytes = scaled(number, suffix);
-    } else {
-      return core_error(CORE_USAGE, "CORE_DEVICE = %.80s: write emulated, emulated:gpus=2, emulated:memory=64M or "
-                        "emulated:gpus=2,memory=64M", asked);
+    } else if (!read_order(at, &emulation->order, &length)) {
+      return core_error(CORE_USAGE, "CORE_DEVICE = %.80s: write emulated, emulated:gpus=2, emulated:memory=64M, "
+                        "emulated:order=backward (or forward, isolated), or several as in emulated:gpus=2,memory=64M", asked);
     }
     at += length;
   }
@@ -99,7 +109,7 @@ static int open_any(const char *wanted, int number, CoreDevice **device, char *r
   TRY(read_emulation(&emulation));
   if (emulation.wanted) {
     if (must && emulation.gpus < 0) return core_error(CORE_USAGE, "train.device = cuda: CORE_DEVICE says there is no GPU");
-    if (must) *device = core_device_emulated_of(CORE_DEVICE_FORWARD, emulation.memory_bytes);
+    if (must) *device = core_device_emulated_of(emulation.order, emulation.memory_bytes);
     return CORE_OK;
   }
   const int code = open_gpu(number, device);

@@ -7,7 +7,8 @@
  * operation runs, so that a program which works there keeps this rule.
  *
  * All operations are in one order (a stream); those that give the host something wait for it. Communication between
- * processes has a second order beside it, to which memory is handed over and taken back. Failures other than running out
+ * processes has a second order beside it, to which memory is handed over and taken back, and work that can go on beside
+ * the rest has lanes, orders of their own that are entered and joined. Failures other than running out
  * of memory end the program with a message: nothing sensible can follow them. */
 #ifndef CORE_DEVICE_H
 #define CORE_DEVICE_H
@@ -22,6 +23,9 @@
 #endif
 
 enum { CORE_DEVICES_MAX = 64 }; /* GPUs of a machine */
+
+/* Orders beside the first (0): worlds that step while others are acted for, levels that are tried ahead of their time. */
+enum { CORE_LANE_WORLDS = 1, CORE_LANE_AHEAD, CORE_LANES };
 
 /* What threads of a kernel wait for at a barrier. */
 enum { CORE_TEAM_NONE = 0, CORE_TEAM_BLOCK = -1 }; /* else: so many neighbouring threads, a power of two up to 32 */
@@ -64,6 +68,13 @@ struct CoreDevice {
    * until take_back, by which all that was handed over is the first order's again and later launches wait for the second. */
   void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);
   void (*take_back)(CoreDevice *device);
+  /* From `enter` to `leave` operations go to a lane, which first waits for what the order that it was entered from has
+   * been given so far; lanes may be entered from lanes. `join`: the order at hand waits for what the lane has been given
+   * so far, and nothing where it was joined since. What is written in one of two orders that do not wait for each other
+   * must neither be read nor written in the other. Where the host waits, it waits for the order at hand. */
+  void (*enter)(CoreDevice *device, int lane);
+  void (*leave)(CoreDevice *device);
+  void (*join)(CoreDevice *device, int lane);
   /* What a library that works on a GPU's streams does there, done by the host when its turn comes (as for NCCL a call
    * of MPI): function(target, source, bytes) with addresses that it may use; in the second order where target is
    * handed over. NULL on a GPU. */
@@ -71,12 +82,13 @@ struct CoreDevice {
   /* Between the two, launches, copies, fills, exchanges and what goes to and from the second order, all of it back, are
    * recorded and not done; anything that is the host's business, but for looking up addresses, may not be asked for. A
    * graph does them in their order as often as it is launched, with the arguments of then: what is to change from one
-   * launch to the next must stand in device memory. The caller owns it. */
+   * launch to the next must stand in device memory. Lanes that it enters it must have left and joined at its end. The
+   * caller owns it. */
   void (*begin_graph)(CoreDevice *device);
   CoreGraph *(*end_graph)(CoreDevice *device);
   void (*launch_graph)(CoreDevice *device, CoreGraph *graph);
   void (*destroy_graph)(CoreDevice *device, CoreGraph *graph);
-  void *stream, *side;        /* cudaStream_t of the first order and of the second; NULL: not a GPU */
+  void *stream, *side;        /* cudaStream_t of the order at hand and of communication; NULL: not a GPU */
   /* Called now and then while the host waits for the device, by who knows what could make it wait for ever; or NULL. */
   void (*while_waiting)(void *waiting);
   void *waiting;
@@ -94,14 +106,15 @@ int core_device_list(CoreDeviceId *id, int most);
  * the CPU. `reason` (at least 256 bytes) says why auto came to the CPU; empty otherwise. CORE_USAGE: cuda, but the build
  * or the machine has none of that number.
  * CORE_DEVICE=emulated in the environment puts the emulator in the GPU's place; emulated:gpus=N,memory=BYTES one that is
- * one of N and has so much memory (suffixes K, M, G: 2^10 ...). Without, each process has one for itself, without limit.
+ * one of N and has so much memory (suffixes K, M, G: 2^10 ...); order=forward|backward|isolated: see CoreDeviceOrder. Without, each process has one for itself, without limit.
  * CORE_DEVICE_SHARE=0.25 there: this program may use a quarter of the device's memory, others have the rest. */
 int core_device_open(const char *wanted, int number, CoreDevice **device, char *reason);
 void core_device_close(CoreDevice **device);
 /* For `trainer info`: what there is, or why there is none. */
 const char *core_device_description(void);
 
-/* order: in which the emulator takes the threads between two barriers. A kernel whose result depends on it lacks a
+/* order: in which the emulator takes the threads between two barriers. Lanes: FORWARD does everything when it is given,
+ * the others let lanes lag behind for as long as nobody waits for them; a result that depends on it lacks a join. A kernel whose result depends on it lacks a
  * barrier. ISOLATED looks for races in shared memory: each thread sees it as the last barrier left it, with what it has
  * written itself, and two threads that write differently to one place between two barriers end the program. A result
  * that is another one than FORWARD's comes from a place that was read without a barrier since another thread wrote it.

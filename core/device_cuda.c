@@ -22,6 +22,9 @@ enum { POLLS_A_WATCH = 1024 };
 typedef struct Gpu {
   CoreDevice table;
   cudaEvent_t event;
+  cudaStream_t lane[CORE_LANES];  /* 0: the first order */
+  bool busy[CORE_LANES];          /* given something since it was joined */
+  int entered[CORE_LANES], depth; /* lanes that the order at hand was entered through, from 0 */
   size_t resident_threads;
 } Gpu;
 
@@ -87,6 +90,28 @@ static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
 }
 
 static void take_back(CoreDevice *device) { order(device, device->side, device->stream); }
+
+static void enter(CoreDevice *device, int lane) {
+  Gpu *gpu = (Gpu *)device;
+  CORE_CHECK(gpu->depth + 1 < CORE_LANES);
+  order(device, device->stream, gpu->lane[lane]);
+  gpu->entered[++gpu->depth] = lane;
+  gpu->busy[lane] = true;
+  device->stream = gpu->lane[lane];
+}
+
+static void leave(CoreDevice *device) {
+  Gpu *gpu = (Gpu *)device;
+  CORE_CHECK(gpu->depth > 0);
+  device->stream = gpu->lane[gpu->entered[--gpu->depth]];
+}
+
+/* A lane that was not entered may not be waited for while a graph is recorded: it is no part of it. */
+static void join(CoreDevice *device, int lane) {
+  Gpu *gpu = (Gpu *)device;
+  if (gpu->busy[lane]) order(device, gpu->lane[lane], device->stream);
+  gpu->busy[lane] = false;
+}
 
 /* The host's memory is pageable, so the call itself would wait for all that was launched before, and who watches would
  * not be asked. */
@@ -162,9 +187,10 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 }
 
 static void destroy(CoreDevice *device) {
-  cudaEventDestroy(((Gpu *)device)->event);
+  Gpu *gpu = (Gpu *)device;
+  cudaEventDestroy(gpu->event);
   cudaStreamDestroy(device->side);
-  cudaStreamDestroy(stream_of(device));
+  for (int lane = 0; lane < CORE_LANES; lane++) cudaStreamDestroy(gpu->lane[lane]);
   free(device);
 }
 
@@ -196,13 +222,14 @@ static int check_capability(int number, const struct cudaDeviceProp *properties)
 
 int core_device_cuda(int number, CoreDevice **device) {
   struct cudaDeviceProp properties;
-  cudaStream_t stream, side;
+  cudaStream_t lane[CORE_LANES], side;
   cudaEvent_t event;
   *device = NULL;
   cudaError_t code = cudaGetDeviceProperties(&properties, number);
   if (code == cudaSuccess) TRY(check_capability(number, &properties));
   if (code == cudaSuccess) code = cudaSetDevice(number);
-  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  for (int i = 0; code == cudaSuccess && i < CORE_LANES; i++)
+    code = cudaStreamCreateWithFlags(&lane[i], cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   if (code != cudaSuccess) {
@@ -212,6 +239,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   Gpu *gpu = core_memory_zero_allocate(1, sizeof *gpu);
   CoreDevice *made = &gpu->table;
   gpu->event = event;
+  memcpy(gpu->lane, lane, sizeof lane);
   gpu->resident_threads = (size_t)properties.multiProcessorCount * (size_t)properties.maxThreadsPerMultiProcessor;
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
@@ -219,8 +247,9 @@ int core_device_cuda(int number, CoreDevice **device) {
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
     .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
     .hand_over = hand_over, .take_back = take_back,
+    .enter = enter, .leave = leave, .join = join,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
-    .stream = stream, .side = side, .destroy = destroy};
+    .stream = lane[0], .side = side, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
            properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
   *device = made;

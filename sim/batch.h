@@ -104,6 +104,9 @@ typedef struct SimStepOut {
 /* actions: [worlds] of what options.actions says (SimActionSpace). Parallel over worlds with OpenMP, using the caller's
  * thread count. */
 void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out);
+/* On a device: the same of worlds first .. first + count - 1 only; the arrays are those of all worlds. Parts may step one
+ * after the other, not at once. */
+void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
 
 /* The worlds as they are now: [worlds][length]. */
 void sim_batch_observe(const SimBatch *batch, float *observations);

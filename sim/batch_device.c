@@ -150,12 +150,16 @@ void sim_batch_device_take_levels(SimBatch *batch, int first, int count) {
                         n * length * sizeof *d->templates);
 }
 
-void sim_batch_device_observe(const SimBatch *batch, float *observations) {
+/* Of worlds first .. first + count - 1. */
+static void observe(const SimBatch *batch, int first, int count, float *observations) {
   CoreDevice *device = batch->device->device;
-  const SimDeviceObserve flat = {view(batch), observations};
-  const SimDevicePadded padded = {view(batch), sim_padded_layout(batch->size), observations};
-  const SimDeviceEntities entities = {view(batch), sim_entity_layout(batch->size), observations};
-  const size_t numbers = (size_t)batch->options.worlds * (size_t)batch->observation_length;
+  SimDeviceBatch part = view(batch);
+  part.first = first;
+  part.count = count;
+  const SimDeviceObserve flat = {part, observations};
+  const SimDevicePadded padded = {part, sim_padded_layout(batch->size), observations};
+  const SimDeviceEntities entities = {part, sim_entity_layout(batch->size), observations};
+  const size_t numbers = (size_t)count * (size_t)batch->observation_length;
   const unsigned blocks = core_device_blocks(numbers, NUMBER_THREADS, BLOCKS_MAX);
   if (observations == NULL) return;
   switch (batch->options.observation) {
@@ -167,6 +171,10 @@ void sim_batch_device_observe(const SimBatch *batch, float *observations) {
       break;
     default: device->launch(device, &sim_observe_flat_launch, blocks, NUMBER_THREADS, 0, &flat);
   }
+}
+
+void sim_batch_device_observe(const SimBatch *batch, float *observations) {
+  observe(batch, 0, batch->options.worlds, observations);
 }
 
 void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations) {
@@ -181,10 +189,11 @@ void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observ
   sim_batch_device_observe(batch, observations);
 }
 
-void sim_batch_device_step_some(const SimBatch *batch, size_t count, const void *actions, const SimStepOut *out) {
+void sim_batch_device_step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   const SimBatchDevice *d = batch->device;
   SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
-  step.batch.count = (int)count;
+  step.batch.first = first;
+  step.batch.count = count;
   const SimDeviceTeamStep team_step = {step, d->step.layout, d->overflow};
   if (d->step.lanes == 1)
     d->device->launch(d->device, d->step.kernel, d->step.blocks, WORLD_THREADS, 0, &step);
@@ -192,10 +201,15 @@ void sim_batch_device_step_some(const SimBatch *batch, size_t count, const void 
     d->device->launch(d->device, d->step.kernel, d->step.blocks, TEAM_THREADS, d->step.shared, &team_step);
 }
 
-void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
-  sim_batch_device_step_some(batch, (size_t)batch->options.worlds, actions, out);
+void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+  CORE_CHECK(batch->device && first >= 0 && count > 0 && count <= batch->options.worlds - first);
+  sim_batch_device_step_some(batch, first, count, actions, out);
   sim_level_device_renew(batch, true);
-  sim_batch_device_observe(batch, out->observations);
+  observe(batch, first, count, out->observations);
+}
+
+void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
+  sim_batch_step_part(batch, 0, batch->options.worlds, actions, out);
 }
 
 SimConstants sim_batch_device_constants(const SimBatch *batch) {

@@ -6,17 +6,17 @@
 #include "sim/batch_world.h"
 #include "sim/step_team.h"
 
-/* What all of them know of the batch. */
+/* What all of them know of the batch. Arrays of worlds are of all of them; a launch is for worlds first .. first + count - 1. */
 typedef struct SimDeviceBatch {
-  SimWorld *worlds;            /* [count] */
+  SimWorld *worlds;            /* [worlds] */
   const SimModel *models;      /* [levels] */
   const float *templates;      /* [levels][whole_length] */
   const int32_t *features;     /* [observation_length] */
   int64_t *nonfinite;
-  int32_t *waiting;            /* [count] worlds that wait for a new level (level_kernels.h) ... */
+  int32_t *waiting;            /* [worlds] worlds that wait for a new level (level_kernels.h) ... */
   int64_t *waiters;            /* ... and how many; NULL: episodes are on levels of the set */
-  uint32_t *numbers;           /* [count] of new levels: which of its world's sequence the present one is */
-  int count, levels, whole_length, observation_length;
+  uint32_t *numbers;           /* [worlds] of new levels: which of its world's sequence the present one is */
+  int first, count, levels, whole_length, observation_length;
   uint32_t first_world;
   uint64_t seed;
   SimSize size;
@@ -39,13 +39,13 @@ typedef struct SimDeviceTeamStep {
 
 typedef struct SimDeviceReset {
   SimDeviceBatch batch;
-  const int32_t *level;        /* [count]; NULL: drawn */
+  const int32_t *level;        /* [worlds]; NULL: drawn */
   int keeps_level;
 } SimDeviceReset;
 
 typedef struct SimDeviceObserve {
   SimDeviceBatch batch;
-  float *observations;         /* [count][observation_length] */
+  float *observations;         /* [worlds][observation_length] */
 } SimDeviceObserve;
 
 SIM_FN int sim_device_draw_level(const SimDeviceBatch *batch, size_t w) {
@@ -79,7 +79,8 @@ CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const
 CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceStep *step) {
   const SimDeviceBatch *batch = &step->batch;
   SimScratch scratch;
-  for (size_t w = core_device_first(at); w < (size_t)batch->count; w += core_device_stride(at)) {
+  for (size_t i = core_device_first(at); i < (size_t)batch->count; i += core_device_stride(at)) {
+    const size_t w = (size_t)batch->first + i;
     SimWorld *world = &batch->worlds[w];
     const SimCommand command = sim_task_command(step->space, step->actions, w);
     const SimTaskResult result = sim_task_step(&step->rules, &batch->models[world->level], world, &command, &scratch);
@@ -117,7 +118,8 @@ CORE_KERNEL_FN void sim_device_step_team(const CoreDeviceThread *at, const SimDe
                                          unsigned lanes) {
   const SimDeviceStep *step = &arguments->step;
   SimTeam t = sim_device_team(at, lanes, arguments);
-  for (size_t w = core_device_first(at) / lanes; w < (size_t)step->batch.count; w += core_device_stride(at) / lanes) {
+  for (size_t i = core_device_first(at) / lanes; i < (size_t)step->batch.count; i += core_device_stride(at) / lanes) {
+    const size_t w = (size_t)step->batch.first + i;
     const SimCommand command = sim_task_command(step->space, step->actions, w);
     SimTaskResult result = {0};
     SimTeamJoint joint;
@@ -148,7 +150,8 @@ CORE_KERNEL_FN void sim_step_team_16(const CoreDeviceThread *at, const SimDevice
 
 CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *reset) {
   const SimDeviceBatch *batch = &reset->batch;
-  for (size_t w = core_device_first(at); w < (size_t)batch->count; w += core_device_stride(at)) {
+  for (size_t i = core_device_first(at); i < (size_t)batch->count; i += core_device_stride(at)) {
+    const size_t w = (size_t)batch->first + i;
     SimWorld *world = &batch->worlds[w];
     world->episode = 0;
     world->keeps_level = reset->keeps_level;
@@ -160,8 +163,9 @@ CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *
 /* Flat observations, a thread a number: neighbours write neighbours. */
 CORE_KERNEL_FN void sim_observe_flat(const CoreDeviceThread *at, const SimDeviceObserve *observe) {
   const SimDeviceBatch *batch = &observe->batch;
-  const size_t length = (size_t)batch->observation_length, n = length * (size_t)batch->count;
-  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) {
+  const size_t length = (size_t)batch->observation_length, first = length * (size_t)batch->first;
+  const size_t end = first + length * (size_t)batch->count;
+  for (size_t i = first + core_device_first(at); i < end; i += core_device_stride(at)) {
     const SimWorld *world = &batch->worlds[i / length];
     const float *template_row = batch->templates + (size_t)world->level * (size_t)batch->whole_length;
     observe->observations[i] =

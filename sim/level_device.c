@@ -118,7 +118,7 @@ static void play(const SimLevelDevice *levels, size_t count) {
   cast.count = count;
   launch(levels->device, &sim_cast_launch, count, &cast);
   for (int step = 0; step < SIM_FILTER_STEPS; step++) {
-    sim_batch_device_step_some(levels->candidates, count, levels->idle, &out);
+    sim_batch_device_step_some(levels->candidates, 0, (int)count, levels->idle, &out);
     launch(levels->device, &sim_cast_note_launch, count, &cast);
   }
 }

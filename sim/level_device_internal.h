@@ -18,7 +18,7 @@ SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
 CoreDevice *sim_batch_device_of(const SimBatch *batch);
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch);
 SimDeviceMaker sim_batch_device_maker(const SimBatch *batch);
-/* A step of the first `count` worlds, without observations. */
-void sim_batch_device_step_some(const SimBatch *batch, size_t count, const void *actions, const SimStepOut *out);
+/* A step of worlds first .. first + count - 1, without new levels and observations. */
+void sim_batch_device_step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
 
 #endif

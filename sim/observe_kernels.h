@@ -8,12 +8,13 @@
 typedef struct SimDeviceEntities {
   SimDeviceBatch batch;
   SimEntityLayout layout;
-  float *observations;         /* [count][layout.length] */
+  float *observations;         /* [worlds][layout.length] */
 } SimDeviceEntities;
 
 CORE_KERNEL_FN void sim_observe_entities(const CoreDeviceThread *at, const SimDeviceEntities *a) {
-  const size_t length = (size_t)a->layout.length, n = length * (size_t)a->batch.count;
-  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) {
+  const size_t length = (size_t)a->layout.length, first = length * (size_t)a->batch.first;
+  const size_t end = first + length * (size_t)a->batch.count;
+  for (size_t i = first + core_device_first(at); i < end; i += core_device_stride(at)) {
     const SimWorld *world = &a->batch.worlds[i / length];
     const float *template_row = a->batch.templates + (size_t)world->level * length;
     a->observations[i] =
@@ -24,12 +25,13 @@ CORE_KERNEL_FN void sim_observe_entities(const CoreDeviceThread *at, const SimDe
 typedef struct SimDevicePadded {
   SimDeviceBatch batch;
   SimPaddedLayout layout;
-  float *observations;         /* [count][layout.length] */
+  float *observations;         /* [worlds][layout.length] */
 } SimDevicePadded;
 
 CORE_KERNEL_FN void sim_observe_matrix(const CoreDeviceThread *at, const SimDevicePadded *a) {
-  const size_t length = (size_t)a->layout.length, n = length * (size_t)a->batch.count;
-  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) {
+  const size_t length = (size_t)a->layout.length, first = length * (size_t)a->batch.first;
+  const size_t end = first + length * (size_t)a->batch.count;
+  for (size_t i = first + core_device_first(at); i < end; i += core_device_stride(at)) {
     const SimWorld *world = &a->batch.worlds[i / length];
     const float *template_row = a->batch.templates + (size_t)world->level * length;
     a->observations[i] =

@@ -1,4 +1,7 @@
-/* Acting: policy and critic on the observations, sample, step, store; and the book of episodes. */
+/* Acting: policy and critic on the observations, sample, step, store; and the book of episodes.
+ *
+ * On a device nothing of a rollout waits for the host, so that its steps are recorded once as a graph. With two parts
+ * (train.rollout_halves) one part's worlds step, on a lane of their own, while the policy runs for the other's. */
 #include "trainer/rollout.h"
 
 #include <math.h>
@@ -9,13 +12,19 @@
 #include "trainer/action.h"
 #include "trainer/ranks.h"
 
+enum { GRAPH_STEPS_MAX = 1024 }; /* longer rollouts are launched kernel by kernel: a graph takes memory for each */
+
+/* Worlds that go together. */
+typedef struct Part { int first, worlds; } Part;
+
 void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
                       CoreArena *arena) {
   const OpsHead head = action_head(config, env);
   const int worlds = shards->worlds;
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
                        .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
-                       .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena)};
+                       .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
+                       .divided = (int)config->train.rollout_halves};
   size_t k = (size_t)steps, n = (size_t)worlds;
   observer_register(&rollout->observer, config, env, shards, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
@@ -48,6 +57,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA_DEVICE(arena, rollout->book.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
   CORE_ARENA_DEVICE(arena, rollout->book.count, 2, "episodes and their steps");
   if (core_arena_device(arena) == NULL) return;
+  CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
   CORE_ARENA_DEVICE(arena, rollout->book.attempts, (size_t)env->levels, "attempts [levels]");
   CORE_ARENA_DEVICE(arena, rollout->book.solutions, (size_t)env->levels, "solutions [levels]");
   CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "states for coverage [worlds][features]");
@@ -85,18 +95,33 @@ static void look(Rollout *rollout, int t, const float *shown, int features) {
   if (rollout->visited) visited_see(rollout->visited, t, rollout->device ? rollout->shown : shown);
 }
 
-/* One step of the environment from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is kept. */
-static void step_env(Rollout *rollout, Env *env, Ops *ops, int t) {
-  const size_t n = (size_t)rollout->worlds, row = (size_t)t * n;
-  const void *actions = rollout->actions + row * rollout->action_bytes;
-  if (ops) actions = action_for_env(ops, &rollout->head, actions, rollout->worlds, rollout->bounded);
+static Part all_worlds(const Rollout *rollout) { return (Part){0, rollout->worlds}; }
+static bool is_all(const Rollout *rollout, Part part) { return part.worlds == rollout->worlds; }
+
+/* The part's actions of step t within the bounds, where the environment has bounds; the array is that of all worlds. */
+static const void *bound_actions(Rollout *rollout, Ops *ops, int t, Part part) {
+  const OpsHead *head = &rollout->head;
+  const size_t bytes = rollout->action_bytes, first = (size_t)part.first;
+  const uint8_t *actions = rollout->actions + (size_t)t * (size_t)rollout->worlds * bytes;
+  float *room = rollout->bounded + first * (size_t)head->factors;
+  return action_for_env(ops, head, actions + first * bytes, part.worlds, room) == room ? (const void *)rollout->bounded
+                                                                                      : actions;
+}
+
+/* One step of the part's worlds from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is kept. */
+static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
   const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
                        .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                        .episode_steps = rollout->episode_steps};
-  env->step(env, actions, &out);
-  look(rollout, t, out.observations, env->observation_length);
+  const bool lane = !is_all(rollout, part);
+  if (lane) rollout->device->enter(rollout->device, CORE_LANE_WORLDS);
+  if (lane) env->step_part(env, part.first, part.worlds, actions, &out);
+  else env->step(env, actions, &out);
   if (rollout->is_compact)
-    compact_store(&rollout->compact, env, t + 1, 0, rollout->worlds, out.observations, out.dones);
+    compact_store(&rollout->compact, env, t + 1, part.first, part.worlds, out.observations, out.dones);
+  if (lane) rollout->device->leave(rollout->device);
   if (!rollout->observer.active) return;
   observer_count_arrived(&rollout->observer);
   see(rollout, ops, t + 1);
@@ -118,7 +143,7 @@ static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
   for (int step = 0; step < rollout->observer.warm_up; step++) {
     draw_actions(rollout, seed, step);
     observer_count_acted_on(&rollout->observer);
-    step_env(rollout, env, NULL, 0);
+    step_env(rollout, env, NULL, 0, all_worlds(rollout));
   }
   observer_advance(&rollout->observer);
 }
@@ -197,12 +222,16 @@ static void open_book(const Rollout *rollout) {
   core_device_zero(rollout->device, book.solutions, levels * sizeof *book.solutions);
 }
 
-/* Adds step t's rewards and finished episodes. */
-static void count_episodes(Rollout *rollout, Ops *ops, int t) {
-  const size_t row = (size_t)t * (size_t)rollout->worlds;
-  const OpsEpisodes book = book_of(rollout);
-  const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved, rollout->level,
-                               rollout->episode_steps};
+/* Adds step t's rewards and finished episodes of the part's worlds. */
+static void count_episodes(Rollout *rollout, Ops *ops, int t, Part part) {
+  const size_t first = (size_t)part.first, row = (size_t)t * (size_t)rollout->worlds + first;
+  OpsEpisodes book = book_of(rollout);
+  const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved + first,
+                               rollout->level + first, rollout->episode_steps + first};
+  book.worlds = part.worlds;
+  book.first_reported = book.first_reported > part.first ? book.first_reported - part.first : 0;
+  book.returns += first;
+  if (rollout->device) book.finished += first;
   ops->count_episodes(ops, &book, &step);
 }
 
@@ -242,13 +271,86 @@ static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
 }
 
-/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. */
-static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *logits,
-                float *values) {
-  const int worlds = shards_worlds(&rollout->shards);
-  for (int first = 0; first < rollout->worlds; first += worlds)
-    agent_act(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds,
-              logits + (size_t)first * (size_t)rollout->head.logits, values + first);
+/* ---- steps --------------------------------------------------------------------------------------------------------- */
+
+/* Two parts where that was asked for and no worlds' steps depend on all of them. Cut where the pieces that the policy
+ * takes begin, so that they have the shapes that they have undivided. */
+static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, Part part[2]) {
+  const int n = rollout->worlds, shard = shards_worlds(&rollout->shards), rows = agent->max_rows;
+  const bool divides = rollout->divided == 2 && rollout->device && env->step_part && !rollout->observer.active;
+  int cut = n > rows ? (n + rows - 1) / rows / 2 * rows : n / 2;
+  if (n > shard) cut = n / shard / 2 * shard;
+  part[0] = all_worlds(rollout);
+  if (!divides || cut < 1) return 1;
+  part[0] = (Part){0, cut};
+  part[1] = (Part){cut, n - cut};
+  return 2;
+}
+
+/* What actions are drawn with: the seed, and the step's number in the run, where the host knows it. */
+typedef struct Draw { uint64_t seed, first_step; } Draw;
+
+static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Part part) {
+  const size_t row = (size_t)t * (size_t)rollout->worlds + (size_t)part.first;
+  const float *logits = rollout->logits + row * (size_t)rollout->head.logits;
+  const uint32_t world = (uint32_t)(rollout->shards.first_world + part.first);
+  void *actions = rollout->actions + row * rollout->action_bytes;
+  if (rollout->clock) {
+    ops->policy_sample_at(ops, &rollout->head, logits, part.worlds, draw->seed, CORE_RANDOM_ACTION, world, rollout->clock,
+                          (uint32_t)t, actions, rollout->logp + row);
+    return;
+  }
+  const uint64_t step = draw->first_step + (uint64_t)t;
+  /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
+  const uint64_t key = draw->seed ^ (step & 0xffffffff00000000u);
+  ops->policy_sample(ops, &rollout->head, logits, part.worlds, key, CORE_RANDOM_ACTION, world, (uint32_t)step, actions,
+                     rollout->logp + row);
+}
+
+/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. Then the
+ * actions of step t. */
+static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw *draw, int t, Part part) {
+  const int shard = shards_worlds(&rollout->shards), end = part.first + part.worlds;
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  const float *observations = observations_at(rollout, t);
+  for (int first = part.first, worlds; first < end; first += worlds) {
+    worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
+    const size_t at = (size_t)first;
+    agent_act(agent, ops, observations + at * (size_t)rollout->features, worlds,
+              rollout->logits + (row + at) * (size_t)rollout->head.logits, rollout->values + row + at);
+  }
+  sample(rollout, ops, draw, t, part);
+}
+
+/* After the part's step t is done; with the last part of all: what needs all worlds. */
+static void finish_step(Rollout *rollout, Ops *ops, int t, Part part, int features) {
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  count_episodes(rollout, ops, t, part);
+  if (part.first + part.worlds < rollout->worlds) return;
+  look(rollout, t, shown_at(rollout, t + 1), features);
+  reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
+}
+
+/* All steps. A part's step is waited for before the next part's begins, by when the policy has run for that one. */
+static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
+  Part part[2];
+  const int parts = parts_of(rollout, env, agent, part), features = env->observation_length;
+  double environment_s = 0;
+  for (int i = 0; i < rollout->steps * parts; i++) {
+    const int t = i / parts;
+    act(rollout, ops, agent, draw, t, part[i % parts]);
+    if (parts == 1) observer_count_acted_on(&rollout->observer);
+    if (parts == 2) rollout->device->join(rollout->device, CORE_LANE_WORLDS);
+    if (parts == 2 && i > 0) finish_step(rollout, ops, (i - 1) / parts, part[(i - 1) % parts], features);
+    const double stepped = core_clock_s();
+    step_env(rollout, env, ops, t, part[i % parts]);
+    environment_s += core_clock_s() - stepped;
+    if (parts == 1) finish_step(rollout, ops, t, part[0], features);
+  }
+  if (parts == 1) return environment_s;
+  rollout->device->join(rollout->device, CORE_LANE_WORLDS);
+  finish_step(rollout, ops, rollout->steps - 1, part[1], features);
+  return environment_s;
 }
 
 static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *values) {
@@ -257,34 +359,56 @@ static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const fl
     agent_values(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds, values + first);
 }
 
-void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
-                     RolloutEpisodes *episodes) {
-  size_t n = (size_t)rollout->worlds;
+/* From row block 0 to the values of the last. Gives the time that the environment took. */
+static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
+  const size_t n = (size_t)rollout->worlds, steps = (size_t)rollout->steps;
   open_book(rollout);
   begin(rollout, env, ops);
-  *episodes = (RolloutEpisodes){0};
+  const double environment_s = run_steps(rollout, env, ops, agent, draw);
+  value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
+  reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
+  return environment_s;
+}
 
-  for (int t = 0; t < rollout->steps; t++) {
-    size_t row = (size_t)t * n;
-    const float *observations = observations_at(rollout, t);
-    float *logits = rollout->logits + row * (size_t)rollout->head.logits;
-    uint8_t *actions = rollout->actions + row * rollout->action_bytes;
-    uint64_t step = (uint64_t)(iteration - 1) * (uint64_t)rollout->steps + (uint64_t)t;
-    /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
-    uint64_t key = seed ^ (step & 0xffffffff00000000u);
+static void forget_graph(Rollout *rollout) {
+  if (rollout->graph) rollout->device->destroy_graph(rollout->device, rollout->graph);
+  rollout->graph = NULL;
+  rollout->is_warm = false;
+}
 
-    act(rollout, ops, agent, observations, logits, rollout->values + row);
-    ops->policy_sample(ops, &rollout->head, logits, rollout->worlds, key, CORE_RANDOM_ACTION,
-                       (uint32_t)rollout->shards.first_world, (uint32_t)step, actions, rollout->logp + row);
-    observer_count_acted_on(&rollout->observer);
-    double stepped = core_clock_s();
-    step_env(rollout, env, ops, t);
-    episodes->environment_s += core_clock_s() - stepped;
-    count_episodes(rollout, ops, t);
-    reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
+void rollout_destroy(Rollout *rollout) { forget_graph(rollout); }
+
+/* Can the steps be done by a graph? Not where the host looks at them or takes part in sums over ranks. */
+static bool is_recordable(const Rollout *rollout, const Env *env) {
+  return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !env->step_waits && !rollout->coverage &&
+         !rollout->visited && !rollout->reward_scale.communicator;
+}
+
+/* The first time kernel by kernel, which a graph is recorded of the second time. What is not in device memory is the same
+ * in all rollouts, but for the share of random actions with Q values. */
+static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
+  CoreDevice *device = rollout->device;
+  if (device) core_device_to_device(device, rollout->clock, &draw->first_step, sizeof draw->first_step);
+  if (agent->epsilon != rollout->epsilon) forget_graph(rollout);
+  rollout->epsilon = agent->epsilon;
+  if (!is_recordable(rollout, env) || !rollout->is_warm) {
+    rollout->is_warm = true;
+    return run(rollout, env, ops, agent, draw);
   }
-  value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + (size_t)rollout->steps * n);
-  reward_finish(&rollout->reward_scale, rollout->rewards, (size_t)rollout->steps * n);
+  if (rollout->graph == NULL) {
+    device->begin_graph(device);
+    run(rollout, env, ops, agent, draw);
+    rollout->graph = device->end_graph(device);
+  }
+  device->launch_graph(device, rollout->graph);
+  return 0;
+}
+
+void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
+                     RolloutEpisodes *episodes) {
+  const Draw draw = {seed, (uint64_t)(iteration - 1) * (uint64_t)rollout->steps};
+  *episodes = (RolloutEpisodes){0};
+  episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
   read_book(rollout, episodes);
   close_book(rollout, episodes);
 }

@@ -136,6 +136,7 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
+  rollout_destroy(&owned->rollout);
   learner_destroy(&owned->learner); /* first: NCCL keeps a communicator until no graph has its calls any more */
   communicator_destroy(&owned->communicator); /* then: freeing memory waits for what other ranks may never join */
   evaluation_sets_destroy(&owned->others);

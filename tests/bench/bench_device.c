@@ -1,4 +1,5 @@
-/* The GPU's figures: environment steps a second on random levels of size S, M and L, and products of the paper's layers.
+/* The GPU's figures: environment steps a second on random levels of size S, M and L, products of the paper's layers, and
+ * whole rollouts with all worlds together and in halves (train.rollout_halves).
  * Without a GPU it says so and measures nothing: what the emulator takes tells nothing about a GPU. Rows start before the
  * first kernel of a case and end when the device has finished; the first pass is not counted. */
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "core/random.h"
 #include "sim/batch.h"
 #include "sim/generate.h"
-#include "trainer/ops/ops.h"
+#include "trainer/training.h"
 
 enum { WORLDS = 65536, MANY_WORLDS = 1 << 20, STEPS = 64, LEVELS = 256, ROWS = 65536 };
 
@@ -103,6 +104,30 @@ static void bench_layer(OpsPrecision precision, const char *name, int in, int ou
   ops_destroy(&ops);
 }
 
+/* Acting and stepping, 3 x 256 separate networks: as a graph, from the third pass on. */
+static void bench_rollout(const char *reset, const char *halves) {
+  const char *const settings[][2] = {
+    {"train.device", "cuda"}, {"train.rollout_halves", halves}, {"train.observation_storage", "state"}, {"env.task", "random_s"},
+    {"env.level_count", "256"}, {"env.reset", reset}, {"env.num", "65536"}, {"ppo.num_steps", "64"},
+    {"ppo.num_minibatches", "64"}, {"net.width", "256"}, {"net.depth", "3"}, {"eval.count", "0"}, {"train.precision", "bf16"}};
+  CoreConfig config = core_config_default();
+  RolloutEpisodes episodes;
+  Training *training;
+  char name[64];
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    if (core_config_set(&config, settings[i][0], settings[i][1]) != CORE_OK) fail();
+  if (training_plan(&config, &training) != CORE_OK || training_allocate(training) != CORE_OK) fail();
+  training_start(training);
+  double start = 0;
+  for (int pass = 1; pass <= 4; pass++) {
+    start = bench_seconds(); /* reading the book of episodes has waited for all steps */
+    rollout_collect(&training->rollout, training->env, training->ops, &training->agent, 1, pass, &episodes);
+  }
+  snprintf(name, sizeof name, "rollout_s_%s_halves_%s", reset, halves);
+  bench_row("device", name, "transitions", (double)WORLDS * STEPS / (bench_seconds() - start), "steps/s", 0);
+  training_destroy(&training);
+}
+
 int main(void) {
   char reason[256];
   if (core_device_open("cuda", 0, &device, reason) != CORE_OK || device->stream == NULL) {
@@ -126,5 +151,9 @@ int main(void) {
   bench_layer(OPS_FLOAT32, "float32_140x256", 140, 256);
   device->release(device, actions);
   core_device_close(&device);
+  for (int i = 0; i < 3; i++) {
+    static const char *const RESETS[] = {"level_set", "new", "new_filtered"};
+    bench_rollout(RESETS[i], "1"), bench_rollout(RESETS[i], "2");
+  }
   return 0;
 }

@@ -17,7 +17,7 @@ nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
 nvcc=${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 cuda=${nvcc%/bin/nvcc}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$cuda/lib64:$cuda/lib # cuBLASLt, NCCL
-programs=(test_batch_bits test_device_ops test_device_chain test_device_sapg test_device_training test_device_entity test_level_device)
+programs=(test_batch_bits test_device_ops test_device_chain test_device_sapg test_device_training test_device_entity test_level_device test_device_rollout)
 work=$(mktemp -d)
 if [ -n "$built" ]; then
   mkdir "$work/built" && tar -xzf "$built" -C "$work/built" || exit 1
@@ -121,12 +121,15 @@ for precision in bf16 tf32 float32; do
   part 90 "training, 65 536 worlds, $precision" bash -c 'train "$@"' train "${large[@]}" train.precision=$precision env.num=65536 \
     ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216
 done
+part 90 "training, 65 536 worlds, bf16, in halves" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 env.num=65536 \
+  ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216 train.rollout_halves=2
 part 120 "training, 1 048 576 worlds, 64 steps, bf16" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 env.num=1048576 \
   ppo.num_steps=64 ppo.num_minibatches=1024 train.observation_storage=state train.total_steps=201326592
 
 # ---- what hides? --------------------------------------------------------------------------------------------------
 part 60 "entity matrices: the CPU's numbers" "$unit/test_device_entity"
 part 60 "levels drawn: the CPU's" "$unit/test_level_device"
+part 60 "rollouts in halves: the same bits" "$unit/test_device_rollout"
 part 60 "SAPG and half precision: the CPU's numbers" "$unit/test_device_sapg"
 sanitizer=$(command -v compute-sanitizer || echo "$cuda/bin/compute-sanitizer")
 [ -x "$sanitizer" ] || sanitizer=$cuda/compute-sanitizer/compute-sanitizer

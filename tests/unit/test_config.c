@@ -24,7 +24,7 @@ static const char *const pinned_defaults[][2] = {
   {"env.frame_skip", "2"}, {"env.max_steps", "256"},
   {"env.dense_reward", "0.2"}, {"env.pad_writes_zero", "no"},
   {"train.seed", "0"}, {"train.total_steps", "100000000"}, {"train.device", "auto"}, {"train.precision", "float32"},
-  {"train.threads", "0"}, {"train.observation_storage", "float32"},
+  {"train.threads", "0"}, {"train.observation_storage", "float32"}, {"train.rollout_halves", "1"},
   {"algo.name", "ppo"},
   {"ppo.num_steps", "256"}, {"ppo.num_minibatches", "32"}, {"ppo.epochs", "8"}, {"ppo.epsilon", "0.2"},
   {"ppo.com", "64"}, {"ppo.ewma_rule", "plain"},

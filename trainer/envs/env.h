@@ -53,6 +53,9 @@ struct Env {
   /* Puts world w on level[w] and keeps it there at every auto-reset. */
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
   void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
+  bool step_waits;        /* on a device: a step waits for it, so that steps can not be recorded as graphs */
+  /* The same of worlds first .. first + count - 1, the arrays being those of all; NULL: all step together. */
+  void (*step_part)(Env *env, int first, int count, const void *actions, const EnvStep *out);
 
   /* Everything that later steps depend on, for checkpoints: a head that is the same for any part of a run's worlds, then
    * one record of world_bytes a world, in order. load: CORE_USAGE when the bytes are not this batch's. */

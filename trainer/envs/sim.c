@@ -29,9 +29,18 @@ static void sim_env_reset_to(Env *env, const int32_t *level, float *observations
   sim_batch_reset_to(sim_of(env)->batch, level, observations);
 }
 
+static SimStepOut step_out(const EnvStep *out) {
+  return (SimStepOut){.observations = out->observations, .reward = out->rewards, .done = out->dones, .solved = out->solved,
+                      .level = out->levels, .episode_steps = out->episode_steps};
+}
+
+static void sim_env_step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {
+  const SimStepOut step = step_out(out);
+  sim_batch_step_part(sim_of(env)->batch, first, count, actions, &step);
+}
+
 static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
-  const SimStepOut step = {.observations = out->observations, .reward = out->rewards, .done = out->dones,
-                           .solved = out->solved, .level = out->levels, .episode_steps = out->episode_steps};
+  const SimStepOut step = step_out(out);
   sim_batch_step(sim_of(env)->batch, actions, &step);
   for (int w = 0; out->levels && !sim_of(env)->options.device && w < env->worlds; w++)
     if (out->levels[w] < 0) out->levels[w] = 0;
@@ -147,6 +156,8 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };
+  if (options->device) made->step_part = sim_env_step_part;
+  made->step_waits = options->device && options->reset == SIM_RESET_NEW_FILTERED;
   made->features = sim_batch_observation_features(batch, &made->whole_length);
   if (options->observation == SIM_OBSERVATION_ENTITY) {
     sim->entities = sim_entity_layout(levels->size);

@@ -158,7 +158,7 @@ static const Ops device_table = {
   .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
   .gather_bytes = device_gather_bytes, .gather_halves = device_gather_halves, .store_halves = device_store_halves,
   .permute = device_permute, .world_rows = device_world_rows,
-  .policy_sample = device_policy_sample, .policy_logp = device_policy_logp,
+  .policy_sample = device_policy_sample, .policy_sample_at = device_policy_sample_at, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
   .policy_sampled_entropy = device_policy_sampled_entropy, .normal_rows = device_normal_rows,
   .gaussian_join = device_gaussian_join, .gaussian_split = device_gaussian_split,

@@ -16,7 +16,14 @@ static OpsRowsOfHead losses_of(const DeviceState *state, const OpsHead *head, co
 
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                           uint32_t first_world, uint32_t step, void *actions, float *logp) {
-  const OpsSample arguments = {rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, actions, logp};
+  const OpsSample arguments = {rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, NULL, actions, logp};
+  DEVICE_LAUNCH(device_state(ops), ops_sample, (size_t)rows, &arguments);
+}
+
+void device_policy_sample_at(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
+                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions,
+                             float *logp) {
+  const OpsSample arguments = {rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, clock, actions, logp};
   DEVICE_LAUNCH(device_state(ops), ops_sample, (size_t)rows, &arguments);
 }
 

@@ -47,19 +47,22 @@ typedef struct OpsSample {
   OpsRowsOfHead p;
   uint64_t seed;
   uint32_t purpose, first_world, step;
+  const uint64_t *clock;       /* NULL, or `step` counts from *clock on, and the seed takes the sum's upper half */
   void *actions;
   float *logp;
 } OpsSample;
 
 CORE_KERNEL_FN void ops_sample(const CoreDeviceThread *at, const OpsSample *a) {
+  const uint64_t now = a->clock ? *a->clock + a->step : a->step, seed = a->seed ^ (now & 0xffffffff00000000u);
+  const uint32_t step = (uint32_t)now;
   for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) {
     const size_t first = r * (size_t)a->p.head.factors;
     const uint32_t world = a->first_world + (uint32_t)r;
     if (a->p.head.kind == OPS_MULTI_DISCRETE)
-      row_categorical_sample(&a->p.head, ops_logits_of(&a->p, r), a->seed, a->purpose, world, a->step,
+      row_categorical_sample(&a->p.head, ops_logits_of(&a->p, r), seed, a->purpose, world, step,
                              (uint8_t *)a->actions + first);
     else
-      row_gaussian_sample(&a->p.head, ops_logits_of(&a->p, r), a->seed, a->purpose, world, a->step,
+      row_gaussian_sample(&a->p.head, ops_logits_of(&a->p, r), seed, a->purpose, world, step,
                           (float *)a->actions + first);
     a->logp[r] = ops_logp_of(&a->p, a->actions, r);
   }

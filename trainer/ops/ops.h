@@ -148,6 +148,10 @@ struct Ops {
    * type. */
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                         uint32_t first_world, uint32_t step, void *actions, float *logp);
+  /* The same, where the step's number is *clock + step, *clock being in device memory, so that it can be recorded (graphs of
+   * core/device.h): its upper half goes where 32-bit seeds leave room, so that the stream never repeats. NULL: on the CPU. */
+  void (*policy_sample_at)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
+                           uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions, float *logp);
   /* logp[rows] of given actions. */
   void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
   /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. TANH_AFFINE: of the Gaussians. (metrics.md 2.2) */
