@@ -17,7 +17,7 @@ nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
 nvcc=${nvcc:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 cuda=${nvcc%/bin/nvcc}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$cuda/lib64:$cuda/lib # cuBLASLt, NCCL
-programs=(test_batch_bits test_device_ops test_device_chain test_device_sapg test_device_training test_device_entity test_level_device test_device_rollout)
+mapfile -t programs <tests/gpu/programs.txt # the unit tests that have parts for a GPU
 work=$(mktemp -d)
 if [ -n "$built" ]; then
   mkdir "$work/built" && tar -xzf "$built" -C "$work/built" || exit 1

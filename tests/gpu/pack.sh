@@ -9,7 +9,8 @@ cd "$(dirname "$0")/../.."
 file=${1:-build/gpu.tar.gz} build=build/gpu_objects target=build/gpu_objects/pack
 targets=${CUDA_TARGETS:--gencode=arch=compute_90,code=sm_90}
 programs=(bin/trainer tests/bench/bench_device)
-for t in test_batch_bits test_device_ops test_device_chain test_device_sapg test_device_training test_device_entity test_level_device; do programs+=("tests/unit/$t"); done
+mapfile -t tests <tests/gpu/programs.txt
+programs+=("${tests[@]/#/tests/unit/}")
 make -j"$(nproc)" BUILD="$build" CUDA_TARGETS="$targets" HAS_DNNL=0 HAS_OPENBLAS=0 HAS_GD=0 HAS_MPI=0 HAS_CURL=0 "${programs[@]/#/$build/}"
 if "$build/bin/trainer" info | grep -q 'built without CUDA'; then
   echo "tests/gpu/pack.sh: there is no nvcc, so no CUDA is in this build; set CUDA_HOME" >&2

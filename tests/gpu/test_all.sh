@@ -16,7 +16,7 @@ root=$2
 mkdir -p "$root/runs/00/0"
 printf '#runlog\niteration\tsteps_per_second[transitions/s]\tkl[nat]\n1\t1.5e6\t0.25\n' >"$root/runs/00/0/stats.1.tsv"
 END
-for name in test_batch_bits test_device_ops test_device_chain test_device_sapg test_device_training test_device_entity test_level_device bench_device; do
+for name in $(cat tests/gpu/programs.txt) bench_device; do
   program "built/$name" <<<"echo 'ran $name'"
 done
 stand_ins=(env -u GPU_PARTS -u GPU_SECONDS PATH="$tap_dir/bin:$PATH" CUDA_HOME="$tap_dir/cuda" GPU_BUILT="$tap_dir/built.tar.gz")
