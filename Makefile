@@ -188,6 +188,8 @@ $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuz
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- what people type ------------------------------------------------------------------------------------------
+# These build with all processors, unless make was told how many jobs (-j) it may have; known in recipes only.
+BUILD_ALL = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 deps:            ## install the libraries (Debian-like machines, as root or with sudo)
 	@tests/tools/dependencies.sh install
 deps-present:
@@ -195,19 +197,19 @@ deps-present:
 tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
-	@$(MAKE) --no-print-directory tests
+	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
 	@tests/tools/dependencies.sh install
-	@$(MAKE) --no-print-directory tests
+	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) --long $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)
 	@tests/tools/dependencies.sh install
-	@$(MAKE) --no-print-directory all
+	@+$(BUILD_ALL) all
 	@tests/tools/demo.sh $(BUILD)
 bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|slurm|sim|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2
-	@$(MAKE) --no-print-directory tests >&2
+	@+$(BUILD_ALL) tests >&2
 	@tests/bench/run.sh $(BUILD) $(ONLY)
 fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new inputs and findings in build/fuzz/TARGET; needs clang
 	@printf 'int LLVMFuzzerTestOneInput(void);\nint LLVMFuzzerTestOneInput(void) { return 0; }\n' | \
