@@ -3,6 +3,12 @@
 # with what to change. Real users (of the system, without a shell); needs root to become them.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
+# This folder may be one that others can not enter (/root): they get programs of their own.
+chmod 755 "$tap_dir"
+for part in bin tests/fault; do mkdir -p "$tap_dir/build/$part"; done
+cp "$SWEEP_BUILD"/bin/{sweep,trainer,analyze} "$tap_dir/build/bin"
+cp "$SWEEP_BUILD/tests/fault/paced_trainer" "$tap_dir/build/tests/fault"
+export SWEEP_BUILD=$tap_dir/build PATH=$tap_dir/build/bin:$PATH
 . tests/slurm/cluster.sh
 . tests/slurm/sweep.sh
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then tap_skip "two people" "only root can become two others"; tap_done; fi
@@ -10,7 +16,6 @@ ada=daemon ben=bin eve=nobody
 cluster_conf="MaxArraySize=10"
 if ! cluster_start; then tap_skip "two people on a real cluster" "$cluster_problem"; tap_done; fi
 group=$(id -g $ada)
-chmod 755 "$tap_dir"
 for person in $ada $ben $eve; do mkdir "$tap_dir/home.$person"; chown $person "$tap_dir/home.$person"; done
 # as PERSON COMMAND...: in the group that shares the workspace, which their umask lets write; alone: in a group of their own
 as() { (umask 002; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$tap_dir/home.$1" "${@:2}"); }
