@@ -27,7 +27,8 @@ CUDA_HOME := $(patsubst %/bin/nvcc,%,$(firstword $(shell command -v nvcc 2>/dev/
 endif
 NVCC := $(if $(CUDA_HOME),$(wildcard $(CUDA_HOME)/bin/nvcc))
 HAS_CUDA := $(if $(NVCC),1,0)
-HAS_NCCL := $(if $(and $(NVCC),$(wildcard $(CUDA_HOME)/include/nccl.h /usr/include/nccl.h /usr/local/include/nccl.h)),1,0)
+# NCCL_HOME=/path/to/nccl, else where CUDA or the system have it.
+HAS_NCCL := $(if $(and $(NVCC),$(wildcard $(if $(NCCL_HOME),$(NCCL_HOME)/include/nccl.h) $(CUDA_HOME)/include/nccl.h /usr/include/nccl.h /usr/local/include/nccl.h)),1,0)
 OPTIMISE ?= -O3
 SANITIZE ?=
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
@@ -42,9 +43,11 @@ LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBL
 # are first needed (trainer/ops/cuda_library.c): a program built with CUDA starts on machines that have none of the three.
 LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a)) -ldl -lrt -lstdc++)
 CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+# The lowest compute capability of them, 80 for 8.0.
+CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*' | tr -dc '0-9\n' | sort -n | head -n 1)
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 
-LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),$(shell $(PKG) --libs libcurl))
+LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),-ldl) # core/http.c loads libcurl when it is needed
 
 # ---- sources ---------------------------------------------------------------------------------------------------
 FOLDERS := core sim store trainer slurm sweep analysis
@@ -57,6 +60,7 @@ TRAINER_O := $(call object,$(filter-out trainer/main.c,$(call sources,trainer)))
 SLURM_O := $(call object,$(call sources,slurm))
 ifneq ($(NVCC),)
 kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*.cu $(1)/*/*.cu))
+KERNELS_O := $(call kernels,sim) $(call kernels,trainer)
 SIM_O += $(call kernels,sim)
 TRAINER_O += $(call kernels,trainer)
 endif
@@ -69,7 +73,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c te
   tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
-all: deps-present $(PROGRAMS) lib
+all: deps-present $(KERNELS_O) $(PROGRAMS) lib # kernels first: they take a minute each, and all programs wait for them
 
 $(BUILD)/archive/libcore.a: $(CORE_O)
 $(BUILD)/archive/libsim.a: $(SIM_O)
@@ -95,11 +99,15 @@ $(BUILD)/obj/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes.
+# The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes. What
+# the compiler made of them (.ptx) and said of them (.ptxas) is kept for tests/tools/test_kernels.sh.
 $(BUILD)/obj/%.o: %.cu Makefile | deps-present
-	@mkdir -p $(@D)
-	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
-$(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NVCC),-isystem $(CUDA_HOME)/include)
+	@rm -rf $@.keep; mkdir -p $@.keep
+	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -Xptxas -v --keep --keep-dir $@.keep -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $< 2>$(@:.o=.ptxas) || \
+	  { cat $(@:.o=.ptxas) >&2; exit 1; }
+	@cat $@.keep/*.ptx >$(@:.o=.ptx); rm -rf $@.keep
+$(BUILD)/obj/core/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
+$(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
 $(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
 $(BUILD)/obj/analysis/report.o: analysis/report_page.html
@@ -116,7 +124,7 @@ endif
 # seen from outside, of the archive too, which therefore is one object whose other symbols are local.
 SIM_ABI := 1
 PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw_image.c,$(call sources,sim)) \
-  $(patsubst %,core/%.c,device device_emulated error files memory text version))
+  $(patsubst %,core/%.c,device device_emulated emulated_threads error files memory text version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present
 	@mkdir -p $(@D)
@@ -156,6 +164,12 @@ $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call lib,sim core)
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 
+# The trainer that tests hold up: each call of that function goes to tests/fault/pace.c first.
+PACED := $(BUILD)/tests/fault/paced_trainer
+$(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
+	@mkdir -p $(@D)
+	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Wl,--wrap=store_runlog_iteration -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER)
+
 # A fuzz target runs once over files (replay.c, for `make check`), or for libFuzzer (`make fuzz`, which builds all of ours
 # again with clang and sanitizers, in a folder of its own).
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -174,26 +188,28 @@ $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuz
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # ---- what people type ------------------------------------------------------------------------------------------
+# These build with all processors, unless make was told how many jobs (-j) it may have; known in recipes only.
+BUILD_ALL = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 deps:            ## install the libraries (Debian-like machines, as root or with sudo)
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
-tests: lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PROGRAMS)
+tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
-	@$(MAKE) --no-print-directory tests
+	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
 	@tests/tools/dependencies.sh install
-	@$(MAKE) --no-print-directory tests
+	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) --long $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)
 	@tests/tools/dependencies.sh install
-	@$(MAKE) --no-print-directory all
+	@+$(BUILD_ALL) all
 	@tests/tools/demo.sh $(BUILD)
 bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|slurm|sim|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2
-	@$(MAKE) --no-print-directory tests >&2
+	@+$(BUILD_ALL) tests >&2
 	@tests/bench/run.sh $(BUILD) $(ONLY)
 fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new inputs and findings in build/fuzz/TARGET; needs clang
 	@printf 'int LLVMFuzzerTestOneInput(void);\nint LLVMFuzzerTestOneInput(void) { return 0; }\n' | \

@@ -47,6 +47,10 @@ static const Column evaluation_table[] = {
   {"run_id", "string", "", "run.id"}, {"iteration", "int64", "", "after so many iterations; 0 = before training"},
   {"level_set", "string", "", "which levels"}, STORE_EVALUATION_COLUMNS(MEASURED) {0}};
 
+static const Column layer_table[] = {
+  {"run_id", "string", "", "run.id"}, {"iteration", "int64", "", "1, 2, ..."}, {"network", "string", "", "actor, critic"},
+  {"layer", "int64", "", "from 1; the last is the head"}, STORE_LAYER_COLUMNS(MEASURED) {0}};
+
 /* order: makes the same file of the same rows. */
 typedef struct Table { const char *name, *from, *order, *key; const Column *columns; } Table;
 
@@ -55,6 +59,7 @@ static const Table tables[] = {
   {"sweep_run", "sweep_run", "sweep, idx", "sweep, idx", sweep_table},
   {"attempt", "attempt", "run_id, attempt", "run_id, attempt", attempt_table},
   {"evaluation", "evaluation", "run_id, iteration, level_set", "run_id, iteration, level_set", evaluation_table},
+  {"layer", "layer", "run_id, iteration, network, layer", "run_id, iteration, network, layer", layer_table},
   {"iteration", "iteration", "", "run_id, iteration", iteration_table}, /* in order as it lies: by run, by iteration */
 };
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -207,7 +212,7 @@ int analysis_export(int argc, char **argv) {
   int code = core_options_parse(table, argc, argv, &operands, &count, &help);
   if (code == CORE_OK && help) {
     core_options_help("analyze export csv|jsonl results.db [-o DIR]\n  analyze export mlflow results.db --url URL",
-                      "Writes each table as a file (run, sweep_run, attempt, evaluation, iteration) and schema.json, which "
+                      "Writes each table as a file (run, sweep_run, attempt, evaluation, layer, iteration) and schema.json, which "
                       "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
                       "(recipes: docs/results.md).\n\n"
                       "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as metrics. Calling it "

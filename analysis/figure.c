@@ -24,6 +24,7 @@ const AnalysisFigure analysis_figures[] = {
   {"profiles", "performance profiles: the share of runs above each score", analysis_figure_profiles},
   {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
   {"coverage", "which part of the state space runs have visited (P002)", analysis_figure_coverage},
+  {"layers", "weight norms and dormant units of each layer of the networks (P002)", analysis_figure_layers},
   {"table", "the configurations in numbers: text, Markdown or LaTeX", analysis_figure_table},
   {NULL, NULL, NULL},
 };

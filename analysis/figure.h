@@ -26,6 +26,7 @@ int analysis_figure_bars(int argc, char **argv);
 int analysis_figure_profiles(int argc, char **argv);
 int analysis_figure_kl_profile(int argc, char **argv);
 int analysis_figure_coverage(int argc, char **argv);
+int analysis_figure_layers(int argc, char **argv);
 int analysis_figure_table(int argc, char **argv);
 
 /* What every figure is asked with. Zero-initialise. */

@@ -69,29 +69,42 @@ static int read_profile(const char *path, Profile *profile) {
   return CORE_OK;
 }
 
-/* The profile whose iteration is nearest to each phase. */
-static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], **names = NULL;
+/* Takes the profiles of one folder for those phases to which none was nearer yet; with `deeper` those of its folders too. */
+static int find_profiles(const char *folder, bool deeper, double last, int64_t nearest[PHASES]) {
+  char inner[CORE_PATH_MAX], **names = NULL;
   size_t count = 0;
   int code = CORE_OK;
-  TRY(store_path_run(p->root, run->id, NULL, folder));
   if (!core_files_exists(folder)) return CORE_OK;
   TRY(core_files_list(folder, &names, &count));
-  double last = (double)core_config_iterations(&run->config);
-  for (int phase = 0; phase < PHASES && code == CORE_OK; phase++) {
-    int64_t nearest = 0;
-    for (size_t i = 0; i < count; i++) {
-      int64_t at = profile_iteration(names[i]);
-      if (at && (!nearest || fabs((double)at - phases[phase] * last) < fabs((double)nearest - phases[phase] * last))) nearest = at;
+  for (size_t i = 0; i < count; i++) {
+    const int64_t at = profile_iteration(names[i]);
+    for (int phase = 0; phase < PHASES && at; phase++) {
+      const double aim = phases[phase] * last;
+      if (!nearest[phase] || fabs((double)at - aim) < fabs((double)nearest[phase] - aim)) nearest[phase] = at;
     }
-    if (!nearest) break;
-    code = core_files_path(path, "%s/profile.%lld.tsv", folder, (long long)nearest);
-    if (code == CORE_OK) code = read_profile(path, &read[phase]);
-    if (code == CORE_OK) read[phase].iteration = nearest;
+    if (!deeper || at || code != CORE_OK || (code = core_files_path(inner, "%s/%s", folder, names[i])) != CORE_OK) continue;
+    code = find_profiles(inner, false, last, nearest);
   }
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   return code;
+}
+
+/* The profile whose iteration is nearest to each phase. */
+static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
+  char path[CORE_PATH_MAX];
+  int64_t nearest[PHASES] = {0};
+  const double last = (double)core_config_iterations(&run->config);
+  TRY(store_path_run(p->root, run->id, NULL, path));
+  TRY(find_profiles(path, false, last, nearest));
+  TRY(store_path_run(p->root, run->id, "profile", path));
+  TRY(find_profiles(path, true, last, nearest));
+  for (int phase = 0; phase < PHASES && nearest[phase]; phase++) {
+    TRY(store_path_profile(p->root, run->id, nearest[phase], path));
+    TRY(read_profile(path, &read[phase]));
+    read[phase].iteration = nearest[phase];
+  }
+  return CORE_OK;
 }
 
 static int read_all(Profiles *p) {

@@ -39,6 +39,8 @@ typedef struct CoreKernel {
   size_t argument_bytes;
 } CoreKernel;
 
+typedef void CoreExchange(void *target, const void *source, size_t bytes);
+
 /* Operations that were recorded, to be done again as one. */
 typedef struct CoreGraph CoreGraph;
 
@@ -59,6 +61,9 @@ struct CoreDevice {
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                  const void *arguments);
   void (*synchronise)(CoreDevice *device); /* waits */
+  /* What the device sets aside for the stacks of a kernel's threads, of as many as it could run at once, when it first runs
+   * it, and keeps. All kernels share it: of several the deepest counts. */
+  size_t (*stack_bytes)(CoreDevice *device, const CoreKernel *kernel);
   /* To the second order: it sees in `memory` what was launched so far, and the first must neither read nor write there
    * until take_back, by which all that was handed over is the first order's again and later launches wait for the second. */
   void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);
@@ -70,10 +75,15 @@ struct CoreDevice {
   void (*enter)(CoreDevice *device, int lane);
   void (*leave)(CoreDevice *device);
   void (*join)(CoreDevice *device, int lane);
-  /* Between the two, launches, copies and fills are recorded and not done; anything that is the host's business, but for
-   * looking up addresses, may not be asked for. A graph does them in their order as often as it is launched, with the
-   * arguments of then: what is to change from one launch to the next must stand in device memory. Lanes that it enters it
-   * must have left and joined at its end. The caller owns it. */
+  /* What a library that works on a GPU's streams does there, done by the host when its turn comes (as for NCCL a call
+   * of MPI): function(target, source, bytes) with addresses that it may use; in the second order where target is
+   * handed over. NULL on a GPU. */
+  void (*exchange)(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes);
+  /* Between the two, launches, copies, fills, exchanges and what goes to and from the second order, all of it back, are
+   * recorded and not done; anything that is the host's business, but for looking up addresses, may not be asked for. A
+   * graph does them in their order as often as it is launched, with the arguments of then: what is to change from one
+   * launch to the next must stand in device memory. Lanes that it enters it must have left and joined at its end. The
+   * caller owns it. */
   void (*begin_graph)(CoreDevice *device);
   CoreGraph *(*end_graph)(CoreDevice *device);
   void (*launch_graph)(CoreDevice *device, CoreGraph *graph);

@@ -13,13 +13,19 @@
 
 enum { POLLS_A_WATCH = 1024 };
 
-/* Whose table it is, and the event by which one order waits for the other. */
+/* The lowest compute capability that kernels were compiled for, 80 for 8.0 (the Makefile's CUDA_TARGETS). */
+#ifndef CORE_CUDA_LEAST
+#define CORE_CUDA_LEAST 80
+#endif
+
+/* Whose table it is, the event by which one order waits for the other, and how many threads can be there at once. */
 typedef struct Gpu {
   CoreDevice table;
   cudaEvent_t event;
   cudaStream_t lane[CORE_LANES];  /* 0: the first order */
   bool busy[CORE_LANES];          /* given something since it was joined */
   int entered[CORE_LANES], depth; /* lanes that the order at hand was entered through, from 0 */
+  size_t resident_threads;
 } Gpu;
 
 /* The device's failures are final: kernels that were launched before may have left anything behind. */
@@ -56,15 +62,19 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
 }
 
 /* With someone who watches (NCCL, whose kernels wait for other processes) the host asks rather than sleeps. */
-static void synchronise(CoreDevice *device) {
+static void wait(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
-  device->waits++;
   for (unsigned polls = 1; device->while_waiting && code == cudaErrorNotReady; polls++) {
     code = cudaStreamQuery(stream_of(device));
     if (polls % POLLS_A_WATCH == 0) device->while_waiting(device->waiting);
   }
   if (code == cudaErrorNotReady) code = cudaStreamSynchronize(stream_of(device));
   check(code, "waiting", NULL);
+}
+
+static void synchronise(CoreDevice *device) {
+  device->waits++;
+  wait(device);
 }
 
 /* `later` goes on when `earlier` has come to where it is now. An event that was waited for may be recorded anew. */
@@ -103,8 +113,11 @@ static void join(CoreDevice *device, int lane) {
   gpu->busy[lane] = false;
 }
 
+/* The host's memory is pageable, so the call itself would wait for all that was launched before, and who watches would
+ * not be asked. */
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
+  if (device->while_waiting) wait(device);
   check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
   synchronise(device);
 }
@@ -117,17 +130,32 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   check(cudaMemsetAsync(target, byte, bytes, stream_of(device)), "fill", NULL);
 }
 
-static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
-                   const void *arguments) {
-  enum { SHARED_FREE = 48 * 1024 }; /* more must be asked for */
-  const void *entry = kernel->entry();
-  void *parameters[] = {(void *)(uintptr_t)arguments};
-  if (shared > SHARED_FREE)
+/* More shared memory than every kernel may have must be asked for; and where blocks take so much that it decides how many a
+ * processor holds, all that it has is to be shared memory, not L1 cache. */
+static void ask_for_shared(const void *entry, const CoreKernel *kernel, size_t shared) {
+  enum { FREE = 48 * 1024, SMALL = 8 * 1024 };
+  if (shared > FREE)
     check(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared), "shared memory of",
           kernel->name);
+  if (shared > SMALL)
+    check(cudaFuncSetAttribute(entry, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+          "shared memory of", kernel->name);
+}
+
+static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                   const void *arguments) {
+  const void *entry = kernel->entry();
+  void *parameters[] = {(void *)(uintptr_t)arguments};
+  ask_for_shared(entry, kernel, shared);
   device->launches++;
   check(cudaLaunchKernel(entry, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, parameters, shared, stream_of(device)),
         "launch of", kernel->name);
+}
+
+static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
+  struct cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, kernel->entry()), "asking about", kernel->name);
+  return attributes.localSizeBytes * ((const Gpu *)device)->resident_threads;
 }
 
 /* ---- graphs -------------------------------------------------------------------------------------------------------- */
@@ -151,9 +179,10 @@ static void launch_graph(CoreDevice *device, CoreGraph *graph) {
   check(cudaGraphLaunch((cudaGraphExec_t)graph, stream_of(device)), "launch of a graph", NULL);
 }
 
+/* One that is in flight ends first, says CUDA; the host must not wait, as other ranks may never join what it is in. */
 static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
+  (void)device;
   if (graph == NULL) return;
-  synchronise(device);
   check(cudaGraphExecDestroy((cudaGraphExec_t)graph), "releasing a graph", NULL);
 }
 
@@ -183,13 +212,22 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
   return CORE_OK;
 }
 
+/* Kernels of another machine's code would fail when the first one is launched, where nobody can go to the CPU any more. */
+static int check_capability(int number, const struct cudaDeviceProp *properties) {
+  if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
+  return core_error(CORE_USAGE, "GPU %d, %.64s, has compute capability %d.%d, and this program's kernels need %d.%d: "
+                    "rebuild with CUDA_TARGETS for it, or set train.device = cpu", number, properties->name,
+                    properties->major, properties->minor, CORE_CUDA_LEAST / 10, CORE_CUDA_LEAST % 10);
+}
+
 int core_device_cuda(int number, CoreDevice **device) {
   struct cudaDeviceProp properties;
   cudaStream_t lane[CORE_LANES], side;
   cudaEvent_t event;
   *device = NULL;
-  cudaError_t code = cudaSetDevice(number);
-  if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, number);
+  cudaError_t code = cudaGetDeviceProperties(&properties, number);
+  if (code == cudaSuccess) TRY(check_capability(number, &properties));
+  if (code == cudaSuccess) code = cudaSetDevice(number);
   for (int i = 0; code == cudaSuccess && i < CORE_LANES; i++)
     code = cudaStreamCreateWithFlags(&lane[i], cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
@@ -202,11 +240,13 @@ int core_device_cuda(int number, CoreDevice **device) {
   CoreDevice *made = &gpu->table;
   gpu->event = event;
   memcpy(gpu->lane, lane, sizeof lane);
+  gpu->resident_threads = (size_t)properties.multiProcessorCount * (size_t)properties.maxThreadsPerMultiProcessor;
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .launch = launch, .synchronise = synchronise, .hand_over = hand_over, .take_back = take_back,
+    .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
+    .hand_over = hand_over, .take_back = take_back,
     .enter = enter, .leave = leave, .join = join,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
     .stream = lane[0], .side = side, .destroy = destroy};

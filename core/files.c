@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -100,14 +101,14 @@ static int sync_folder(const char *folder) {
   return failed ? -1 : 0;
 }
 
-int core_files_write_atomic(const char *path, const void *data, size_t size) {
+static int write_replacing(const char *path, const void *data, size_t size, bool sync) {
   char folder[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   TRY(parent_folder(path, folder));
   TRY(temporary_name(path, folder, temporary));
   unlink(temporary); /* left over by a killed process that had our number */
   int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
-  bool written = write_all(fd, data, size) == 0 && fsync(fd) == 0;
+  bool written = write_all(fd, data, size) == 0 && (!sync || fsync(fd) == 0);
   int number = errno;
   if (close(fd) < 0 && written) { /* network file systems report a full disk here */
     written = false;
@@ -122,12 +123,31 @@ int core_files_write_atomic(const char *path, const void *data, size_t size) {
     errno = number;
     return core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
-  if (sync_folder(folder) < 0)
+  if (sync && sync_folder(folder) < 0)
     return core_error_errno(CORE_FAIL, "%s was written, but its folder can not be brought to disk", path);
   return CORE_OK;
 }
 
+int core_files_write_atomic(const char *path, const void *data, size_t size) {
+  return write_replacing(path, data, size, true);
+}
+
+int core_files_replace(const char *path, const void *data, size_t size) {
+  return write_replacing(path, data, size, false);
+}
+
 /* ---- folders -------------------------------------------------------------------------------------------------- */
+
+/* Whose folder it is in which nothing may be made, and what lets a group share it. */
+static int make_no_folder(const char *path) {
+  char folder[CORE_PATH_MAX];
+  struct stat status;
+  TRY(parent_folder(path, folder));
+  const struct passwd *owner = stat(folder, &status) == 0 ? getpwuid(status.st_uid) : NULL;
+  if (!owner) return core_error(CORE_FAIL, "cannot make folder %s: Permission denied", path);
+  return core_error(CORE_FAIL, "cannot make folder %s: Permission denied; %s is %s's: chmod g+w there, by its owner, lets the group write (and umask "
+                    "002 before making it)", path, folder, owner->pw_name);
+}
 
 static int make_directory(const char *path) {
   struct stat status;
@@ -138,6 +158,7 @@ static int make_directory(const char *path) {
     if (S_ISDIR(status.st_mode)) return CORE_OK;
     return core_error(CORE_FAIL, "cannot make folder %s: a file of that name is in the way", path);
   }
+  if (number == EACCES) return make_no_folder(path);
   errno = number;
   return core_error_errno(CORE_FAIL, "cannot make folder %s", path);
 }

@@ -1,5 +1,8 @@
 /* libcurl behind core/http.h. Everything that libcurl would do by itself and that a login node does not expect (redirects,
- * .netrc, other protocols, signals) is off. */
+ * .netrc, other protocols, signals) is off.
+ *
+ * The library is loaded when the first connection is opened, not with the program: it brings some thirty libraries along, whose
+ * relocation costs each start 5 ms of processor time, and hardly any start of sweep (one an array task) opens a connection. */
 #include "core/http.h"
 
 #include <string.h>
@@ -7,7 +10,9 @@
 #include "core/memory.h"
 
 #if CORE_HAS_CURL
+#define CURL_DISABLE_TYPECHECK /* its macros of the functions' names would hide the table's */
 #include <curl/curl.h>
+#include <dlfcn.h>
 #endif
 
 enum { CONNECT_S = 10, ANSWER_MAX = 64 << 20 };
@@ -45,7 +50,31 @@ const char *core_http_host(const char *url, char *buffer) {
 bool core_http_is_built(void) { return CORE_HAS_CURL; }
 
 #if CORE_HAS_CURL
+#define CURL_FUNCTIONS(X)                                                                                                      \
+  X(curl_global_init) X(curl_easy_init) X(curl_easy_cleanup) X(curl_easy_reset) X(curl_easy_setopt) X(curl_easy_perform)       \
+  X(curl_easy_getinfo) X(curl_easy_strerror) X(curl_slist_append) X(curl_slist_free_all)
+
+#define MEMBER(name) __typeof__(&name) name;
+typedef struct Library { CURL_FUNCTIONS(MEMBER) } Library;
+#undef MEMBER
+static Library library;
+
 struct CoreHttp { CURL *curl; };
+
+/* The name under which all builds of libcurl since 2006 are found. */
+static int load_library(void) {
+  static const char name[] = "libcurl.so.4";
+  void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!file)
+    return core_error(CORE_FAIL, "libcurl can not be loaded (%s); install it (Debian: libcurl4, Fedora: libcurl)", dlerror());
+#define LOAD(function)                                                                        \
+  void *address_of_##function = dlsym(file, #function);                                       \
+  if (!address_of_##function) return core_error(CORE_FAIL, "%s has no %s", name, #function); \
+  memcpy(&library.function, &address_of_##function, sizeof library.function);
+  CURL_FUNCTIONS(LOAD)
+#undef LOAD
+  return CORE_OK;
+}
 
 typedef struct Sink { CoreText *text; size_t most; bool full; } Sink;
 
@@ -61,9 +90,11 @@ static size_t take(char *bytes, size_t size, size_t count, void *context) {
 int core_http_open(CoreHttp **http) {
   static bool begun; /* opened before any thread is started; libcurl asks for that */
   *http = NULL;
-  if (!begun && curl_global_init(CURL_GLOBAL_DEFAULT) != 0) return core_error(CORE_FAIL, "libcurl can not be initialised");
+  if (!begun) TRY(load_library());
+  if (!begun && library.curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+    return core_error(CORE_FAIL, "libcurl can not be initialised");
   begun = true;
-  CURL *curl = curl_easy_init();
+  CURL *curl = library.curl_easy_init();
   if (!curl) return core_error(CORE_FAIL, "libcurl can not be initialised");
   *http = core_memory_allocate(sizeof **http);
   (*http)->curl = curl;
@@ -72,7 +103,7 @@ int core_http_open(CoreHttp **http) {
 
 void core_http_close(CoreHttp **http) {
   if (!*http) return;
-  curl_easy_cleanup((*http)->curl);
+  library.curl_easy_cleanup((*http)->curl);
   free(*http);
   *http = NULL;
 }
@@ -92,33 +123,35 @@ static CoreHttpFault fault_of(CURLcode code) {
 
 static struct curl_slist *make_headers(const CoreHttpRequest *request) {
   /* No "Expect: 100-continue": slurmrestd and small servers do not know it, and each request would wait a second. */
-  struct curl_slist *list = curl_slist_append(NULL, "Expect:");
-  for (const char *const *header = request->headers; header && *header; header++) list = curl_slist_append(list, *header);
+  struct curl_slist *list = library.curl_slist_append(NULL, "Expect:");
+  for (const char *const *header = request->headers; header && *header; header++)
+    list = library.curl_slist_append(list, *header);
   return list;
 }
 
 static void set_options(CURL *curl, const CoreHttpRequest *request, struct curl_slist *headers, Sink *sink) {
-  curl_easy_reset(curl); /* keeps open connections */
-  curl_easy_setopt(curl, CURLOPT_URL, request->url);
+  library.curl_easy_reset(curl); /* keeps open connections */
+  library.curl_easy_setopt(curl, CURLOPT_URL, request->url);
 #if LIBCURL_VERSION_NUM >= 0x075500
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  library.curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+  library.curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)request->timeout_s);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)(request->timeout_s < CONNECT_S ? request->timeout_s : CONNECT_S));
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "sweep");
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, sink);
+  library.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  library.curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  library.curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)request->timeout_s);
+  library.curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT,
+                           (long)(request->timeout_s < CONNECT_S ? request->timeout_s : CONNECT_S));
+  library.curl_easy_setopt(curl, CURLOPT_USERAGENT, "sweep");
+  library.curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  library.curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+  library.curl_easy_setopt(curl, CURLOPT_WRITEDATA, sink);
   if (request->unix_socket) {
-    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    library.curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+    library.curl_easy_setopt(curl, CURLOPT_PROXY, "");
   }
-  if (request->body) curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
-  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+  if (request->body) library.curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+  library.curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
 int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswer *answer, CoreHttpFault *fault) {
@@ -128,16 +161,17 @@ int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswe
   struct curl_slist *headers = make_headers(request);
   core_text_clear(&answer->body);
   set_options(http->curl, request, headers, &sink);
-  const CURLcode code = curl_easy_perform(http->curl);
-  curl_slist_free_all(headers);
+  const CURLcode code = library.curl_easy_perform(http->curl);
+  library.curl_slist_free_all(headers);
   if (fault) *fault = fault_of(code);
-  curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
+  library.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
   answer->status = (int)status;
   if (code == CURLE_OK) return CORE_OK;
   core_text_clear(&answer->body);
   const char *name = request->unix_socket ? request->unix_socket : core_http_host(request->url, host);
   if (sink.full) return core_error(CORE_FAIL, "%s: its answer is longer than %zu bytes", name, sink.most);
-  return core_error(CORE_FAIL, "%s: %s", name, curl_easy_strerror(code)); /* libcurl's fixed words: no part of the address */
+  /* libcurl's fixed words: no part of the address */
+  return core_error(CORE_FAIL, "%s: %s", name, library.curl_easy_strerror(code));
 }
 #else
 struct CoreHttp { int none; };

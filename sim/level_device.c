@@ -129,6 +129,16 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels) {
   return levels ? core_arena_device_bytes(levels->arena) + sim_batch_bytes(levels->candidates) : 0;
 }
 
+size_t sim_level_device_stack_bytes(CoreDevice *device) {
+  const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_cast_launch, &sim_renew_launch, &sim_show_again_launch};
+  size_t most = 0;
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    const size_t bytes = device->stack_bytes(device, kernels[i]);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
 /* ---- what draws have in common ------------------------------------------------------------------------------------- */
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {

@@ -11,5 +11,8 @@
 void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int place, uint32_t *numbers);
 /* Levels of known numbers (on the host) again. */
 void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int place);
+/* What the device sets aside for the stacks of the kernels that draw levels, once, whatever the number of batches: some
+ * 3 GB on an H100, since each thread has a level and its solids there. */
+size_t sim_level_device_stack_bytes(CoreDevice *device);
 
 #endif

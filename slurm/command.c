@@ -225,8 +225,11 @@ static int commands_test(void *way, const SlurmJob *job, SlurmForecast *forecast
   TRY(call(arguments, job->script, &output, fault));
   *forecast = (SlurmForecast){0};
   const char *answer = strstr(core_text_string(&output.error), "to start at ");
-  const bool good = answer && sscanf(answer, "to start at %63s using %lld processors on nodes %127s in partition %127s", start, &cpus,
-                                     forecast->nodes, forecast->partition) == 4;
+  /* "to start at 1700000000 using 4 processors ..."; 26.05 says "1700000000 a using". */
+  const char *rest = answer ? strstr(answer, " using ") : NULL;
+  const bool good = rest && sscanf(answer, "to start at %63s", start) == 1 &&
+                    sscanf(rest, " using %lld processors on nodes %127s in partition %127s", &cpus, forecast->nodes,
+                           forecast->partition) == 3;
   int64_t at;
   if (good) forecast->cpus = cpus, forecast->start_unix_s = core_text_to_int(start, &at) ? at : 0;
   const int code = good ? CORE_OK : garbled("sbatch --test-only", core_text_string(&output.error), fault);

@@ -26,7 +26,7 @@ enum { TOKEN_MAX = 8192, URL_MAX = 512, WORDS_MAX = 400 };
 
 /* slurm_errno.h: numbers that say more than "no". */
 enum {
-  ERROR_AUTHENTICATION = 1007, ERROR_CONNECTION = 1800, ERROR_CONNECTION_OLD = 1001, ERROR_JOB_ID = 2017, ERROR_ALREADY_DONE = 2021,
+  ERROR_AUTHENTICATION = 1007, ERROR_CONNECTION = 1800, ERROR_CONNECTION_OLD = 1001,
   ERROR_TIMEOUT = 5004, ERROR_SEND = 1801, ERROR_RECEIVE = 1802,
 };
 
@@ -120,8 +120,8 @@ static int garbled(const char *what, SlurmFault *fault) {
 
 static SlurmFault fault_of_number(int64_t number) {
   switch (number) {
-    case ERROR_JOB_ID:
-    case ERROR_ALREADY_DONE: return SLURM_NOT_THERE;
+    case REST_ERROR_JOB_ID:
+    case REST_ERROR_ALREADY_DONE: return SLURM_NOT_THERE;
     case ERROR_CONNECTION:
     case ERROR_CONNECTION_OLD: return SLURM_UNREACHABLE;
     case ERROR_AUTHENTICATION: /* of the question or of the answer */
@@ -168,15 +168,17 @@ static void safe_words(const Rest *rest, char *words) {
   if (rest->token && strstr(words, rest->token)) snprintf(words, WORDS_MAX, "(its words repeat the token and are not shown)");
 }
 
-static int refused(const Rest *rest, const CoreHttpAnswer *answer, const json_t *json, SlurmFault *fault) {
+static int refused(const Rest *rest, bool is_question, const CoreHttpAnswer *answer, const json_t *json, SlurmFault *fault) {
   char words[WORDS_MAX];
   int64_t number = 0;
-  if (answer->status == 401 || answer->status == 403) {
+  /* newer ones answer 403 for another's job, in words */
+  const bool has_words = rest_read_error(json, &number, words, sizeof words);
+  if (!has_words && (answer->status == 401 || answer->status == 403)) {
     *fault = SLURM_REFUSED;
     return core_error(CORE_FAIL, "slurmrestd knows neither user nor token%s", rest->token ? "; scontrol token prints a new one" :
                       ": set SLURM_JWT, or ask the same user's slurmrestd");
   }
-  if (!rest_read_error(json, &number, words, sizeof words)) {
+  if (!has_words) {
     char what[64];
     snprintf(what, sizeof what, "HTTP status %d without a reason", answer->status);
     return garbled(what, fault);
@@ -184,7 +186,7 @@ static int refused(const Rest *rest, const CoreHttpAnswer *answer, const json_t 
   safe_words(rest, words);
   *fault = fault_of_number(number);
   /* Listings say -1 for whatever kept them from slurmctld. */
-  if (number == -1 && strstr(words, "looking for")) *fault = SLURM_UNREACHABLE;
+  if (number == -1 && is_question && (strstr(words, "looking for") || strstr(words, "Unspecified error"))) *fault = SLURM_UNREACHABLE;
   if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "Slurm can not be reached: %s", words);
   return core_error(CORE_FAIL, "slurmrestd: %s", words);
 }
@@ -192,6 +194,7 @@ static int refused(const Rest *rest, const CoreHttpAnswer *answer, const json_t 
 /* Asks and parses. CORE_OK only with status 200 and an object that tells of no error, or where `lenient`, whatever its errors. */
 static int call(Rest *rest, const char *method, const char *path, const char *body, bool lenient, json_t **json, SlurmFault *fault) {
   CoreHttpAnswer answer = {0};
+  const bool is_question = strcmp(method, "GET") == 0;
   char url[URL_MAX], words[WORDS_MAX];
   int64_t number;
   int code;
@@ -203,9 +206,9 @@ static int call(Rest *rest, const char *method, const char *path, const char *bo
   json_error_t where;
   *json = json_loadb(core_text_string(&answer.body), answer.body.length, JSON_REJECT_DUPLICATES, &where);
   const bool has_errors = rest_read_error(*json, &number, words, sizeof words);
-  if (answer.status != 200 && !(lenient && json_object_get(*json, "job_id"))) code = refused(rest, &answer, *json, fault);
+  if (answer.status != 200 && !(lenient && json_object_get(*json, "job_id"))) code = refused(rest, is_question, &answer, *json, fault);
   else if (!json_is_object(*json)) code = garbled("it is no JSON", fault);
-  else if (has_errors && !lenient) code = refused(rest, &answer, *json, fault);
+  else if (has_errors && !lenient) code = refused(rest, is_question, &answer, *json, fault);
 done:
   core_text_free(&answer.body);
   if (code != CORE_OK) {
@@ -275,6 +278,7 @@ static int rest_limits(void *way, SlurmLimits *limits, SlurmFault *fault) {
 }
 
 static int rest_partitions(void *way, SlurmPartition **partitions, size_t *count, SlurmFault *fault) {
+  const Rest *rest = way;
   json_t *answer, *nodes = NULL, *record;
   size_t i;
   int code;
@@ -290,6 +294,8 @@ static int rest_partitions(void *way, SlurmPartition **partitions, size_t *count
     if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++])) code = garbled("a partition without a name", fault);
   json_array_foreach(machines, i, record)
     if (code == CORE_OK && !rest_read_node(record, *partitions, *count)) code = garbled("a node without a state", fault);
+  const bool is_untold = rest->version >= REST_VERSION_OBJECTS && rest->version < REST_VERSION_DEFAULT;
+  if (*count == 1 && is_untold) (*partitions)[0].is_default = true;
   if (code != CORE_OK) {
     free(*partitions);
     *partitions = NULL, *count = 0;
@@ -363,12 +369,61 @@ static int call_for(Rest *rest, const char *method, const char *body, const Slur
   return CORE_OK;
 }
 
+/* One request for all. DELETE job/1_5 takes the whole array 1 in slurmrestd 23.02 to 24.05, whose handler forgets the task. */
+static int cancel_list(Rest *rest, const SlurmId *ids, size_t count, SlurmFault *fault) {
+  json_t *names = json_array(), *answer;
+  char name[48];
+  for (size_t i = 0; i < count; i++) json_array_append_new(names, json_string(slurm_id_format(ids[i], name)));
+  json_t *request = json_pack("{s:o}", "jobs", names);
+  char *body = json_dumps(request, JSON_COMPACT);
+  json_decref(request);
+  int code = call(rest, "DELETE", "jobs/", body, false, &answer, fault);
+  json_decref(answer);
+  free(body);
+  if (code != CORE_OK && *fault == SLURM_NOT_THERE) {
+    *fault = SLURM_FINE;
+    code = CORE_OK;
+  }
+  return code;
+}
+
 static int rest_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *fault) {
-  return call_for(way, "DELETE", NULL, ids, count, fault);
+  Rest *rest = way;
+  if (count == 0) return CORE_OK;
+  if (rest->version >= REST_VERSION_LISTS) return cancel_list(rest, ids, count, fault);
+  for (size_t i = 0; i < count && rest->version >= REST_VERSION_OBJECTS; i++) {
+    if (ids[i].task < 0) continue;
+    *fault = SLURM_REFUSED;
+    return core_error(CORE_USAGE, "slurmrestd of this version (v0.0.%d) would cancel all of array %lld for one of its tasks; use "
+                      "slurm.api = cli", rest->version, (long long)ids[i].job);
+  }
+  return call_for(rest, "DELETE", NULL, ids, count, fault);
+}
+
+/* The tasks as numbers of their own: what waits is asked for first. */
+static int hold_numbers(Rest *rest, const char *body, const SlurmId *ids, size_t count, SlurmFault *fault) {
+  json_t *answer;
+  size_t number_count = 0;
+  TRY(call(rest, "GET", "jobs", NULL, false, &answer, fault));
+  const json_t *jobs = json_object_get(answer, "jobs");
+  int64_t *numbers = core_memory_allocate((json_array_size(jobs) + 1) * sizeof *numbers);
+  *fault = SLURM_REFUSED;
+  int code = json_is_array(jobs) ? rest_update_numbers(jobs, ids, count, numbers, &number_count)
+                                 : garbled("no list of jobs", fault);
+  if (code == CORE_FAIL) *fault = SLURM_GARBLED;
+  for (size_t i = 0; code == CORE_OK && i < number_count; i++)
+    code = call_for(rest, "POST", body, &(SlurmId){numbers[i], -1}, 1, fault);
+  if (code == CORE_OK) *fault = SLURM_FINE;
+  free(numbers);
+  json_decref(answer);
+  return code;
 }
 
 static int rest_hold(void *way, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault) {
-  return call_for(way, "POST", hold ? "{\"hold\":true}" : "{\"hold\":false}", ids, count, fault);
+  Rest *rest = way;
+  const char *body = hold ? "{\"hold\":true}" : "{\"hold\":false}";
+  if (rest->version < REST_VERSION_WHOLE_ARRAYS) return call_for(rest, "POST", body, ids, count, fault);
+  return hold_numbers(rest, body, ids, count, fault);
 }
 
 const SlurmApi slurm_api_rest = {

@@ -70,6 +70,25 @@ void rest_read_release(const json_t *answer, char *release, size_t size) {
   text_of(slurm ? slurm : json_object_get(meta, "Slurm"), "release", release, size);
 }
 
+/* What became of each job that was to be cancelled. That one is gone already says less than any other error. */
+static bool read_failed_status(const json_t *answer, int64_t *number, char *words, size_t size) {
+  size_t i;
+  json_t *status;
+  int64_t found = 0;
+  json_array_foreach(json_object_get(answer, "status"), i, status) {
+    const json_t *error = json_object_get(status, "error");
+    const int64_t code = number_or(error, "code", 0);
+    const bool is_gone = code == REST_ERROR_JOB_ID || code == REST_ERROR_ALREADY_DONE;
+    if (code == 0 || (found && is_gone)) continue;
+    found = code;
+    text_of(error, "message", words, size);
+    if (!*words) text_of(error, "string", words, size);
+    if (!is_gone) break;
+  }
+  if (found) *number = found;
+  return found != 0;
+}
+
 bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t size) {
   size_t i;
   json_t *error;
@@ -82,7 +101,7 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t 
   }
   if (i == json_array_size(json_object_get(answer, "errors"))) error = NULL;
   if (!error) error = (json_t *)unnumbered;
-  if (!error) return false;
+  if (!error) return read_failed_status(answer, number, words, size);
   const char *description = json_string_value(json_object_get(error, "description")), *name = json_string_value(json_object_get(error, "error"));
   char both[1024];
   if (!name && !description) name = "an error without a word";
@@ -123,15 +142,39 @@ static bool is_wanted(const json_t *record, const char *const *names, size_t cou
   return false;
 }
 
+static int64_t array_or_job(const json_t *record) {
+  const int64_t array = number_or(record, "array_job_id", 0);
+  return array > 0 ? array : number_or(record, "job_id", 0);
+}
+
+static int add_tasks(const json_t *record, const SlurmTask *task, SlurmTasks *tasks) {
+  const char *indices = json_string_value(json_object_get(record, "array_task_string"));
+  char one[32] = "";
+  int64_t index;
+  if (rest_read_number(json_object_get(record, "array_task_id"), &index)) snprintf(one, sizeof one, "%lld", (long long)index);
+  if (indices && strstr(indices, "..."))
+    return core_error(CORE_FAIL, "the indices of array %lld are cut short; slurmrestd must be started with SLURM_BITSTR_LEN=0",
+                      (long long)task->job);
+  /* Waiting tasks have an expression, and an id of a task only in some versions (0, not set): the expression first. */
+  if (slurm_tasks_add(tasks, task, indices && *indices ? indices : number_or(record, "array_job_id", 0) > 0 ? one : "")) return CORE_OK;
+  return core_error(CORE_FAIL, "the indices of array %lld", (long long)task->job);
+}
+
+int rest_read_waiting(const json_t *record, int64_t *own, SlurmTasks *tasks) {
+  const SlurmTask task = {.job = array_or_job(record)};
+  *own = number_or(record, "job_id", 0);
+  if (task.job <= 0 || state_of(json_object_get(record, "job_state")) != SLURM_PENDING) return CORE_OK;
+  return add_tasks(record, &task, tasks);
+}
+
 int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, double now_unix_s, SlurmTasks *tasks) {
   SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
   const json_t *state = json_object_get(record, "job_state");
-  int64_t index, limit_min, end;
+  int64_t limit_min, end;
   if (!json_is_object(record) || !json_is_string(json_object_get(record, "name")))
     return core_error(CORE_FAIL, "a job without a name");
   if (!is_wanted(record, names, count, user)) return CORE_OK;
-  task.job = number_or(record, "array_job_id", 0);
-  if (task.job <= 0) task.job = number_or(record, "job_id", 0);
+  task.job = array_or_job(record);
   if (task.job <= 0) return core_error(CORE_FAIL, "a job without an id");
   if (!*first_word(state)) return core_error(CORE_FAIL, "job %lld has no state", (long long)task.job);
   task.state = state_of(state);
@@ -146,15 +189,7 @@ int rest_read_job(const json_t *record, const char *const *names, size_t count, 
   end = slurm_state_is_over(task.state) ? number_or(record, "end_time", 0) : (int64_t)now_unix_s;
   if (task.state != SLURM_PENDING && task.start_unix_s > 0 && end > task.start_unix_s) task.elapsed_s = end - task.start_unix_s;
   if (slurm_state_is_over(task.state)) exit_of(json_object_get(record, "exit_code"), &task);
-  const char *indices = json_string_value(json_object_get(record, "array_task_string"));
-  char one[32] = "";
-  if (rest_read_number(json_object_get(record, "array_task_id"), &index)) snprintf(one, sizeof one, "%lld", (long long)index);
-  if (indices && strstr(indices, "..."))
-    return core_error(CORE_FAIL, "the indices of array %lld are cut short; slurmrestd must be started with SLURM_BITSTR_LEN=0",
-                      (long long)task.job);
-  /* Waiting tasks have an expression, and an id of a task only in some versions (0, not set): the expression first. */
-  if (slurm_tasks_add(tasks, &task, indices && *indices ? indices : number_or(record, "array_job_id", 0) > 0 ? one : "")) return CORE_OK;
-  return core_error(CORE_FAIL, "the indices of array %lld", (long long)task.job);
+  return add_tasks(record, &task, tasks);
 }
 
 /* ---- partitions and nodes ---------------------------------------------------------------------------------------- */

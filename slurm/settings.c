@@ -154,33 +154,21 @@ SlurmSettings slurm_settings_default(void) {
 #define ENUM(key, def, choices, help) .key = def,
 #define WORD(key, check, help) .key = "",
 #include "slurm/settings.def"
-#undef COUNT
-#undef TIME
-#undef SIZE
-#undef SHARE
-#undef FLAG
-#undef ENUM
-#undef WORD
   };
 }
 
 static const char *const names[] = {
-#define COUNT(key, def, lowest, help) "slurm." #key,
-#define TIME(key, def, help) "slurm." #key,
-#define SIZE(key, def, help) "slurm." #key,
-#define SHARE(key, def, help) "slurm." #key,
-#define FLAG(key, def, help) "slurm." #key,
-#define ENUM(key, def, choices, help) "slurm." #key,
-#define WORD(key, check, help) "slurm." #key,
+#define NAME(key) "slurm." #key,
+#define COUNT(key, def, lowest, help) NAME(key)
+#define TIME(key, def, help) NAME(key)
+#define SIZE(key, def, help) NAME(key)
+#define SHARE(key, def, help) NAME(key)
+#define FLAG(key, def, help) NAME(key)
+#define ENUM(key, def, choices, help) NAME(key)
+#define WORD(key, check, help) NAME(key)
 #include "slurm/settings.def"
-#undef COUNT
-#undef TIME
-#undef SIZE
-#undef SHARE
-#undef FLAG
-#undef ENUM
-#undef WORD
 };
+#undef NAME
 enum { NAME_COUNT = sizeof names / sizeof *names };
 
 const char *const *slurm_settings_names(size_t *count) {
@@ -230,13 +218,6 @@ int slurm_settings_set(SlurmSettings *settings, const char *name, const char *va
 #define WORD(k, check, help) \
   if (IS(k)) return set_text(settings->k, key, value, check(value), words_expected(check));
 #include "slurm/settings.def"
-#undef COUNT
-#undef TIME
-#undef SIZE
-#undef SHARE
-#undef FLAG
-#undef ENUM
-#undef WORD
 #undef IS
   return unknown(key);
 }
@@ -281,13 +262,6 @@ void slurm_settings_print(const SlurmSettings *s, const char *separator, const c
 #define ENUM(key, def, choices, help) if (strcmp(s->key, d.key) != 0) PRINT(key, s->key);
 #define WORD(key, check, help) if (*s->key) PRINT(key, s->key);
 #include "slurm/settings.def"
-#undef COUNT
-#undef TIME
-#undef SIZE
-#undef SHARE
-#undef FLAG
-#undef ENUM
-#undef WORD
 #undef WHOLE
 #undef PRINT
 }
@@ -312,11 +286,4 @@ void slurm_settings_to_markdown(CoreText *text) {
 #define ENUM(key, def, choices, help) row(text, #key, def, "choice", help " (" choices ")");
 #define WORD(key, check, help) row(text, #key, "", "text", help);
 #include "slurm/settings.def"
-#undef COUNT
-#undef TIME
-#undef SIZE
-#undef SHARE
-#undef FLAG
-#undef ENUM
-#undef WORD
 }

@@ -20,13 +20,6 @@ typedef struct SlurmSettings {
 #define ENUM(key, def, choices, help) char key[SLURM_TEXT];
 #define WORD(key, check, help) char key[SLURM_TEXT];
 #include "slurm/settings.def"
-#undef COUNT
-#undef TIME
-#undef SIZE
-#undef SHARE
-#undef FLAG
-#undef ENUM
-#undef WORD
 } SlurmSettings;
 
 SlurmSettings slurm_settings_default(void);

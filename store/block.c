@@ -13,6 +13,7 @@
 enum { SMALL_ROWS_MAX = 4096 }; /* evaluations, logs or runs after which a block counts as full */
 
 typedef struct EvaluationRow { char id[CORE_RUN_ID]; StoreEvaluation row; } EvaluationRow;
+typedef struct LayerRow { char id[CORE_RUN_ID]; StoreLayer row; } LayerRow;
 typedef struct Restart { int64_t run; char id[CORE_RUN_ID]; } Restart;
 
 /* A growing array. */
@@ -28,8 +29,8 @@ typedef struct Restart { int64_t run; char id[CORE_RUN_ID]; } Restart;
 
 /* The statements a commit runs, in the order it runs them. */
 enum Statement {
-  FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_PROGRESS,
-  PUT_EVALUATION, PUT_PROGRESS, PUT_LOG_ATTEMPT,
+  FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_LAYERS, FORGET_PROGRESS,
+  PUT_EVALUATION, PUT_LAYER, PUT_PROGRESS, PUT_LOG_ATTEMPT,
   PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_SEEN,
   STATEMENT_COUNT
 };
@@ -40,10 +41,14 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
   [FORGET_ITERATIONS] = "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215",
   [FORGET_BINS] = "DELETE FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND ?1 << 26 | 67108863",
   [FORGET_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
+  [FORGET_LAYERS] = "DELETE FROM layer WHERE run_id = ?1",
   [FORGET_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
   [PUT_EVALUATION] =
     "INSERT OR REPLACE INTO evaluation(run_id, iteration, level_set" STORE_EVALUATION_COLUMNS(COMMA_NAME) ")"
     " VALUES(?, ?, ?" STORE_EVALUATION_COLUMNS(COMMA_MARK) ")",
+  [PUT_LAYER] =
+    "INSERT OR REPLACE INTO layer(run_id, iteration, network, layer" STORE_LAYER_COLUMNS(COMMA_NAME) ")"
+    " VALUES(?, ?, ?, ?" STORE_LAYER_COLUMNS(COMMA_MARK) ")",
   [PUT_PROGRESS] =
     "INSERT INTO run_log(run_id, attempt, kind, file, offset, mark, damage, first_damage)"
     " VALUES(?1, ?2, ?3, ?8, ?4, ?5, ?6, ?7)"
@@ -66,6 +71,7 @@ struct StoreBlock {
   StoreDatabase *database;
   StoreBulk *bulk;
   LIST(EvaluationRow) evaluations;
+  LIST(LayerRow) layers;
   LIST(StoreLogProgress) progress;
   LIST(StoreRunSeen) seen;
   LIST(Restart) restarts;
@@ -88,6 +94,7 @@ void store_block_destroy(StoreBlock **block) {
   for (int i = 0; i < STATEMENT_COUNT; i++) sqlite3_finalize((*block)->statements[i]);
   store_bulk_destroy(&(*block)->bulk);
   free((*block)->evaluations.items);
+  free((*block)->layers.items);
   free((*block)->progress.items);
   free((*block)->seen.items);
   free((*block)->restarts.items);
@@ -107,6 +114,12 @@ void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEv
   LIST_ADD(block->evaluations, item);
 }
 
+void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *row) {
+  LayerRow item = {.row = *row};
+  memcpy(item.id, id, CORE_RUN_ID);
+  LIST_ADD(block->layers, item);
+}
+
 void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress) {
   LIST_ADD(block->progress, *progress);
 }
@@ -121,6 +134,7 @@ void store_block_add_restart(StoreBlock *block, int64_t run, const char *id) {
 
 bool store_block_is_full(const StoreBlock *block) {
   return store_bulk_count(block->bulk) == STORE_BULK_ROWS || block->evaluations.count >= SMALL_ROWS_MAX ||
+         block->layers.count >= SMALL_ROWS_MAX ||
          block->progress.count >= SMALL_ROWS_MAX || block->seen.count >= SMALL_ROWS_MAX;
 }
 
@@ -148,6 +162,7 @@ static int commit_restarts(StoreBlock *block) {
     sqlite3_bind_int64(block->statements[FORGET_ITERATIONS], 1, item->run);
     sqlite3_bind_int64(block->statements[FORGET_BINS], 1, item->run);
     sqlite3_bind_text(block->statements[FORGET_EVALUATIONS], 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(block->statements[FORGET_LAYERS], 1, item->id, -1, SQLITE_STATIC);
     sqlite3_bind_text(block->statements[FORGET_PROGRESS], 1, item->id, -1, SQLITE_STATIC);
     for (int s = FORGET_ITERATIONS; s <= FORGET_PROGRESS; s++)
       TRY(store_database_run(block->database, block->statements[s]));
@@ -165,6 +180,20 @@ static int commit_evaluations(StoreBlock *block) {
     sqlite3_bind_text(put, 3, item->row.level_set, -1, SQLITE_STATIC);
     for (int column = 0; column < STORE_EVALUATION_COUNT; column++)
       sqlite3_bind_double(put, 4 + column, values[column]); /* SQLite makes NaN NULL */
+    TRY(store_database_run(block->database, put));
+  }
+  return CORE_OK;
+}
+
+static int commit_layers(StoreBlock *block) {
+  sqlite3_stmt *put = block->statements[PUT_LAYER];
+  for (size_t i = 0; i < block->layers.count; i++) {
+    const LayerRow *item = &block->layers.items[i];
+    const double *values = store_layer_values(&item->row);
+    sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(put, 2, item->row.iteration);
+    sqlite3_bind_text(put, 3, item->row.network, -1, SQLITE_STATIC);
+    for (int column = 0; column < STORE_LAYER_COUNT; column++) sqlite3_bind_double(put, 4 + column, values[column]);
     TRY(store_database_run(block->database, put));
   }
   return CORE_OK;
@@ -240,14 +269,15 @@ static int commit_all(StoreBlock *block) {
   TRY(commit_restarts(block));
   TRY(store_bulk_insert(block->bulk));
   TRY(commit_evaluations(block));
+  TRY(commit_layers(block));
   TRY(commit_progress(block));
   TRY(commit_seen(block));
   return store_database_commit(block->database);
 }
 
 int store_block_commit(StoreBlock *block) {
-  if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->progress.count + block->seen.count +
-        block->restarts.count))
+  if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->layers.count + block->progress.count +
+        block->seen.count + block->restarts.count))
     return CORE_OK;
   TRY(store_database_begin(block->database));
   int code = commit_all(block);
@@ -256,6 +286,6 @@ int store_block_commit(StoreBlock *block) {
     return code;
   }
   store_bulk_clear(block->bulk);
-  block->evaluations.count = block->progress.count = block->seen.count = block->restarts.count = 0;
+  block->evaluations.count = block->layers.count = block->progress.count = block->seen.count = block->restarts.count = 0;
   return CORE_OK;
 }

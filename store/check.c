@@ -78,6 +78,8 @@ typedef struct Rule { StoreSeverity severity; const char *subject, *text, *count
 static const Rule rules[] = {
   {STORE_DAMAGE, "evaluation", "rows of runs that are not in `run`", "SELECT count(*) FROM evaluation WHERE " NO_RUN,
    "DELETE FROM evaluation WHERE " NO_RUN},
+  {STORE_DAMAGE, "layer", "rows of runs that are not in `run`", "SELECT count(*) FROM layer WHERE " NO_RUN,
+   "DELETE FROM layer WHERE " NO_RUN},
   {STORE_DAMAGE, "attempt", "rows of runs that are not in `run`", "SELECT count(*) FROM attempt WHERE " NO_RUN,
    "DELETE FROM attempt WHERE " NO_RUN},
   {STORE_DAMAGE, "run_log", "rows of runs that are not in `run`", "SELECT count(*) FROM run_log WHERE " NO_RUN,

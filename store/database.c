@@ -2,6 +2,7 @@
  * run logs come in through ingest.c; reading is query.c. */
 #include "store/database.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +92,9 @@ static int identify(StoreDatabase *database, int64_t *version) {
 
 /* The tables whose columns come from runlog.h, and how many keys stand before them. */
 typedef struct LogTable { const char *name; int keys; StoreLogKind kind; const char *type; } LogTable;
-static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""}, {"evaluation", 3, STORE_LOG_EVAL, "REAL"}};
+static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""},
+                                      {"evaluation", 3, STORE_LOG_EVAL, "REAL"},
+                                      {"layer", 3, STORE_LOG_LAYERS, "REAL"}};
 static const LogTable old_rows = {"iteration_row", 1, STORE_LOG_STATS, "REAL"}; /* before STORE_SCHEMA_CHUNKS */
 enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
 
@@ -156,7 +159,8 @@ static int make_views(StoreDatabase *database) {
 static int create_schema(StoreDatabase *database) {
   CoreText sql = {0};
   core_text_append(&sql, store_schema_tables);
-  core_text_appendf(&sql, "%sPRAGMA application_id = %d;", store_schema_iterations, STORE_SCHEMA_APPLICATION);
+  core_text_appendf(&sql, "%s%sPRAGMA application_id = %d;", store_schema_iterations, store_schema_layers,
+                    STORE_SCHEMA_APPLICATION);
   int code = store_database_execute(database, sql.data);
   core_text_free(&sql);
   return code == CORE_OK ? make_views(database) : code;
@@ -214,7 +218,8 @@ static int pack_iterations(StoreDatabase *database) {
 }
 
 /* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
- * and from 5 to 6 iterations went into chunks, which makes the steps before it needless. A later version puts its other
+ * and from 5 to 6 iterations went into chunks, which makes the steps before it needless; from 6 to 7 came the table of
+ * layers, empty. A later version puts its other
  * steps here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
@@ -223,6 +228,8 @@ static int migrate(StoreDatabase *database) {
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION) code = keep_old_version(database, version);
   if (code == CORE_OK && version == 0) code = create_schema(database);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_CHUNKS) code = pack_iterations(database);
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_LAYERS)
+    code = store_database_execute(database, store_schema_layers);
   for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
   if (code == CORE_OK && version > 0) code = make_views(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
@@ -316,13 +323,22 @@ static int shrink(StoreDatabase *database) {
   return choose_journal(database);
 }
 
+/* SQLite would make a file that only its owner may write; as with all else here the umask is to decide, so that a group can share
+ * a workspace. Its companions (-wal, -shm) take over the file's permissions. Whatever fails here, SQLite has the words for. */
+static void make_file(const char *path) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd >= 0) close(fd);
+}
+
 static int open_for_writing(StoreDatabase *database) {
   int64_t version;
   bool needed;
+  make_file(database->path);
   TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   TRY(identify(database, &version));
   if (sqlite3_db_readonly(database->handle, "main") == 1)
-    return core_error(CORE_FAIL, "%s can only be read; change its permissions, or copy the workspace", database->path);
+    return core_error(CORE_FAIL, "%s can only be read; its owner lets the group write with chmod g+w (and umask 002 before the "
+                      "first sweep), or copy the workspace", database->path);
   char pragmas[160];
   snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384;"
            "PRAGMA wal_autocheckpoint = 256; PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);

@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "store/clock_internal.h"
+#include "store/committer_internal.h"
 #include "store/crc32_internal.h"
 #include "store/ingest_internal.h"
 #include "store/lease_internal.h"
@@ -38,8 +39,7 @@ typedef struct Import {
   StoreDatabase *database;
   const char *root;
   StoreImport *result;
-  StoreBlock *block;
-  sqlite3_stmt *progress; /* of one run */
+  StoreCommitter *committer;
 } Import;
 
 /* The first fault found is told to the user; all are counted where they are lines. */
@@ -195,22 +195,52 @@ static int find_logs(const Import *import, const char *id, Log **logs, size_t *c
   return CORE_OK;
 }
 
-/* How far the database has them. */
-static int load_progress(Import *import, const char *id, Log *logs, size_t count) {
+/* How far the database has a log. */
+typedef struct Progress { int attempt; StoreLogKind kind; int64_t offset; uint32_t mark; } Progress;
+
+/* A run to look into. */
+typedef struct Candidate {
+  const Known *known;
+  int64_t time_ns;        /* of its folder */
+  size_t first, count;    /* its progress */
+} Candidate;
+
+typedef struct Candidates {
+  Candidate *items;
+  Progress *progress;
+  size_t count, progress_count, progress_capacity;
+} Candidates;
+
+static int load_progress(Import *import, sqlite3_stmt *query, Candidates *all, Candidate *candidate) {
   int step;
-  sqlite3_bind_text(import->progress, 1, id, -1, SQLITE_STATIC);
-  while ((step = sqlite3_step(import->progress)) == SQLITE_ROW)
-    for (size_t i = 0; i < count; i++) {
-      const char *kind = (const char *)sqlite3_column_text(import->progress, 1);
-      if (logs[i].attempt != sqlite3_column_int(import->progress, 0) || !kind ||
-          strcmp(kind, store_runlog_kind_name(logs[i].kind)) != 0)
-        continue;
-      logs[i].offset = sqlite3_column_int64(import->progress, 2);
-      logs[i].mark = (uint32_t)sqlite3_column_int64(import->progress, 3);
+  candidate->first = all->progress_count;
+  sqlite3_bind_text(query, 1, candidate->known->id, -1, SQLITE_STATIC);
+  while ((step = sqlite3_step(query)) == SQLITE_ROW) {
+    const char *kind = (const char *)sqlite3_column_text(query, 1);
+    for (int k = STORE_LOG_STATS; kind && k < STORE_LOG_KINDS; k++) {
+      if (strcmp(kind, store_runlog_kind_name((StoreLogKind)k)) != 0) continue;
+      if (all->progress_count == all->progress_capacity) {
+        all->progress_capacity = all->progress_capacity ? 2 * all->progress_capacity : 256;
+        all->progress = core_memory_resize(all->progress, all->progress_capacity * sizeof *all->progress);
+      }
+      all->progress[all->progress_count++] = (Progress){sqlite3_column_int(query, 0), (StoreLogKind)k,
+        sqlite3_column_int64(query, 2), (uint32_t)sqlite3_column_int64(query, 3)};
     }
+  }
+  candidate->count = all->progress_count - candidate->first;
   int code = step == SQLITE_DONE ? CORE_OK : store_database_error(import->database, "read");
-  sqlite3_reset(import->progress);
+  sqlite3_reset(query);
   return code;
+}
+
+/* From what is known of the run to its logs. */
+static void take_progress(const Progress *progress, size_t progress_count, Log *logs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < progress_count; k++) {
+      if (logs[i].attempt != progress[k].attempt || logs[i].kind != progress[k].kind) continue;
+      logs[i].offset = progress[k].offset;
+      logs[i].mark = progress[k].mark;
+    }
 }
 
 /* Did a log shrink, or do the bytes before the offset differ from those that were imported? Then another file stands
@@ -224,11 +254,13 @@ static bool was_replaced(const Log *log) {
 
 typedef struct RowTarget { Import *import; const Known *known; } RowTarget;
 
-static int take_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation) {
+static int take_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+                    const StoreLayer *layer) {
   const RowTarget *target = context;
-  StoreBlock *block = target->import->block;
+  StoreBlock *block = store_committer_block(target->import->committer);
   if (iteration) store_block_add_iteration(block, target->known->run, iteration);
-  else store_block_add_evaluation(block, target->known->id, evaluation);
+  else if (evaluation) store_block_add_evaluation(block, target->known->id, evaluation);
+  else store_block_add_layer(block, target->known->id, layer);
   target->import->result->rows++;
   return store_block_is_full(block) ? BLOCK_FULL : CORE_OK;
 }
@@ -261,22 +293,21 @@ static int import_log(Import *import, const Known *known, Log *log, bool *change
       snprintf(progress.file, sizeof progress.file, "%s", in_workspace(import, log->path));
       if (store_runlog_mark(log->path, progress.offset, &size, &progress.mark) != CORE_OK)
         note_fault(import, core_error_message());
-      store_block_add_progress(import->block, &progress);
+      store_block_add_progress(store_committer_block(import->committer), &progress);
       note_damage(import, log, &progress.damage);
       log->offset = progress.offset;
     }
-    if (code == BLOCK_FULL) TRY(store_block_commit(import->block));
+    if (code == BLOCK_FULL) TRY(store_committer_hand_over(import->committer));
   } while (code == BLOCK_FULL);
   return CORE_OK;
 }
 
 static int import_logs(Import *import, const Known *known, Log *logs, size_t count, bool *changed) {
   bool restart = false;
-  TRY(load_progress(import, known->id, logs, count));
   for (size_t i = 0; i < count; i++) restart = restart || was_replaced(&logs[i]);
   if (restart) {
     core_warn("run %s: a run log was replaced; all of them are imported anew", known->id);
-    store_block_add_restart(import->block, known->run, known->id);
+    store_block_add_restart(store_committer_block(import->committer), known->run, known->id);
     for (size_t i = 0; i < count; i++) logs[i].offset = 0;
     *changed = true;
   }
@@ -303,7 +334,9 @@ static bool is_settled(const char *root, const StoreState *state, bool has_logs,
 
 /* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs
  * before, and whatever happens meanwhile changes the time. */
-static int import_run(Import *import, const Known *known, int64_t time_ns) {
+static int import_run(Import *import, const Candidate *candidate, const Progress *progress) {
+  const Known *known = candidate->known;
+  const int64_t time_ns = candidate->time_ns;
   StoreRunSeen seen = {.run = known->run};
   Log *logs;
   size_t count;
@@ -315,28 +348,51 @@ static int import_run(Import *import, const Known *known, int64_t time_ns) {
     note_fault(import, core_error_message());
     return CORE_OK;
   }
+  take_progress(progress + candidate->first, candidate->count, logs, count);
   int code = import_logs(import, known, logs, count, &changed);
   free(logs);
   if (code != CORE_OK) return code;
   seen.folder_time = readable && is_settled(import->root, &seen.state, count > 0, time_ns) ? time_ns : 0;
   seen.mark = store_crc32(&seen.state, sizeof seen.state);
   bool news = seen.mark != known->mark;
-  if (readable && (news || seen.folder_time != known->folder_time)) store_block_add_seen(import->block, &seen);
+  StoreCommitter *committer = import->committer;
+  if (readable && (news || seen.folder_time != known->folder_time))
+    store_block_add_seen(store_committer_block(committer), &seen);
   if (changed || (readable && news)) import->result->runs++;
-  return store_block_is_full(import->block) ? store_block_commit(import->block) : CORE_OK;
+  return store_block_is_full(store_committer_block(committer)) ? store_committer_hand_over(committer) : CORE_OK;
+}
+
+/* The runs whose folder has changed, and how far the database has their logs: asked at once, since it belongs to the
+ * committer's thread later. */
+static int find_candidates(Import *import, const Known *known, size_t count, Candidates *candidates) {
+  sqlite3_stmt *query = NULL;
+  int workspace = count ? open(import->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  *candidates = (Candidates){.items = core_memory_allocate((count + 1) * sizeof *candidates->items)};
+  int code = store_database_prepare(
+    import->database, "SELECT attempt, kind, offset, mark FROM run_log WHERE run_id = ?1", &query);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    int64_t time_ns = folder_time(import->root, workspace, known[i].id);
+    if (time_ns == 0 || time_ns == known[i].folder_time) continue;
+    Candidate *candidate = &candidates->items[candidates->count++];
+    *candidate = (Candidate){.known = &known[i], .time_ns = time_ns};
+    code = load_progress(import, query, candidates, candidate);
+  }
+  sqlite3_finalize(query);
+  if (workspace >= 0) close(workspace);
+  return code;
 }
 
 static int import_runs(Import *import, const char *sweep) {
   Known *known;
+  Candidates candidates = {0};
   size_t count;
   int code = find_runs(import, sweep, &known, &count);
-  int workspace = count ? open(import->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    int64_t time_ns = folder_time(import->root, workspace, known[i].id);
-    if (time_ns != 0 && time_ns != known[i].folder_time) code = import_run(import, &known[i], time_ns);
-  }
-  if (code == CORE_OK) code = store_block_commit(import->block);
-  if (workspace >= 0) close(workspace);
+  if (code == CORE_OK) code = find_candidates(import, known, count, &candidates);
+  for (size_t i = 0; i < candidates.count && code == CORE_OK; i++)
+    code = import_run(import, &candidates.items[i], candidates.progress);
+  if (code == CORE_OK) code = store_committer_finish(import->committer);
+  free(candidates.items);
+  free(candidates.progress);
   free(known);
   return code;
 }
@@ -346,12 +402,9 @@ static int import_runs(Import *import, const char *sweep) {
 int store_import_unlocked(StoreDatabase *database, const char *root, const char *sweep, StoreImport *result) {
   Import import = {.database = database, .root = root, .result = result};
   *result = (StoreImport){0};
-  TRY(store_block_create(database, &import.block));
-  int code = store_database_prepare(database, "SELECT attempt, kind, offset, mark FROM run_log WHERE run_id = ?1",
-                                    &import.progress);
-  if (code == CORE_OK) code = import_runs(&import, sweep);
-  sqlite3_finalize(import.progress);
-  store_block_destroy(&import.block);
+  TRY(store_committer_create(database, &import.committer));
+  int code = import_runs(&import, sweep);
+  store_committer_destroy(&import.committer);
   return code;
 }
 

@@ -33,6 +33,7 @@ void store_block_destroy(StoreBlock **block);
 
 void store_block_add_iteration(StoreBlock *block, int64_t run, const StoreIteration *row);
 void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEvaluation *row);
+void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *row);
 void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress);
 void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen);
 /* Forgets a run's rows and progress before the block's rows are put in. */

@@ -137,29 +137,32 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
+enum { REMOVALS = 7 };
 typedef struct Runs {
   sqlite3_stmt *list;    /* of the source */
   sqlite3_stmt *find;    /* in the target: key, and how far */
-  sqlite3_stmt *remove[6];
-  Copy run, attempts, evaluations;
+  sqlite3_stmt *remove[REMOVALS];
+  Copy run, attempts, evaluations, layers;
   sqlite3_stmt *iterations;
   int column[STORE_ITERATION_COUNT + 1];  /* of iterations' result: the place in the list of columns */
   StoreBulk *bulk;
 } Runs;
 
-static const char *const remove_sql[6] = {
+static const char *const remove_sql[REMOVALS] = {
   "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?2 << 24 AND ?2 << 24 | 16777215",
   "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863",
   "DELETE FROM evaluation WHERE run_id = ?1", "DELETE FROM attempt WHERE run_id = ?1",
+  "DELETE FROM layer WHERE run_id = ?1",
   "DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2"};
 
-/* Evaluations: SELECT the common columns of a run, INSERT them. */
-static int prepare_evaluations(StoreDatabase *target, StoreDatabase *source, Copy *copy) {
+/* Evaluations or layers: SELECT the common columns of a run, INSERT them. */
+static int prepare_measured(StoreDatabase *target, StoreDatabase *source, const char *table, const char *order,
+                            Copy *copy) {
   CoreText list = {0}, read = {0}, write = {0};
-  int code = common_columns(target, source, "evaluation", &list);
+  int code = common_columns(target, source, table, &list);
   const char *names = core_text_string(&list);
-  core_text_appendf(&read, "SELECT %s FROM evaluation WHERE run_id = ?1 ORDER BY iteration, level_set", names);
-  core_text_appendf(&write, "INSERT INTO evaluation(%s) VALUES(", names);
+  core_text_appendf(&read, "SELECT %s FROM %s WHERE run_id = ?1 ORDER BY %s", names, table, order);
+  core_text_appendf(&write, "INSERT INTO %s(%s) VALUES(", table, names);
   append_places(&write, names);
   core_text_append(&write, ")");
   if (code == CORE_OK) code = copy_prepare(target, source, core_text_string(&read), core_text_string(&write), copy);
@@ -213,7 +216,7 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
                              " FROM run ORDER BY id", &r->list));
   TRY(store_database_prepare(target, "SELECT key, (attempt, coalesce(iteration, 0), coalesce(heartbeat, 0)) < (?2, ?3, ?4)"
                              " FROM run WHERE id = ?1", &r->find));
-  for (int i = 0; i < 6; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));
+  for (int i = 0; i < REMOVALS; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));
   CoreText places = {0};
   append_places(&places, run_columns);
   snprintf(read, sizeof read, "SELECT id, %s FROM run WHERE key = ?1", run_columns);
@@ -227,7 +230,8 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
   if (code == CORE_OK) code = copy_prepare(target, source, read, write, &r->attempts);
   core_text_free(&places);
   if (code == CORE_OK) code = prepare_iterations(target, source, r);
-  return code == CORE_OK ? prepare_evaluations(target, source, &r->evaluations) : code;
+  if (code == CORE_OK) code = prepare_measured(target, source, "evaluation", "iteration, level_set", &r->evaluations);
+  return code == CORE_OK ? prepare_measured(target, source, "layer", "iteration, network, layer", &r->layers) : code;
 }
 
 /* *key: of the run in the target, 0 = it is not there; *further: the source got further. */
@@ -242,7 +246,7 @@ static int compare_run(StoreDatabase *target, Runs *r, const char *id, int64_t *
 }
 
 static int remove_run(StoreDatabase *target, Runs *r, const char *id, int64_t key) {
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < REMOVALS; i++) {
     if (strstr(remove_sql[i], "?2")) sqlite3_bind_int64(r->remove[i], 2, key);
     else sqlite3_bind_text(r->remove[i], 1, id, -1, SQLITE_STATIC);
     TRY(store_database_run(target, r->remove[i]));
@@ -270,7 +274,9 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
   TRY(copy_rows(target, source, &r->attempts, 1, NULL));
   TRY(merge_iterations(source, r, source_key, key, merge));
   sqlite3_bind_text(r->evaluations.read, 1, id, -1, SQLITE_STATIC);
-  return copy_rows(target, source, &r->evaluations, 1, &merge->evaluations);
+  TRY(copy_rows(target, source, &r->evaluations, 1, &merge->evaluations));
+  sqlite3_bind_text(r->layers.read, 1, id, -1, SQLITE_STATIC);
+  return copy_rows(target, source, &r->layers, 1, NULL);
 }
 
 static int merge_runs(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge) {
@@ -281,11 +287,12 @@ static int merge_runs(StoreDatabase *target, StoreDatabase *source, StoreMerge *
   sqlite3_finalize(r.list);
   sqlite3_finalize(r.find);
   sqlite3_finalize(r.iterations);
-  for (int i = 0; i < 6; i++) sqlite3_finalize(r.remove[i]);
+  for (int i = 0; i < REMOVALS; i++) sqlite3_finalize(r.remove[i]);
   copy_close(&r.run);
   copy_close(&r.attempts);
   store_bulk_destroy(&r.bulk);
   copy_close(&r.evaluations);
+  copy_close(&r.layers);
   return code;
 }
 

@@ -42,6 +42,10 @@ static int imitate_table(StoreDatabase *database, const char *table, const char 
 
 int store_older_imitate(StoreDatabase *database, int64_t version) {
   TRY(imitate_table(database, "evaluation", "run_id", STORE_LOG_EVAL));
+  if (version < STORE_SCHEMA_LAYERS) {
+    TRY(store_database_execute(database, "PRAGMA temp_store = MEMORY"));
+    TRY(store_database_execute(database, store_schema_no_layers));
+  }
   if (version >= STORE_SCHEMA_CHUNKS) return CORE_OK;
   TRY(imitate_table(database, "iteration_row", "row", STORE_LOG_STATS));
   return store_database_execute(database, store_schema_fast_view);

@@ -44,27 +44,46 @@ static bool find_places(const double *values, Series *s) {
   return true;
 }
 
-/* Of |x| < 1e15. What halves become does not matter: they are no numerators. */
-static inline int64_t nearest(double x) { return (int64_t)(x + (x < 0 ? -0.5 : 0.5)); }
+/* The nearest whole number, of |x| < 1e15, without a branch or a call: above 2^52 doubles have no fraction. What halves
+ * become does not matter: they are no numerators. */
+static inline double nearest(double x) {
+  const double beyond = 6755399441055744.0; /* 1.5 * 2^52 */
+  return (x + beyond) - beyond;
+}
+
+/* Are they all numerators over this power of ten? */
+static inline bool are_numerators(const double *values, int count, double power) {
+  int64_t others = 0;
+  for (int k = 0; k < count; k++) {
+    const double scaled = values[k] * power;
+    others |= !(fabs(scaled) < numerator_end) | !(nearest(scaled) / power == values[k]);
+  }
+  return !others;
+}
 
 /* The values as whole numbers over one power of ten. */
 static bool find_numerators(const double *values, Series *s) {
+  enum { TOGETHER = 32 }; /* mostly the decimals of the first values do for all */
+  double dense[STORE_PACK_PLACES];
   int decimals = 0;
   for (int k = 0; k < s->count; k++) {
     double value = values[s->first + k * s->distance];
     s->known[k] = !isnan(value);
-    if (!s->known[k]) continue;
-    for (;; decimals++) {
-      const double scaled = value * store_powers_of_ten[decimals];
-      if (!(fabs(scaled) < numerator_end)) return false;
-      if ((double)nearest(scaled) / store_powers_of_ten[decimals] == value) break;
-      if (decimals == DECIMALS_MAX) return false;
-    }
+    dense[k] = s->known[k] ? value : 0;
+  }
+  for (int begin = 0; begin < s->count; begin += TOGETHER) {
+    const int end = begin + TOGETHER < s->count ? begin + TOGETHER : s->count;
+    if (are_numerators(dense + begin, end - begin, store_powers_of_ten[decimals])) continue;
+    for (int k = begin; k < end; k++)
+      while (!are_numerators(dense + k, 1, store_powers_of_ten[decimals])) {
+        const bool too_large = !(fabs(dense[k] * store_powers_of_ten[decimals]) < numerator_end);
+        if (too_large || ++decimals > DECIMALS_MAX) return false;
+      }
   }
   for (int k = 0; k < s->count; k++) {
-    double scaled = s->known[k] ? values[s->first + k * s->distance] * store_powers_of_ten[decimals] : 0;
+    double scaled = dense[k] * store_powers_of_ten[decimals];
     if (!(fabs(scaled) < numerator_end)) return false;
-    s->numerators[k] = nearest(scaled);
+    s->numerators[k] = (int64_t)nearest(scaled);
   }
   s->decimals = decimals;
   return true;

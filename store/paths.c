@@ -88,6 +88,13 @@ int store_path_run(const char *root, const char *id, const char *file, char path
 
 typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
 
+int store_path_profile(const char *root, const char *id, int64_t iteration, char path[CORE_PATH_MAX]) {
+  char name[96];
+  if (iteration < 1000) snprintf(name, sizeof name, "profile.%lld.tsv", (long long)iteration);
+  else snprintf(name, sizeof name, "profile/%lld/profile.%lld.tsv", (long long)iteration / 1000, (long long)iteration);
+  return store_path_run(root, id, name, path);
+}
+
 /* The runs of one folder, runs/ itself or a shard. */
 static int list_folder(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
   char **names;

@@ -20,6 +20,10 @@ bool store_is_run_id(const char *id);
 enum { STORE_RUN_FOLDER = 32 };
 int store_path_run_folder(const char *root, const char *id, char folder[STORE_RUN_FOLDER]);
 
+/* The profile of an iteration's KL: runs/<id>/profile.<iteration>.tsv, and from iteration 1000 on
+ * runs/<id>/profile/<iteration / 1000>/profile.<iteration>.tsv, so that no folder has many entries. */
+int store_path_profile(const char *root, const char *id, int64_t iteration, char path[CORE_PATH_MAX]);
+
 /* The ids of all run folders, or of those that begin with `prefix` (NULL: all), sorted; *count may be 0. free(*ids). One
  * listing a shard, of one shard alone when the prefix has two digits. CORE_FAIL: a folder can not be read. */
 int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE_RUN_ID], size_t *count);

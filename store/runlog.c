@@ -42,18 +42,33 @@ static const StoreLogColumn evaluation_columns[] = {
 #undef X
 };
 
+static const StoreLogColumn layer_columns[] = {
+  {"layer", ""},
+#define X(name, unit, comment) {#name, unit},
+  STORE_LAYER_COLUMNS(X)
+#undef X
+};
+
+static const struct { const char *name, *keys; const StoreLogColumn *columns; size_t count; } kinds[STORE_LOG_KINDS] = {
+  [STORE_LOG_STATS] = {"stats", "iteration", iteration_columns, STORE_ITERATION_COUNT},
+  [STORE_LOG_EVAL] = {"eval", "iteration\tlevel_set", evaluation_columns, STORE_EVALUATION_COUNT},
+  [STORE_LOG_LAYERS] = {"layers", "iteration\tnetwork", layer_columns, STORE_LAYER_COUNT},
+};
+
 const StoreLogColumn *store_runlog_columns(StoreLogKind kind, size_t *count) {
-  *count = kind == STORE_LOG_STATS ? STORE_ITERATION_COUNT : STORE_EVALUATION_COUNT;
-  return kind == STORE_LOG_STATS ? iteration_columns : evaluation_columns;
+  *count = kinds[kind].count;
+  return kinds[kind].columns;
 }
 
-const char *store_runlog_kind_name(StoreLogKind kind) { return kind == STORE_LOG_STATS ? "stats" : "eval"; }
+const char *store_runlog_kind_name(StoreLogKind kind) { return kinds[kind].name; }
 
 bool store_runlog_from_name(const char *name, StoreLogKind *kind, int *attempt) {
   char word[8], expected[32];
   int number;
   if (sscanf(name, "%7[a-z].%9d.", word, &number) != 2 || number < 1) return false;
-  *kind = strcmp(word, "eval") == 0 ? STORE_LOG_EVAL : STORE_LOG_STATS;
+  *kind = STORE_LOG_STATS;
+  for (int k = 0; k < STORE_LOG_KINDS; k++)
+    if (strcmp(word, kinds[k].name) == 0) *kind = (StoreLogKind)k;
   *attempt = number;
   snprintf(expected, sizeof expected, "%s.%d.tsv", store_runlog_kind_name(*kind), number);
   return strcmp(name, expected) == 0;
@@ -77,13 +92,23 @@ StoreEvaluation store_evaluation_unmeasured(int64_t iteration, const char *level
   return row;
 }
 
+StoreLayer store_layer_unmeasured(int64_t iteration, const char *network, int layer) {
+  StoreLayer row = {.iteration = iteration, .layer = layer,
+#define X(name, unit, comment) .name = NAN,
+                    STORE_LAYER_COLUMNS(X)
+#undef X
+  };
+  snprintf(row.network, sizeof row.network, "%s", network);
+  return row;
+}
+
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
 static void append_header(CoreText *text, StoreLogKind kind, const char *id, int attempt) {
   CoreText names = {0};
   size_t count;
   const StoreLogColumn *columns = store_runlog_columns(kind, &count);
-  core_text_append(&names, kind == STORE_LOG_STATS ? "iteration" : "iteration\tlevel_set");
+  core_text_append(&names, kinds[kind].keys);
   for (size_t i = 0; i < count; i++) {
     core_text_appendf(&names, "\t%s", columns[i].name);
     if (*columns[i].unit) core_text_appendf(&names, "[%s]", columns[i].unit);
@@ -182,6 +207,14 @@ void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row) {
     if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '_';
   core_text_appendf(&log->pending, "%lld\t%s", (long long)row->iteration, level_set);
   end_line(log, (size_t)begin, store_evaluation_values(row), STORE_EVALUATION_COUNT);
+}
+
+void store_runlog_layer(StoreRunlog *log, const StoreLayer *row) {
+  CORE_CHECK(log->kind == STORE_LOG_LAYERS && !strpbrk(row->network, "\t\n"));
+  int64_t begin = begin_line(log);
+  if (begin < 0) return;
+  core_text_appendf(&log->pending, "%lld\t%s", (long long)row->iteration, row->network);
+  end_line(log, (size_t)begin, store_layer_values(row), STORE_LAYER_COUNT);
 }
 
 /* ---- to the disk ------------------------------------------------------------------------------------------------ */

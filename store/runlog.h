@@ -15,10 +15,11 @@
 
 #include "core/error.h"
 
-/* Kinds: "stats" (one record an iteration) and "eval" (one record an evaluation and level set). The lists below make
+/* Kinds: "stats" (one record an iteration), "eval" (one record an evaluation and level set) and "layers" (one record a
+ * measured iteration, network and layer). The lists below make
  * the records, the log's columns and the database's columns alike; a new column goes to the end of its list, where
  * databases that exist already get it too. */
-typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
+typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, STORE_LOG_KINDS } StoreLogKind;
 
 /* One iteration, after the key `iteration`. NaN = not measured (an empty field, NULL in the database). X(name, unit,
  * comment) */
@@ -116,6 +117,17 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL } StoreLogKind;
   X(episode_return, "", "mean") \
   X(episode_length, "steps", "mean")
 
+/* One layer of a network, after the keys `iteration`, `network` ("actor", "critic") and `layer` (from 1; the last is
+ * the head, which has no units). */
+#define STORE_LAYER_COLUMNS(X) \
+  X(transitions, "transitions", "environment steps trained so far") \
+  X(weight_norm, "", "L2 norm of the layer's weights and biases; squares add up to the network's") \
+  X(dormant, "", "units with mean |activation| at most 0.025 of the layer's") \
+  X(dormant_strict, "", "the same with 0: units that are always 0") \
+  X(dormant_loose, "", "the same with 0.1") \
+  X(inactive, "", "units with mean |activation| below 1e-5") \
+  X(dead, "", "units that do not move (tanh, elu: sd < 1e-3; relu, silu: always 0)")
+
 typedef struct StoreIteration {
   int64_t iteration;      /* 1, 2, ... */
 #define X(name, unit, comment) double name;
@@ -131,7 +143,17 @@ typedef struct StoreEvaluation {
 #undef X
 } StoreEvaluation;
 
+typedef struct StoreLayer {
+  int64_t iteration;
+  char network[16];
+  double layer;           /* a whole number */
+#define X(name, unit, comment) double name;
+  STORE_LAYER_COLUMNS(X)
+#undef X
+} StoreLayer;
+
 StoreIteration store_iteration_unmeasured(int64_t iteration); /* every column NaN */
+StoreLayer store_layer_unmeasured(int64_t iteration, const char *network, int layer);
 StoreEvaluation store_evaluation_unmeasured(int64_t iteration, const char *level_set); /* cut to 63 bytes */
 
 /* Writers buffer; a line costs microseconds. Flushed (write) every few seconds by store_runlog_flush, fsynced when
@@ -141,6 +163,7 @@ typedef struct StoreRunlog StoreRunlog;
 int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKind kind, StoreRunlog **log);
 void store_runlog_iteration(StoreRunlog *log, const StoreIteration *row);
 void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row);
+void store_runlog_layer(StoreRunlog *log, const StoreLayer *row);
 int store_runlog_flush(StoreRunlog *log, bool durable);
 int store_runlog_close(StoreRunlog **log); /* flushes durably */
 
@@ -150,7 +173,8 @@ int store_runlog_close(StoreRunlog **log); /* flushes durably */
  * NULL, valid during the call. Returning non-zero from `row` stops with that code; *end is then right behind that
  * row's line. CORE_FAIL: the file can not be read, or is shorter than `offset`. */
 typedef struct StoreLogDamage { int64_t lines, first_line; } StoreLogDamage;
-typedef int (*StoreLogRow)(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation);
+typedef int (*StoreLogRow)(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+                           const StoreLayer *layer);
 int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *context, int64_t *end,
                       StoreLogDamage *damage);
 

@@ -7,6 +7,7 @@ enum {
 #define X(name, unit, comment) +1
   STORE_ITERATION_COUNT = 0 STORE_ITERATION_COLUMNS(X),
   STORE_EVALUATION_COUNT = 0 STORE_EVALUATION_COLUMNS(X),
+  STORE_LAYER_COUNT = 1 STORE_LAYER_COLUMNS(X), /* the key `layer` is a number like those behind it */
 #undef X
   STORE_RUNLOG_VERSION = 1,
 };
@@ -14,14 +15,16 @@ enum {
 /* The numbers of a record, in the order of the columns. */
 static inline const double *store_iteration_values(const StoreIteration *row) { return &row->transitions; }
 static inline const double *store_evaluation_values(const StoreEvaluation *row) { return &row->transitions; }
+static inline const double *store_layer_values(const StoreLayer *row) { return &row->layer; }
 _Static_assert(sizeof(StoreIteration) == 8 + 8 * STORE_ITERATION_COUNT, "a StoreIteration is its key and its columns");
 _Static_assert(sizeof(StoreEvaluation) == 8 + 64 + 8 * STORE_EVALUATION_COUNT, "a StoreEvaluation likewise");
+_Static_assert(sizeof(StoreLayer) == 8 + 16 + 8 * STORE_LAYER_COUNT, "a StoreLayer likewise");
 
 typedef struct StoreLogColumn { const char *name, *unit; } StoreLogColumn;
-/* The numeric columns of a kind, without its keys. */
+/* The numeric columns of a kind, without its keys (but for `layer`). */
 const StoreLogColumn *store_runlog_columns(StoreLogKind kind, size_t *count);
 
-const char *store_runlog_kind_name(StoreLogKind kind); /* "stats", "eval" */
+const char *store_runlog_kind_name(StoreLogKind kind); /* "stats", "eval", "layers" */
 
 /* "stats.3.tsv": its kind and attempt. False for every other name. */
 bool store_runlog_from_name(const char *name, StoreLogKind *kind, int *attempt);

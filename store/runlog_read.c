@@ -130,7 +130,7 @@ static int64_t count_lines_before(const Reader *reader, int64_t offset) {
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
-enum { TARGET_IGNORED = -1, TARGET_ITERATION = -2, TARGET_LEVEL_SET = -3 };
+enum { TARGET_IGNORED = -1, TARGET_ITERATION = -2, TARGET_NAME = -3 }; /* of a level set or network */
 
 /* Where a log's fields go: an index into the record's numbers, or a TARGET_. */
 typedef struct Layout {
@@ -144,7 +144,7 @@ static Layout default_layout(StoreLogKind kind) {
   size_t count;
   store_runlog_columns(kind, &count);
   layout.target[layout.columns++] = TARGET_ITERATION;
-  if (kind == STORE_LOG_EVAL) layout.target[layout.columns++] = TARGET_LEVEL_SET;
+  if (kind != STORE_LOG_STATS) layout.target[layout.columns++] = TARGET_NAME;
   for (size_t i = 0; i < count; i++) layout.target[layout.columns++] = (int)i;
   return layout;
 }
@@ -153,7 +153,8 @@ static int target_of(StoreLogKind kind, const char *name, size_t length) {
   size_t count;
   const StoreLogColumn *columns = store_runlog_columns(kind, &count);
   if (length == 9 && memcmp(name, "iteration", 9) == 0) return TARGET_ITERATION;
-  if (kind == STORE_LOG_EVAL && length == 9 && memcmp(name, "level_set", 9) == 0) return TARGET_LEVEL_SET;
+  if (kind == STORE_LOG_EVAL && length == 9 && memcmp(name, "level_set", 9) == 0) return TARGET_NAME;
+  if (kind == STORE_LOG_LAYERS && length == 7 && memcmp(name, "network", 7) == 0) return TARGET_NAME;
   for (size_t i = 0; i < count; i++)
     if (strlen(columns[i].name) == length && memcmp(columns[i].name, name, length) == 0) return (int)i;
   return TARGET_IGNORED;
@@ -222,7 +223,8 @@ static int read_header(Reader *reader, bool warn, Header *header) {
   int attempt = 0;
   const char *slash = strrchr(reader->path, '/');
   if (!store_runlog_from_name(slash ? slash + 1 : reader->path, &kind, &attempt))
-    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv and eval.N.tsv", reader->path);
+    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv, eval.N.tsv and layers.N.tsv",
+                      reader->path);
   *header = (Header){.layout = default_layout(kind), .fallback = default_layout(kind)};
   Line line;
   bool has_crc;
@@ -263,44 +265,62 @@ static bool check_line(Line *line) {
   return store_crc32(line->text, length) == written;
 }
 
+/* That of the log's kind is used. */
 typedef struct Record {
   StoreIteration iteration;
   StoreEvaluation evaluation;
+  StoreLayer layer;
 } Record;
 
-static bool take_level_set(const char *field, const char *end, char level_set[64]) {
+static Record empty_record(void) {
+  return (Record){store_iteration_unmeasured(0), store_evaluation_unmeasured(0, ""), store_layer_unmeasured(0, "", 0)};
+}
+
+/* Where a record's parts are; name: NULL, or so many bytes. */
+typedef struct Parts { int64_t *iteration; double *values; char *name; size_t name_size; } Parts;
+
+static Parts parts_of(StoreLogKind kind, Record *record) {
+  StoreEvaluation *evaluation = &record->evaluation;
+  StoreLayer *layer = &record->layer;
+  if (kind == STORE_LOG_EVAL)
+    return (Parts){&evaluation->iteration, &evaluation->transitions, evaluation->level_set, sizeof evaluation->level_set};
+  if (kind == STORE_LOG_LAYERS)
+    return (Parts){&layer->iteration, &layer->layer, layer->network, sizeof layer->network};
+  return (Parts){&record->iteration.iteration, &record->iteration.transitions, NULL, 0};
+}
+
+static bool take_name(const char *field, const char *end, const Parts *parts) {
   size_t length = (size_t)(end - field);
-  if (length >= 64 || memchr(field, '\0', length)) return false;
-  memcpy(level_set, field, length);
-  level_set[length] = '\0';
-  return core_text_is_utf8(level_set);
+  if (length >= parts->name_size || memchr(field, '\0', length)) return false;
+  memcpy(parts->name, field, length);
+  parts->name[length] = '\0';
+  return core_text_is_utf8(parts->name);
 }
 
 /* Fields to numbers. The byte behind the last field is a tab (that of the checksum), so every field ends in one. */
 static bool parse_record(const Layout *layout, const Line *line, Record *record) {
-  bool stats = layout->kind == STORE_LOG_STATS;
-  double *values = stats ? &record->iteration.transitions : &record->evaluation.transitions;
-  int64_t *iteration = stats ? &record->iteration.iteration : &record->evaluation.iteration;
+  const Parts parts = parts_of(layout->kind, record);
   const char *c = line->text, *end = c + line->length;
   double key = NAN;
   for (int column = 0; column < layout->columns; column++) {
     int target = layout->target[column];
     if (c > end) return false;
     if (target >= 0) {
-      c = store_number_read(c, values + target);
+      c = store_number_read(c, parts.values + target);
     } else if (target == TARGET_ITERATION) {
       c = store_number_read(c, &key);
     } else {
       const char *tab = memchr(c, '\t', (size_t)(end - c) + 1);
-      if (target == TARGET_LEVEL_SET && !take_level_set(c, tab, record->evaluation.level_set)) return false;
+      if (target == TARGET_NAME && !take_name(c, tab, &parts)) return false;
       c = tab;
     }
     if (!c || *c != '\t') return false;
     c++;
   }
   if (c != end + 1 || !(key >= 0 && key <= UINT32_MAX) || key != trunc(key)) return false;
-  *iteration = (int64_t)key;
-  return true;
+  *parts.iteration = (int64_t)key;
+  const double layer = record->layer.layer;
+  return layout->kind != STORE_LOG_LAYERS || (layer >= 0 && layer == trunc(layer));
 }
 
 static const Layout *choose_layout(const Header *header, const Line *line) {
@@ -313,19 +333,20 @@ static const Layout *choose_layout(const Header *header, const Line *line) {
 static int read_records(Reader *reader, const Header *header, StoreLogRow row, void *context, int64_t *end,
                         StoreLogDamage *damage) {
   int64_t start = reader->base;
-  Record record = {.iteration = store_iteration_unmeasured(0), .evaluation = store_evaluation_unmeasured(0, "")};
-  bool stats = header->layout.kind == STORE_LOG_STATS;
+  Record record = empty_record();
+  const StoreLogKind kind = header->layout.kind;
   for (Line line;;) {
     TRY(reader_next(reader, &line));
     if (!line.text) return CORE_OK;
     *end = line.end;
     if (check_line(&line) && parse_record(choose_layout(header, &line), &line, &record)) {
-      int code = row(context, stats ? &record.iteration : NULL, stats ? NULL : &record.evaluation);
+      int code = row(context, kind == STORE_LOG_STATS ? &record.iteration : NULL,
+                     kind == STORE_LOG_EVAL ? &record.evaluation : NULL, kind == STORE_LOG_LAYERS ? &record.layer : NULL);
       if (code != CORE_OK) return code;
     } else {
       note_damage(damage, damage->lines ? 0 : count_lines_before(reader, start) + reader->lines);
       /* A line that was left half-way may have filled in some columns that the log does not even have. */
-      record = (Record){store_iteration_unmeasured(0), store_evaluation_unmeasured(0, "")};
+      record = empty_record();
     }
   }
 }

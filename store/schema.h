@@ -9,8 +9,10 @@
 #include "store/runlog.h"
 
 enum {
-  /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins; 6: iterations in chunks */
-  STORE_SCHEMA_VERSION = 6,
+  /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins; 6: iterations in chunks;
+   * 7: layers */
+  STORE_SCHEMA_VERSION = 7,
+  STORE_SCHEMA_LAYERS = 7,  /* the first with the table layer */
   STORE_SCHEMA_CHUNKS = 6,  /* the first with iteration_chunk; before it, iteration_row was a table */
   STORE_SCHEMA_BINS = 5,    /* the first with iteration_bin */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
@@ -19,6 +21,7 @@ enum {
 
 #define STORE_SQL_COLUMN(name, unit, comment) "  " #name " REAL,  -- " unit "; " comment "\n"
 #define STORE_SQL_PACKED_COLUMN(name, unit, comment) "  , " #name "  -- " unit "; " comment "\n"
+#define STORE_SQL_NOTHING(name, unit, comment) ", NULL AS " #name
 #define STORE_SQL_FROM_DATA(name, unit, comment) ", data." #name " AS " #name
 
 static const char store_schema_tables[] =
@@ -99,10 +102,32 @@ static const char store_schema_iterations[] =
   "  kl_transitions REAL       -- of those iterations\n"
   ");\n";
 
+/* Layers of networks: few and only where they were asked for. */
+static const char store_schema_layers[] =
+  "CREATE TABLE IF NOT EXISTS layer(  -- at measured iterations, with metrics.layers\n"
+  "  run_id TEXT NOT NULL,\n"
+  "  iteration INTEGER NOT NULL,\n"
+  "  network TEXT NOT NULL,       -- actor critic\n"
+  "  layer INTEGER NOT NULL,      -- from 1; the last is the head\n"
+  STORE_LAYER_COLUMNS(STORE_SQL_COLUMN)
+  "  PRIMARY KEY(run_id, iteration, network, layer)\n"
+  ") WITHOUT ROWID;\n";
+
+/* For a file of a version before it that is only read. */
+static const char store_schema_no_layers[] =
+  "CREATE TEMP VIEW layer AS SELECT '' AS run_id, 0 AS iteration, '' AS network, 0 AS layer"
+  STORE_LAYER_COLUMNS(STORE_SQL_NOTHING) " WHERE 0;\n";
+
+#define STORE_SQL_METRIC(name, unit, comment) \
+  " UNION ALL SELECT run_id, iteration, network, layer, '" #name "', " #name " FROM layer WHERE " #name " IS NOT NULL\n"
+
 /* Made anew with every version of the schema, and `iteration` with them (database.c). DDR of a run: transitions of the iterations whose KL is known / the sum of their KL. */
 static const char store_schema_views[] =
   "DROP VIEW IF EXISTS best_solve_rate; DROP VIEW IF EXISTS run_summary; DROP VIEW IF EXISTS run_ddr;\n"
-  "DROP VIEW IF EXISTS iteration;\n"
+  "DROP VIEW IF EXISTS iteration; DROP VIEW IF EXISTS layer_metric;\n"
+  "CREATE VIEW layer_metric AS  -- the table layer, a row for each value\n"
+  "SELECT run_id, iteration, network, layer, '' AS metric, NULL AS value FROM layer WHERE 0\n"
+  STORE_LAYER_COLUMNS(STORE_SQL_METRIC) ";\n"
   "CREATE VIEW run_ddr AS  -- by a subquery a run, so that asking for one run reads one run\n"
   "SELECT id AS run_id,\n"
   "  (SELECT sum(kl_transitions) / sum(kl_sum) FROM iteration_bin\n"

@@ -12,19 +12,32 @@
 
 enum {
   BATCH_VERSION = 1,
+  BATCHES_A_FOLDER = 9, /* with OUTPUTS_MAX each: 909 entries at most */
   OUTPUTS_MAX = 100 /* of a batch: a folder with a thousand files would be slow on a shared disk */
 };
 static const size_t batch_max_bytes = (size_t)1 << 30;
 
+/* The folder of a batch and its arrays' outputs: batches/ for the first, then one for every nine (batches/1 has 9 to 17), so that a
+ * sweep that is submitted many times over fills none. Where an older version has put a batch straight into batches/, it stays. */
+static int batch_folder(const char *root, const char *name, int64_t number, char folder[CORE_PATH_MAX]) {
+  char inner[64], flat[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "batches", folder));
+  if (number < BATCHES_A_FOLDER) return CORE_OK;
+  TRY(core_files_path(flat, "%s/%06lld.tsv", folder, (long long)number));
+  if (core_files_exists(flat)) return CORE_OK;
+  snprintf(inner, sizeof inner, "batches/%lld", (long long)number / BATCHES_A_FOLDER);
+  return store_path_sweep(root, name, inner, folder);
+}
+
 static int batch_path(const char *root, const char *name, int64_t number, char path[CORE_PATH_MAX]) {
   char folder[CORE_PATH_MAX];
-  TRY(store_path_sweep(root, name, "batches", folder));
+  TRY(batch_folder(root, name, number, folder));
   return core_files_path(path, "%s/%06lld.tsv", folder, (long long)number);
 }
 
 int sweep_batch_output(const char *root, const char *name, int64_t number, int64_t array, char path[CORE_PATH_MAX]) {
   char folder[CORE_PATH_MAX];
-  TRY(store_path_sweep(root, name, "batches", folder));
+  TRY(batch_folder(root, name, number, folder));
   return core_files_path(path, "%s/%06lld.%lld.log", folder, (long long)number, (long long)(array % OUTPUTS_MAX));
 }
 
@@ -73,7 +86,7 @@ void sweep_batch_hash(const CoreText *text, char hash[SWEEP_HASH]) { hash_bytes(
 
 int sweep_batch_write(const char *root, const char *name, int64_t number, const CoreText *text) {
   char path[CORE_PATH_MAX];
-  TRY(store_path_sweep(root, name, "batches", path));
+  TRY(batch_folder(root, name, number, path));
   TRY(core_files_make_directories(path));
   TRY(batch_path(root, name, number, path));
   return core_files_write_atomic(path, text->data, text->length);

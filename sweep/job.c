@@ -165,6 +165,7 @@ static int job_start(JobSet *set, Job *job) {
   CoreConfig config;
   char id[CORE_RUN_ID];
   sweep_grid_config(&set->grid, job->run, &config);
+  config.train.threads = set->threads; /* as the trainer is told: it finds its config.ini as it would write it */
   TRY(store_run_prepare(set->root, &config, id));
   const SweepTrainer trainer = {.root = set->root, .id = id, .threads = set->threads, .from_start = job->force, .place = -1};
   return sweep_trainer_start(&trainer, &job->process);

@@ -2,7 +2,8 @@
  *   slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-31T12:00:00 DUE TO PREEMPTION ***
  *   slurmstepd: error: StepId=7.batch exceeded memory limit (32636928 > 8388608), being killed
  *   slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.
- * as Slurm prints them (its slurmstepd; the first two were seen from 22.05, the third is of 23.02 and later). */
+ * as Slurm prints them: its slurmstepd, whose lines begin with its name ("slurmstepd-n1: error: ") up to 24.11 and with a moment
+ * ("[2026-01-31T12:00:00.123] error: ") in 26.05. The first two were seen from 22.05 to 26.05, the third is of 23.02 and later. */
 #include "sweep/joblog.h"
 
 #include <stdlib.h>
@@ -33,12 +34,18 @@ static SweepVerdict verdict_of_line(const char *line) {
   return strstr(line, "DUE TO") ? SWEEP_VERDICT_NONE : SWEEP_VERDICT_CANCELLED; /* a node's failure is Slurm's to requeue */
 }
 
+static bool is_daemons(const char *line) {
+  if (strstr(line, "slurmstepd")) return true;
+  const size_t length = line[0] == '[' ? strspn(line + 1, "0123456789-T:.") : 0;
+  return length >= strlen("2026-01-31T12:00:00") && strncmp(line + 1 + length, "] error: ", 9) == 0;
+}
+
 SweepVerdict sweep_joblog_verdict(const char *text, int64_t slurm_job) {
   SweepVerdict weightiest = SWEEP_VERDICT_NONE;
   char line[512];
   for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
     snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-    if (!strstr(line, "slurmstepd") || !names_job(line, slurm_job)) continue;
+    if (!is_daemons(line) || !names_job(line, slurm_job)) continue;
     const SweepVerdict verdict = verdict_of_line(line);
     if (verdict > weightiest) weightiest = verdict;
   }

@@ -166,6 +166,8 @@ static int start(Task *task, Attempt *attempt) {
   bool known;
   SweepRecord *record = &attempt->record;
   TRY(sweep_batch_config(&task->batch, attempt->line, &config));
+  /* As the trainer is told: it then finds its config.ini as it would write it. */
+  config.train.threads = (int)task->batch.settings.cpus_per_run;
   TRY(store_run_prepare(task->root, &config, id));
   TRY(wait_for_writer(task, attempt->id, &state));
   if (state.status == STORE_RUNNING) {

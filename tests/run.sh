@@ -1,37 +1,90 @@
 #!/usr/bin/env bash
-# Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), prints failures whole,
-# and closes with "N passed, N failed, N skipped". Those in tests/long run only, and alone, with --long.
+# Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), several at a time,
+# prints failures whole, and closes with "N passed, N failed, N skipped". Those in tests/long run only, and one at a
+# time, with --long.
 # Usage: tests/run.sh BUILD [--long] [NAME-PART]
+# Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass,
+# and may be slowed down by others at any moment. Those with a Slurm cluster mostly wait, so two of them run beside as
+# many others as there are processors (at most 4). JOBS=1: one test at a time.
 set -u
-build=$(cd "${1:-build}" && pwd) limit_s=600 long=
+build=$(cd "${1:-build}" && pwd) limit_s=1800 long=
 shift
-if [ "${1:-}" = --long ]; then long=1 limit_s=14400; shift; fi
+processors=$(nproc)
+[ "$processors" -le 4 ] || { processors=4; export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4}; }
+jobs=${JOBS:-$processors}
+if [ "${1:-}" = --long ]; then long=1 limit_s=14400 jobs=1; shift; fi
 only=${1:-}
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 export PATH="$build/bin:$PATH" SWEEP_BUILD=$build CMOCKA_MESSAGE_OUTPUT=TAP NO_COLOR=1
-unset SWEEP_ROOT
+unset SWEEP_ROOT MAKEFLAGS MAKELEVEL
 export SLURM_CONF=/nonexistent/slurm.conf # no test meets a Slurm that the machine may have; tests/slurm starts its own
 export SWEEP_SITE=none # not what the person at this machine has in ~/.config
 export OMP_WAIT_POLICY=passive # the machine may be busy with other things
-passed=0 failed=0 skipped=0 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-count() { grep -cE "$1" "$log" || true; }
-run() { # name command...
-  local name=$1 start=$SECONDS rc p f s; shift
-  case "$name" in *"$only"*) ;; *) return ;; esac
-  timeout "$limit_s" "$@" >"$log" 2>&1; rc=$?
+export LC_ALL=C.UTF-8 # one order of sorting
+umask 022 # some folders are entered by others
+tmp=${TMPDIR:-/tmp}; [ ${#tmp} -le 40 ] || export TMPDIR=/tmp # sockets lie there, whose paths are short
+
+work=$(mktemp -d)
+mkfifo "$work/ended"
+exec 3<>"$work/ended" # a line for each test that has ended: kind, name, exit code, seconds
+trap 'rm -rf "$work"' EXIT
+stop() { # ends the tests that run; each cleans up after itself
+  cat "$work"/*.pid 2>/dev/null | xargs -r kill
+  wait
+  exit 130
+}
+trap stop INT TERM
+
+declare -A queue=([cluster]="" [other]="") running=([cluster]=0 [other]=0) most=([cluster]=2 [other]=$jobs)
+passed=0 failed=0 skipped=0
+
+start() { # kind name: in the background
+  local file=$work/${2//\//@} begun=$SECONDS command=("$build/tests/$2")
+  [ "${2%.sh}" = "$2" ] || command=(bash "tests/$2")
+  running[$1]=$((running[$1] + 1))
+  (
+    timeout "$limit_s" "${command[@]}" >"$file.log" 2>&1 3>&- & echo $! >"$file.pid"
+    wait $!; code=$?
+    rm "$file.pid"
+    echo "$1 $2 $code $((SECONDS - begun))" >&3
+  ) &
+}
+
+report() { # name code seconds: a test's line, and what failed or was skipped
+  local name=$1 code=$2 seconds=$3 log=$work/${1//\//@}.log p f s
+  count() { grep -cE "$1" "$log" || true; }
   s=$(count '^ok [0-9]+ .*# (SKIP|skip)'); p=$(( $(count '^ok [0-9]+') - s )); f=$(count '^not ok')
   s=$(( s + $(count '^not ok [0-9]+ .*# SKIP') )); f=$(( f - $(count '^not ok [0-9]+ .*# SKIP') ))
-  if [ $rc -ne 0 ] && [ $f -eq 0 ]; then f=1; fi
+  if [ "$code" -ne 0 ] && [ $f -eq 0 ]; then f=1; fi
+  if [ "$code" -eq 124 ]; then echo "it did not end in $limit_s s" >>"$log"; fi
   if [ $(( p + f + s )) -eq 0 ]; then f=1; echo "no test ran" >>"$log"; fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-  printf '%-44s %4d passed %3d failed %3d skipped  %3d s\n' "$name" "$p" "$f" "$s" $((SECONDS - start))
-  if [ "$f" -gt 0 ]; then sed 's/^/    /' "$log" | tail -60; elif [ "$s" -gt 0 ]; then grep -E '# (SKIP|skip)' "$log" | sed 's/^/    /' | head -5; fi
+  printf '%-44s %4d passed %3d failed %3d skipped  %3d s\n' "$name" "$p" "$f" "$s" "$seconds"
+  if [ "$f" -gt 0 ]; then sed 's/^/    /' "$log" | tail -60
+  elif [ "$s" -gt 0 ]; then grep -E '# (SKIP|skip)' "$log" | sed 's/^/    /' | head -5; fi
+  rm "$log"
 }
-for t in tests/unit/test_*.c; do [ -z "$long" ] && n=$(basename "$t" .c) && run "unit/$n" "$build/tests/unit/$n"; done
-for t in tests/*/test_*.sh; do
-  case "$long:$t" in :tests/long/*) continue ;; 1:tests/long/*) ;; 1:*) continue ;; esac
-  [ -e "$t" ] && run "${t#tests/}" bash "$t"
+
+# The scripts that take longest first, programs of a second last.
+longest=$(ls tests/{tools,mpi,fault}/test_*.sh)
+for path in $longest $(ls tests/*/test_*.sh | grep -vxF "$longest") tests/unit/test_*.c; do
+  name=${path#tests/} name=${name%.c} kind=other
+  case "$long:$name" in :long/*) continue ;; 1:long/*) ;; 1:*) continue ;; esac
+  case $name in *"$only"*) ;; *) continue ;; esac
+  if [ "$jobs" -gt 1 ] && grep -q '^\. tests/slurm/cluster.sh' "$path"; then kind=cluster; fi
+  queue[$kind]+="$name "
+done
+while :; do
+  for kind in cluster other; do
+    while [ -n "${queue[$kind]}" ] && [ "${running[$kind]}" -lt "${most[$kind]}" ]; do
+      start $kind "${queue[$kind]%% *}"
+      queue[$kind]=${queue[$kind]#* }
+    done
+  done
+  [ $((running[cluster] + running[other])) -gt 0 ] || break
+  read -r kind name code seconds <&3
+  running[$kind]=$((running[$kind] - 1))
+  report "$name" "$code" "$seconds"
 done
 echo
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -187,8 +187,12 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
              "a network's embedding gradients [blocks][width]");
 }
 
+bool agent_chains_inputs(const Agent *agent) {
+  return !has_encoder(agent) && agent->blocks.count == 0 && !agent->actor.shape.layer_norm;
+}
+
 int agent_ops_rows(const Agent *agent) {
-  const int encoder = has_encoder(agent) ? encoder_ops_rows(&agent->encoder.shape, agent->max_rows) : 0;
+  const int encoder = has_encoder(agent) ? encoder_ops_rows(&agent->encoder) : 0;
   return encoder > agent->max_rows ? encoder : agent->max_rows;
 }
 

@@ -116,6 +116,9 @@ void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, c
 /* "actor.W1[3,17]", "actor.log_sigma[2]": the k-th parameter in a message. buffer >= 64. */
 const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer);
 
+/* Whether observations go into chains of dense layers (ops.h) and nowhere else. */
+bool agent_chains_inputs(const Agent *agent);
+
 /* What ops must be able to hold (ops_cpu_create). */
 int agent_ops_rows(const Agent *agent);
 int agent_ops_width(const Agent *agent);

@@ -15,7 +15,7 @@ enum { SUMS_MAX = 256 };
 /* Sums wait for `finish`: the host would have to wait for the device in each of them, and one wait is enough. */
 typedef struct ByHost {
   Communicator table;
-  struct { float *x; size_t n; } sum[SUMS_MAX];
+  struct { void *x; size_t n; CommunicatorNumber number; } sum[SUMS_MAX];
   int sums;
   char *host;                 /* grows to the largest sum, then stays */
   size_t room;
@@ -26,14 +26,13 @@ static void *room_for(ByHost *way, size_t bytes) {
   return way->host;
 }
 
-static void sum_by_host(Communicator *communicator, float *x, size_t n) {
+static void sum_by_host(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
   ByHost *way = (ByHost *)communicator;
   CORE_CHECK(way->sums < SUMS_MAX);
-  communicator->device->hand_over(communicator->device, x, n * sizeof *x);
+  communicator->device->hand_over(communicator->device, x, n * communicator_size(number));
   way->sum[way->sums].x = x;
-  way->sum[way->sums++].n = n;
-  communicator->calls++;
-  communicator->bytes += n * sizeof *x;
+  way->sum[way->sums].n = n;
+  way->sum[way->sums++].number = number;
 }
 
 static void finish_by_host(Communicator *communicator) {
@@ -41,11 +40,13 @@ static void finish_by_host(Communicator *communicator) {
   CoreDevice *device = communicator->device;
   device->take_back(device);
   for (int i = 0; i < way->sums; i++) {
-    const size_t n = way->sum[i].n;
-    float *host = room_for(way, n * sizeof *host);
-    device->to_host(device, host, way->sum[i].x, n * sizeof *host);
-    ranks_sum_floats(host, n);
-    device->to_device(device, way->sum[i].x, host, n * sizeof *host);
+    const CommunicatorNumber number = way->sum[i].number;
+    const size_t n = way->sum[i].n, bytes = n * communicator_size(number);
+    void *host = room_for(way, bytes);
+    device->to_host(device, host, way->sum[i].x, bytes);
+    if (number == COMMUNICATOR_FLOAT) ranks_sum_floats(host, n);
+    else ranks_sum(host, n);
+    device->to_device(device, way->sum[i].x, host, bytes);
   }
   way->sums = 0;
 }
@@ -73,6 +74,43 @@ Communicator *communicator_mpi(CoreDevice *device) {
   return &way->table;
 }
 
+/* ---- an emulated device's own ------------------------------------------------------------------------------------ */
+
+static void exchange_floats(void *x, const void *same, size_t bytes) {
+  (void)same;
+  ranks_sum_floats(x, bytes / sizeof(float));
+}
+
+static void exchange_doubles(void *x, const void *same, size_t bytes) {
+  (void)same;
+  ranks_sum(x, bytes / sizeof(double));
+}
+
+static void exchange_all(void *all, const void *own, size_t bytes) { ranks_gather_all(own, bytes, all); }
+
+static void sum_emulated(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
+  CoreDevice *device = communicator->device;
+  const size_t bytes = n * communicator_size(number);
+  device->hand_over(device, x, bytes);
+  device->exchange(device, number == COMMUNICATOR_FLOAT ? exchange_floats : exchange_doubles, x, x, bytes);
+}
+
+static void finish_emulated(Communicator *communicator) { communicator->device->take_back(communicator->device); }
+
+static void gather_emulated(Communicator *communicator, const void *own, size_t bytes, void *all) {
+  communicator->device->exchange(communicator->device, exchange_all, all, own, bytes);
+}
+
+static void destroy_emulated(Communicator *communicator) { free(communicator); }
+
+Communicator *communicator_emulated(CoreDevice *device) {
+  Communicator *way = core_memory_zero_allocate(1, sizeof *way);
+  *way = (Communicator){.device = device, .queues = true, .sum = sum_emulated, .finish = finish_emulated,
+                        .gather = gather_emulated, .destroy = destroy_emulated};
+  snprintf(way->name, sizeof way->name, "MPI in the emulated device's order, %d ranks", ranks_size());
+  return way;
+}
+
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 /* Can this rank use NCCL? The message says why not. */
@@ -97,7 +135,7 @@ int communicator_create(CoreDevice *device, const CoreConfig *config, bool share
     else if (!must) {
       core_error_clear();
       code = CORE_OK;
-      *communicator = communicator_mpi(device);
+      *communicator = device->exchange ? communicator_emulated(device) : communicator_mpi(device);
     }
   }
   if (code == CORE_OK) (*communicator)->bucket_bytes = (size_t)config->comm.bucket_kb * 1024;

@@ -149,7 +149,16 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-static int piece_of(int max_rows) { return max_rows < ENCODER_PIECE ? max_rows : ENCODER_PIECE; }
+/* A device is filled by some thousands of rows, each some twenty rows of a product; its memory is mostly the rollout's. */
+static int most_of(const EncoderShape *shape, const CoreDevice *device) {
+  int piece = ENCODER_PIECE;
+  if (device == NULL) return piece;
+  const double room = (double)device->memory_bytes / ENCODER_MEMORY_SHARE;
+  while (piece < ENCODER_PIECE_DEVICE &&
+         (double)DESIGN[shape->kind]->floats(shape, 2 * piece) * sizeof(float) <= room)
+    piece *= 2;
+  return piece;
+}
 
 static int widest(const EncoderShape *shape) {
   int width = shape->layout.length;
@@ -162,7 +171,8 @@ static int widest(const EncoderShape *shape) {
 }
 
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
-  *encoder = (Encoder){.shape = *shape, .piece = piece_of(max_rows)};
+  const int most = most_of(shape, core_arena_device(arena));
+  *encoder = (Encoder){.shape = *shape, .piece = max_rows < most ? max_rows : most};
   const size_t spare = (size_t)widest(shape);
   CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->piece),
                     "encoder's activations [rows of a piece]");
@@ -173,8 +183,8 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
 }
 
 /* Every entity, or shape and dummy, is a row of some matrix product. */
-int encoder_ops_rows(const EncoderShape *shape, int max_rows) {
-  return piece_of(max_rows) * (encoder_entity_count(&shape->layout) + 1);
+int encoder_ops_rows(const Encoder *encoder) {
+  return encoder->piece * (encoder_entity_count(&encoder->shape.layout) + 1);
 }
 
 int encoder_ops_width(const EncoderShape *shape) { return widest(shape); }

@@ -18,7 +18,7 @@ double estimators_ddr(double transitions, double kl);
 double estimators_ess(const LogSum *l, const LogSum *twice_l);
 
 /* Does the clip leave a sample without a policy gradient? l: log of the ratio that is clipped (2.6). */
-static inline bool estimators_no_gradient(double l, double advantage, double epsilon) {
+CORE_DEVICE_FN bool estimators_no_gradient(double l, double advantage, double epsilon) {
   double ratio = exp(l);
   return (advantage > 0 && ratio > 1 + epsilon) || (advantage < 0 && ratio < 1 - epsilon);
 }

@@ -21,6 +21,14 @@ typedef struct GradientSending {
   int64_t all_rows;
 } GradientSending;
 
+/* Of minibatches that are only queued, one piece a shard: what stands on the device alone. */
+typedef struct GradientQueued {
+  const uint32_t *rows;      /* [shards] of this rank */
+  const double *shares;      /* [parts][all shards] of all rows, where shards are ordered */
+  const uint64_t *turn;      /* turn % parts is the part at hand */
+  int parts;
+} GradientQueued;
+
 typedef struct Gradient {
   const Agent *agent;
   Shards shards;
@@ -30,11 +38,15 @@ typedef struct Gradient {
   float *gather;            /* comm.deterministic: a slice of all shards' gradients, where the weights are */
   double *shares;           /* the same on a device: [all shards] */
   GradientSending sending;
+  GradientQueued queued;    /* rows NULL: the host knows how many each piece has */
 } Gradient;
 
 /* rows: of the largest piece. */
 void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena);
 void gradient_begin(Gradient *gradient);
+/* The same where nothing comes to the host: the rows that the functions below are given are then those of filled up
+ * pieces, and play no part. */
+void gradient_begin_queued(Gradient *gradient, const GradientQueued *queued);
 /* Before the backward passes of a piece, actor's then critic's, that is this rank's last one of a minibatch of all_rows
  * rows: where ranks have devices, layers' gradients may then be sent as they come. Without this call all are sent by
  * gradient_finish. */

@@ -53,6 +53,13 @@ static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   float *mean = (bucket->is_actor ? gradient->mean.actor : gradient->mean.critic) + bucket->first;
   const float *before = (bucket->is_actor ? gradient->actor : gradient->critic) + bucket->first;
   const double all = (double)sending->all_rows;
+  if (gradient->queued.rows) {
+    CoreDevice *device = gradient->agent->device;
+    const OpsWeigh arguments = {mean, bucket->n, gradient->queued.rows, all};
+    const unsigned blocks = core_device_blocks(bucket->n, THREADS, BLOCKS_MAX);
+    device->launch(device, &ops_weigh_launch, blocks, THREADS, 0, &arguments);
+    return;
+  }
   const float now = sending->last ? (float)((double)sending->rows / all) : 0;
   blend(gradient->agent->device, mean, now, before, (float)((double)gradient->rows[0] / all), bucket->n);
 }
@@ -66,7 +73,7 @@ static void send_complete(Gradient *gradient) {
     if (bucket->first < (bucket->is_actor ? sending->actor_from : sending->critic_from)) return;
     weigh(gradient, bucket);
     communicator->sum(communicator, (bucket->is_actor ? gradient->mean.actor : gradient->mean.critic) + bucket->first,
-                      bucket->n);
+                      bucket->n, COMMUNICATOR_FLOAT);
   }
 }
 
@@ -112,14 +119,18 @@ void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const 
   const size_t own_shards = (size_t)gradient->shards.shards, all_shards = (size_t)gradient->shards.all_shards;
   CoreDevice *device = gradient->agent->device;
   Communicator *communicator = gradient->agent->communicator;
+  const GradientQueued *queued = &gradient->queued;
   float *all = gradient->gather, *packed = all + all_shards * SLICE;
-  core_device_to_device(device, gradient->shares, shares, all_shards * sizeof *shares);
+  if (shares) core_device_to_device(device, gradient->shares, shares, all_shards * sizeof *shares);
   for (size_t first = 0; first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < own_shards; s++)
       core_device_copy(device, packed + s * count, own + s * n + first, count * sizeof *packed);
     if (communicator) communicator->gather(communicator, packed, own_shards * count * sizeof *packed, all);
-    const OpsFoldShards fold = {communicator ? all : packed, gradient->shares, (int)all_shards, count, mean + first};
+    const OpsFoldShards fold = {
+      .of = communicator ? all : packed, .shares = shares ? gradient->shares : queued->shares,
+      .turn = shares ? NULL : queued->turn, .parts = queued->parts, .shards = (int)all_shards, .n = count,
+      .mean = mean + first};
     device->launch(device, &ops_fold_shards_launch, core_device_blocks(count, THREADS, BLOCKS_MAX), THREADS, 0, &fold);
   }
 }

@@ -1,10 +1,7 @@
 /* Moments of the logarithms of a gradient, in parts that are cut by its length alone (kurtosis.h). */
 #include "trainer/kurtosis.h"
 
-#include "trainer/moments.h"
-
 enum { PARTS_MAX = 256, BLOCK = 1024 };
-static const double FLOOR = 1e-8;   /* added to |g|: the logarithm of an exact 0 is the logarithm of this */
 
 /* Moments of x[n], by the differences to the first, so that equal numbers have exactly no spread. */
 static Moments moments_of_block(const double *x, int n) {
@@ -29,7 +26,7 @@ static Moments moments_of_part(const float *gradient, size_t n) {
     size_t end = first + BLOCK < n ? first + BLOCK : n;
     int kept = 0;
     for (size_t i = first; i < end; i++)
-      if (gradient[i] != 0) logarithms[kept++] = log(fabs((double)gradient[i]) + FLOOR);
+      if (gradient[i] != 0) logarithms[kept++] = log(fabs((double)gradient[i]) + KURTOSIS_FLOOR);
     const Moments block = moments_of_block(logarithms, kept);
     moments_merge(&part, &block);
   }
@@ -46,10 +43,5 @@ Kurtosis kurtosis_measure(const float *gradient, size_t n) {
     part[p] = moments_of_part(gradient + first, n - first < length ? n - first : length);
   }
   for (int p = 0; p < parts; p++) moments_merge(&all, &part[p]);
-
-  Kurtosis result = {.nonzero = moments_kurtosis(&all), .zero_fraction = ((double)n - all.n) / (double)n};
-  const Moments zeros = {.n = (double)n - all.n, .mean = log(FLOOR)}; /* all of them alike: no spread */
-  moments_merge(&all, &zeros);
-  result.all = moments_kurtosis(&all);
-  return result;
+  return kurtosis_of_moments(all, (double)n);
 }

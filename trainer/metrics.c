@@ -188,3 +188,21 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
     .critic = describe(metrics, ops, &agent->critic, &metrics->critic),
   };
 }
+
+StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer, int64_t iteration) {
+  const AgentNetwork *network = critic ? &agent->critic : &agent->actor;
+  const Representation *representation = critic ? &metrics->critic : &metrics->actor;
+  const NetworkShape *shape = &network->shape;
+  const size_t first = network_kernel(shape, layer - 1);
+  const size_t end = layer < shape->layers ? network_kernel(shape, layer) : network_parameters(shape);
+  StoreLayer row = store_layer_unmeasured(iteration, network->name, layer);
+  row.weight_norm = sqrt(ops->norm_squared(ops, network->theta + first, end - first));
+  if (layer == shape->layers) return row;
+  const RepresentationUnits units = representation_layer_units(representation, layer, REPRESENTATION_TAU);
+  row.dormant = units.dormant;
+  row.inactive = units.inactive;
+  row.dead = units.dead;
+  row.dormant_strict = representation_layer_units(representation, layer, 0).dormant;
+  row.dormant_loose = representation_layer_units(representation, layer, REPRESENTATION_TAU_LOOSE).dormant;
+  return row;
+}

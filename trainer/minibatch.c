@@ -155,19 +155,32 @@ static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout,
   return minibatch->index_room;
 }
 
-bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                    const float *targets) {
-  const uint32_t *index = next_piece(minibatch, rollout);
+/* The piece of this rank's rows `index`. */
+static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const uint32_t *index,
+                   const float *advantages, const float *targets) {
   const int rows = minibatch->rows;
-  if (index == NULL) return false;
-  minibatch->index = rows_of_run(minibatch, rollout, index);
-  rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
+  if (minibatch->is_input) rollout_gather_inputs(rollout, ops, index, rows, minibatch->observations);
+  else rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
   ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
   ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
   ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);
   ops->gather_rows(ops, targets, index, minibatch->targets, rows, 1);
   rollout_gather_actions(rollout, ops, index, rows, minibatch->actions);
+}
+
+bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                    const float *targets) {
+  const uint32_t *index = next_piece(minibatch, rollout);
+  if (index == NULL) return false;
+  minibatch->index = rows_of_run(minibatch, rollout, index);
+  gather(minibatch, ops, rollout, index, advantages, targets);
   return true;
+}
+
+void minibatch_take_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
+                          const float *targets) {
+  minibatch_device_take(minibatch, ops, rollout, shard);
+  gather(minibatch, ops, rollout, minibatch->taken_rows, advantages, targets);
 }
 
 bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {

@@ -32,8 +32,13 @@ typedef struct Minibatch {
   int parts;               /* M */
   uint32_t *chunk_rows, *part_begins; /* minibatch_device.c's, on the device */
   uint32_t *part_rows;     /* [parts][shards] on the host */
+  /* And for pieces whose rows only the device counts (minibatch_take_shard), all there: */
+  uint32_t *taken_rows, *counts; /* [room] of the piece; [shards] how many of them are the shard's */
+  double *shares;          /* [parts][all shards] of a part's rows, where shards are ordered */
+  Moments *records, *all_records; /* of advantages: [shards], [all shards] */
   /* All of these are on the ops' device, and so are `order`, `own`, `index_room`: */
   float *observations;     /* [room][features] */
+  bool is_input;           /* nobody but chains of layers reads them (agent_chains_inputs), so ops may gather them as they like */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
   float *values;           /* [room] at the rollout */
@@ -49,6 +54,18 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m);
 /* The same, on a device, of the part whose turn it is in ops->update; the host need not know which. */
 void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts);
+/* Of an epoch: has every shard of every rank room for its rows of each part in one piece, so that all can be taken as
+ * follows? All ranks. */
+bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
+/* On a device whose shards or ranks divide the rows, gathers a shard's piece of the part whose turn it is in
+ * ops->update, filled up to `room` rows (take_piece). */
+void minibatch_take_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
+                          const float *targets);
+/* Moments of the advantages of the part whose turn it is, over all shards, to all_records; the piece is then the last
+ * shard's. communicator NULL: one rank. */
+struct Communicator;
+void minibatch_take_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                            struct Communicator *communicator);
 /* Gathers the next piece (rows, shard, and the buffers); false: there is none left. advantages and targets are of this
  * rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,

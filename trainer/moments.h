@@ -40,7 +40,7 @@ static inline void moments_scale(Moments *a, double weight) {
 CORE_DEVICE_FN double moments_variance(const Moments *a) { return a->n > 0 ? a->m2 / a->n : NAN; }
 CORE_DEVICE_FN double moments_variance_unbiased(const Moments *a) { return a->n > 1 ? a->m2 / (a->n - 1) : NAN; }
 /* n m4 / m2^2: 3 for a Gaussian (not the excess); NaN when all values are equal. */
-static inline double moments_kurtosis(const Moments *a) { return a->m2 > 0 ? a->n * a->m4 / (a->m2 * a->m2) : NAN; }
+CORE_DEVICE_FN double moments_kurtosis(const Moments *a) { return a->m2 > 0 ? a->n * a->m4 / (a->m2 * a->m2) : NAN; }
 
 /* sum of e^x over the values, held as sum * e^max. Start with log_sum_empty(). */
 typedef struct LogSum { double max, sum; } LogSum;

@@ -3,7 +3,11 @@
  *
  * A rank that dies is noticed by the lifeline (lifeline.c), which ends the others even while their GPUs wait for it. What
  * the lifeline can not see, a broken network or GPU, NCCL reports asynchronously: the host looks for that whenever it waits
- * for the device, aborts, and ends its process, which the lifeline then tells the others. */
+ * for the device, and ends its process, which the lifeline then tells the others.
+ *
+ * Calls may be recorded in graphs, by NCCL's rules: one GPU a process; all ranks record the same calls, and launch what
+ * they recorded as often; the first calls, in which NCCL connects, are not recorded; graphs go before the communicator,
+ * since both ncclCommDestroy and ncclCommAbort wait until no graph has its calls. */
 #include "trainer/communicator.h"
 
 #include "core/error.h"
@@ -17,6 +21,11 @@
 
 #include "core/memory.h"
 #include "trainer/ranks.h"
+
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 13, 0) /* which brought ncclGetLastError; recording came with 2.9 */
+#error "NCCL 2.13 or later is needed: set NCCL_HOME to one, or take its nccl.h out of CUDA_HOME/include"
+#endif
+_Static_assert(sizeof(ncclUniqueId) == NCCL_UNIQUE_ID_BYTES, "an id is told to the other ranks as its bytes");
 
 /* The functions that are used, by their own types. */
 #define FUNCTIONS(F) \
@@ -72,12 +81,12 @@ static const char *explain(const ByNccl *way, ncclResult_t code, char text[512])
   return text;
 }
 
-/* Gradients of this rank are lost, and the others wait for them: nothing sensible can follow. */
+/* Gradients of this rank are lost, and the others wait for them: nothing sensible can follow. The process ends at
+ * once, and with it what it has on the GPU; ncclCommAbort would first wait for graphs that the learner still has. */
 static void check(ByNccl *way, ncclResult_t code, const char *what) {
   char text[512];
   if (code == ncclSuccess || code == ncclInProgress) return;
   fprintf(stderr, "NCCL: %s failed: %s; NCCL_DEBUG=INFO says more\n", what, explain(way, code, text));
-  if (way->comm) nccl.ncclCommAbort(way->comm); /* else its kernels would keep the GPU waiting */
   core_error_abort(__FILE__, __LINE__, what);
 }
 
@@ -88,14 +97,13 @@ static void look_for_errors(void *waiting) {
   check(way, result, "communication between ranks");
 }
 
-static void sum(Communicator *communicator, float *x, size_t n) {
+static void sum(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
   ByNccl *way = (ByNccl *)communicator;
   CoreDevice *device = communicator->device;
-  device->hand_over(device, x, n * sizeof *x);
-  check(way, nccl.ncclAllReduce(x, x, n, ncclFloat, ncclSum, way->comm, device->side), "ncclAllReduce");
+  device->hand_over(device, x, n * communicator_size(number));
+  check(way, nccl.ncclAllReduce(x, x, n, number == COMMUNICATOR_FLOAT ? ncclFloat : ncclDouble, ncclSum, way->comm,
+                                device->side), "ncclAllReduce");
   way->pending = true;
-  communicator->calls++;
-  communicator->bytes += n * sizeof *x;
 }
 
 static void finish(Communicator *communicator) {
@@ -141,7 +149,8 @@ int communicator_nccl(CoreDevice *device, Communicator **communicator) {
     free(way);
     return code;
   }
-  way->table = (Communicator){.device = device, .sum = sum, .finish = finish, .gather = gather, .destroy = destroy};
+  way->table = (Communicator){.device = device, .queues = true, .sum = sum, .finish = finish, .gather = gather,
+                              .destroy = destroy};
   nccl.ncclGetVersion(&version);
   snprintf(way->table.name, sizeof way->table.name, "NCCL %d.%d.%d, %d ranks", version / 10000, version / 100 % 100,
            version % 100, ranks_size());

@@ -36,7 +36,7 @@ void reduce_log_sums(LogSum *records, size_t n) {
 void reduce_shard_moments(const Shards *shards, const Moments *records, Moments *moments) {
   Moments *all = reduce_gather_records(records, (size_t)shards->shards * sizeof *records);
   *moments = (Moments){0};
-  for (int i = 0; i < shards->all_shards; i++) moments_merge(moments, &all[i]);
+  for (int i = 0; i < ranks_size() * shards->shards; i++) moments_merge(moments, &all[i]);
   free(all);
 }
 

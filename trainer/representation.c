@@ -248,26 +248,43 @@ static bool is_dead(OpsActivation activation, const Moments *unit, double magnit
   return magnitude == 0;
 }
 
+/* Numbers of units of one layer, whose first is `offset`. */
+static RepresentationUnits count_units(const Representation *representation, int layer, int offset, double tau) {
+  const int width = representation->shape->width[layer];
+  RepresentationUnits units = {0};
+  double mean = 0;
+  for (int u = 0; u < width; u++) mean += representation->magnitude[offset + u] / width;
+  for (int u = offset; u < offset + width; u++) {
+    double magnitude = representation->magnitude[u];
+    units.dormant += magnitude <= tau * mean;
+    units.inactive += magnitude / representation->states < INACTIVE_BELOW;
+    units.dead += is_dead(representation->shape->activation[layer - 1], &representation->unit[u], magnitude);
+  }
+  return units;
+}
+
+static RepresentationUnits share_of(RepresentationUnits units, int count) {
+  return (RepresentationUnits){units.dormant / count, units.inactive / count, units.dead / count};
+}
+
+RepresentationUnits representation_layer_units(const Representation *representation, int layer, double tau) {
+  int offset = 0;
+  for (int before = 1; before < layer; before++) offset += representation->shape->width[before];
+  return share_of(count_units(representation, layer, offset, tau), representation->shape->width[layer]);
+}
+
 RepresentationUnits representation_units(const Representation *representation, double tau) {
   const NetworkShape *shape = representation->shape;
   RepresentationUnits units = {0};
   int offset = 0;
   if (representation->units == 0) return (RepresentationUnits){NAN, NAN, NAN};
   for (int layer = 1; layer < shape->layers; offset += shape->width[layer++]) {
-    const int width = shape->width[layer];
-    double mean = 0;
-    for (int u = 0; u < width; u++) mean += representation->magnitude[offset + u] / width;
-    for (int u = offset; u < offset + width; u++) {
-      double magnitude = representation->magnitude[u];
-      units.dormant += magnitude <= tau * mean;
-      units.inactive += magnitude / representation->states < INACTIVE_BELOW;
-      units.dead += is_dead(shape->activation[layer - 1], &representation->unit[u], magnitude);
-    }
+    const RepresentationUnits own = count_units(representation, layer, offset, tau);
+    units.dormant += own.dormant;
+    units.inactive += own.inactive;
+    units.dead += own.dead;
   }
-  units.dormant /= representation->units;
-  units.inactive /= representation->units;
-  units.dead /= representation->units;
-  return units;
+  return share_of(units, representation->units);
 }
 
 /* ---- the policy ------------------------------------------------------------------------------------------------ */

@@ -48,7 +48,9 @@ void representation_add(Representation *representation, const NetworkActivations
 void representation_reduce(Representation *representation);
 /* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrices up. */
 RepresentationRank representation_rank(Representation *representation);
-/* NaN without a hidden layer. */
+/* Of one hidden layer, 1 for the first; shares of its units. */
+RepresentationUnits representation_layer_units(const Representation *representation, int layer, double tau);
+/* Of all; NaN without a hidden layer. */
 RepresentationUnits representation_units(const Representation *representation, double tau);
 
 /* ---- its parts --------------------------------------------------------------------------------------------------- */

@@ -90,6 +90,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
 
 /* Rows `index` of the observations -> observations [rows][features]. */
 void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations);
+/* The same for chains alone to read, as their input (ops->gather_inputs). */
+void rollout_gather_inputs(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations);
 /* Rows `index` of the actions -> actions [rows][action_bytes]. */
 void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions);
 

@@ -39,7 +39,7 @@ typedef struct Run {
   StoreLease *lease;
   StoreState state;
   Heartbeat *heartbeat;
-  StoreRunlog *stats, *evaluations;
+  StoreRunlog *stats, *evaluations, *layers; /* layers: NULL unless metrics.layers */
   Checkpoint checkpoint;
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
@@ -73,11 +73,12 @@ static void catch_signals(void) {
 
 static double train_seconds(const Run *run) { return run->clock.train_seconds + core_clock_s() - run->started_s; }
 
-/* Both logs; a full disk does not stop training: lines wait in memory and are tried again. */
+/* All logs; a full disk does not stop training: lines wait in memory and are tried again. */
 static int flush_logs(Run *run, bool durable) {
   int stats = store_runlog_flush(run->stats, durable);
   int evaluations = store_runlog_flush(run->evaluations, durable);
-  int code = stats != CORE_OK ? stats : evaluations;
+  int layers = run->layers ? store_runlog_flush(run->layers, durable) : CORE_OK;
+  int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers;
   run->flushed_s = core_clock_s();
   if (code != CORE_OK && !run->log_failing)
     progress_note(&run->progress, "warning: a run log can not be written, will try again: %s", core_error_message());
@@ -176,23 +177,23 @@ static void warn_of_nonfinite_worlds(Run *run) {
 
 /* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
  * without it when it can not be written. */
-static void write_beside(Run *run, const char *kind, const char *ending, const CoreText *text) {
-  char path[CORE_PATH_MAX], name[64];
-  snprintf(name, sizeof name, "%s.%" PRId64 ".%s", kind, run->row.iteration, ending);
-  int code = store_path_run(run->root, run->id, name, path);
-  if (code == CORE_OK) code = core_files_write_atomic(path, text->data, text->length);
-  if (code != CORE_OK) progress_note(&run->progress, "warning: no %s: %s", name, core_error_message());
+static void write_beside(Run *run, const char *path, const CoreText *text) {
+  if (core_files_write_atomic(path, text->data, text->length) == CORE_OK) return;
+  progress_note(&run->progress, "warning: not kept: %s", core_error_message());
 }
 
 static void write_visited(Run *run) {
+  char path[CORE_PATH_MAX], name[64];
   CoreText file = {0};
+  snprintf(name, sizeof name, "states.%" PRId64 ".npy", run->row.iteration);
   visited_format(&run->training->visited, &file);
-  write_beside(run, "states", "npy", &file);
+  if (store_path_run(run->root, run->id, name, path) == CORE_OK) write_beside(run, path, &file);
   core_text_free(&file);
 }
 
 static void write_profile(Run *run) {
   const Profile *profile = &run->training->profile;
+  char path[CORE_PATH_MAX];
   CoreText text = {0};
   core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
   for (int i = 0; i < profile->taken; i++) {
@@ -200,14 +201,34 @@ static void write_profile(Run *run) {
     if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
     core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
   }
-  write_beside(run, "profile", "tsv", &text);
+  if (store_path_profile(run->root, run->id, run->row.iteration, path) == CORE_OK) {
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    if (core_files_make_directories(path) != CORE_OK) core_error_clear(); /* writing says what is wrong */
+    *slash = '/';
+    write_beside(run, path, &text);
+  }
   core_text_free(&text);
+}
+
+/* Each layer of both networks, as the iteration left them. */
+static void log_layers(Run *run) {
+  Training *training = run->training;
+  for (int critic = 0; critic < 2; critic++) {
+    const AgentNetwork *network = critic ? &training->agent.critic : &training->agent.actor;
+    for (int layer = 1; network->n > 0 && layer <= network->shape.layers; layer++) {
+      StoreLayer row = metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, run->row.iteration);
+      row.transitions = run->row.transitions;
+      store_runlog_layer(run->layers, &row);
+    }
+  }
 }
 
 /* What the first rank shows and keeps of an iteration, apart from checkpoints. */
 static void report(Run *run) {
   run->row.wall_seconds = train_seconds(run);
   store_runlog_iteration(run->stats, &run->row);
+  if (run->layers && !run->training->sgd && run->training->metrics.depth >= METRICS_REPRESENTATION) log_layers(run);
   if (run->training->profiled) write_profile(run);
   if (run->training->rollout.visited) write_visited(run);
   if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
@@ -301,13 +322,15 @@ static int restore_or_start(Run *run) {
 static int open_logs(Run *run) {
   if (!ranks_is_first()) return CORE_OK;
   TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_STATS, &run->stats));
-  return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations);
+  TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations));
+  if (!run->config->metrics.layers) return CORE_OK;
+  return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_LAYERS, &run->layers);
 }
 
-/* Closes both. Lost lines fail a run that went well; where something failed before, that message stays. */
+/* Closes them. Lost lines fail a run that went well; where something failed before, that message stays. */
 static int close_logs(Run *run, int code) {
-  StoreRunlog **logs[] = {&run->stats, &run->evaluations};
-  for (int i = 0; i < 2; i++) {
+  StoreRunlog **logs[] = {&run->stats, &run->evaluations, &run->layers};
+  for (int i = 0; i < 3; i++) {
     if (*logs[i] == NULL) continue;
     if (code == CORE_OK || code == CORE_REQUEUE) {
       int closed = store_runlog_close(logs[i]);

@@ -32,10 +32,12 @@ typedef struct ScalingPoint {
   double minibatch_us;         /* of one GPU alone */
   double sum_us, window_us;    /* what the calls take, and what they could hide behind */
   double exposed_us;           /* what of the calls the GPU waits for */
-  double host_us;              /* waits of the host that several ranks add to a minibatch */
-  double uneven_us;            /* for the rank that drew most rows */
-  double efficiency;           /* steps/s a GPU, of those that one has alone */
-  double unwaited;             /* the same if the host did not wait: were updates queued as one GPU's are (queue.h) */
+  double filled_us;            /* for the rows that pieces of queued minibatches are filled up with (minibatch_room) */
+  double host_us;              /* waits of the host in a minibatch, where it decides on each step (comm.library = mpi,
+                                * and iterations that measure more); */
+  double uneven_us;            /* and then for the rank that drew most rows */
+  double efficiency;           /* steps/s a GPU, of those that one has alone: queued (queue.h), */
+  double waiting;              /* and where the host decides */
 } ScalingPoint;
 
 /* Microseconds of one sum over so many GPUs: the best of NCCL's algorithms and protocols. */

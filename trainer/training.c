@@ -136,9 +136,9 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
-  communicator_destroy(&owned->communicator); /* first: freeing memory waits for what other ranks may never join */
   rollout_destroy(&owned->rollout);
-  learner_destroy(&owned->learner);
+  learner_destroy(&owned->learner); /* first: NCCL keeps a communicator until no graph has its calls any more */
+  communicator_destroy(&owned->communicator); /* then: freeing memory waits for what other ranks may never join */
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
   if (owned->curriculum) curriculum_destroy(owned->curriculum);
@@ -219,6 +219,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
+    training_device_mirror(training, checkpoint);
     return;
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
@@ -236,7 +237,10 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
 }
 
 void training_before_save(Training *training) {
-  if (training->sgd) return;
+  if (training->sgd) {
+    training_device_fetch(training);
+    return;
+  }
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   if (!training->curriculum) training->env->save(training->env, training->env_state);
   training_device_fetch(training);
@@ -244,7 +248,10 @@ void training_before_save(Training *training) {
 }
 
 int training_after_load(Training *training) {
-  if (training->sgd) return CORE_OK;
+  if (training->sgd) {
+    training_device_put(training);
+    return CORE_OK;
+  }
   sections_share(&training->sections);
   training_device_put(training);
   training->learner.kind->set_count(training->learner.state, &training->position.count);

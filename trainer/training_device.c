@@ -43,11 +43,8 @@ static int open_shared(Training *training) {
 
 static int open_device(Training *training) {
   const CoreConfig *config = &training->config;
-  if (core_config_has_no_worlds(config)) {
-    if (strcmp(config->train.device, "cuda") != 0) return CORE_OK;
-    return core_error(CORE_USAGE, "algo.name = %s is a few numbers' work and not made for GPUs: set train.device = cpu",
-                      config->algo.name);
-  }
+  /* A few numbers' work, for which a launch is longer than the step: a GPU only where it is asked for. */
+  if (core_config_has_no_worlds(config) && strcmp(config->train.device, "cuda") != 0) return CORE_OK;
   TRY(open_shared(training));
   TRY(agree_on_device(training));
   if (training->device) core_arena_set_device(training->arena, training->device);

@@ -5,16 +5,20 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "sim/level_device.h"
 #include "trainer/training_device.h"
 
-/* Of the driver, for the process' kernels, stacks and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
+/* Of the driver, for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
 static const double CONTEXT_BYTES = 500e6;
 enum { NAMED = 4 }; /* tensors in a message */
 
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
+  const CoreConfig *config = &training->config;
+  const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
   return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
-         ops_device_bytes(training->device, training_device_precision(&training->config), agent_ops_rows(agent),
+         (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
+         ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
                           agent_ops_width(agent)) +
          (training->device->stream ? CONTEXT_BYTES : 0);
 }

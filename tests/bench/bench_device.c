@@ -12,7 +12,7 @@
 #include "sim/generate.h"
 #include "trainer/training.h"
 
-enum { WORLDS = 65536, STEPS = 64, LEVELS = 256, ROWS = 65536 };
+enum { WORLDS = 65536, MANY_WORLDS = 1 << 20, STEPS = 64, LEVELS = 256, ROWS = 65536 };
 
 static CoreDevice *device;
 
@@ -27,8 +27,9 @@ static void *on_device(size_t bytes) {
   return memory;
 }
 
+/* Of MANY_WORLDS. */
 static uint8_t *random_actions(void) {
-  const size_t bytes = (size_t)WORLDS * SIM_ACTIONS;
+  const size_t bytes = (size_t)MANY_WORLDS * SIM_ACTIONS;
   uint8_t *actions = core_memory_allocate(bytes), *there = on_device(bytes);
   for (size_t i = 0; i < bytes; i++) {
     const uint32_t word = core_random_4(1, CORE_RANDOM_TEST, (uint32_t)i, 0, 0).v[0];
@@ -39,19 +40,20 @@ static uint8_t *random_actions(void) {
   return there;
 }
 
-static void bench_steps(const char *name, SimSize size, const uint8_t *actions) {
+static void bench_steps(const char *name, SimSize size, int worlds, const uint8_t *actions) {
   SimLevelSet levels = {.count = LEVELS, .size = size};
   SimBatchOptions options = sim_batch_options_default();
   SimBatch *batch;
   levels.level = core_memory_zero_allocate(LEVELS, sizeof *levels.level);
   for (int i = 0; i < LEVELS; i++)
     if (sim_generate_level(size, 3, (uint32_t)i, &levels.level[i]) != CORE_OK) fail();
-  options.worlds = WORLDS;
+  options.worlds = worlds;
   options.device = device;
   if (sim_batch_create(&options, &levels, &batch) != CORE_OK) fail();
-  float *observations = on_device((size_t)WORLDS * (size_t)sim_batch_observation_length(batch) * sizeof *observations);
-  float *reward = on_device(WORLDS * sizeof *reward);
-  uint8_t *done = on_device(WORLDS);
+  const size_t n = (size_t)worlds;
+  float *observations = on_device(n * (size_t)sim_batch_observation_length(batch) * sizeof *observations);
+  float *reward = on_device(n * sizeof *reward);
+  uint8_t *done = on_device(n);
   const SimStepOut out = {.observations = observations, .reward = reward, .done = done};
   double start = 0;
   for (int pass = 0; pass < 2; pass++) {
@@ -60,7 +62,7 @@ static void bench_steps(const char *name, SimSize size, const uint8_t *actions) 
     for (int t = 0; t < STEPS; t++) sim_batch_step(batch, actions, &out);
     device->synchronise(device);
   }
-  bench_row("device", name, "environment_steps", (double)WORLDS * STEPS / (bench_seconds() - start), "steps/s", 0);
+  bench_row("device", name, "environment_steps", (double)worlds * STEPS / (bench_seconds() - start), "steps/s", 0);
   sim_batch_destroy(&batch);
   sim_level_set_free(&levels);
   device->release(device, observations);
@@ -75,7 +77,7 @@ static void bench_sizes(const char *lanes, const uint8_t *actions) {
     char name[32];
     if (i == 2 && strcmp(lanes, "4") == 0) continue;
     snprintf(name, sizeof name, "random_%c%s%s", "sml"[i], *lanes ? "_lanes_" : "", lanes);
-    bench_steps(name, size[i], actions);
+    bench_steps(name, size[i], WORLDS, actions);
   }
 }
 
@@ -142,6 +144,7 @@ int main(void) {
     bench_sizes(LANES[i], actions);
     unsetenv("SIM_TEAM_LANES");
   }
+  bench_steps("random_s_worlds_1048576", SIM_SIZE_S, MANY_WORLDS, actions);
   bench_layer(OPS_FLOAT32, "float32_256x256", 256, 256);
   bench_layer(OPS_TF32, "tf32_256x256", 256, 256);
   bench_layer(OPS_BF16, "bf16_256x256", 256, 256);

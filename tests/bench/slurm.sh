@@ -8,8 +8,10 @@ cd "$(dirname "$0")/../.."
 export PATH=$build/bin:$PATH
 tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/bench-slurm.XXXXXX")
 tap_cleanup() { rm -rf "$tap_dir"; }
+export SWEEP_BUILD=$build
 . tests/slurm/cluster.sh
 . tests/slurm/sweep.sh
+unset SWEEP_TRAINER # the trainer itself, not the tests' that can be held up
 export HOME=$tap_dir
 set +e
 cluster_start || { echo "# no rows for slurm: $cluster_problem"; exit 0; }
@@ -43,17 +45,19 @@ timed submit_1000 sweep submit "$tap_dir/thousand.ini" --held
 sweep cancel thousand >/dev/null
 tests/bench/peers/slurm.sh
 
-# The same trainings as an array of the same command, and as runs of a sweep; from submission to an empty queue. In turns, and the
-# first before and after the second, so that a machine that grows slower or faster favours neither.
-tasks=200 iterations=50
+# The same trainings as an array of the same command, and as runs of a sweep; from submission to an empty queue. In turns, plain sweep sweep plain
+# ..., so that a machine that grows slower or faster favours neither; wall clock, and processor time of the whole machine (idle but for this).
+# The verdict is the median over pairs of turns, with the least and the largest: of six pairs the true median lies between them in 31 of 32 cases.
+tasks=${BENCH_TASKS:-200} iterations=50 pairs=${BENCH_PAIRS:-6}
 settings=(--set env.num=8 --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set train.total_steps=$((8 * 16 * iterations))
   --set ppo.num_steps=16 --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=16 --set net.depth=1 --set eval.count=0
   --set checkpoint.every=0 --set train.threads=1)
-drained() { # COMMAND...: seconds from its call to an empty queue; fails when runs are missing
-  local start; start=$(date +%s.%N)
+busy_s() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { printf "%.2f", ($2 + $3 + $4 + $7 + $8) / hz }' /proc/stat; } # user, nice, system, interrupts
+drained() { # COMMAND...: wall and processor seconds from its call to an empty queue; fails when runs are missing
+  local start busy; start=$(date +%s.%N) busy=$(busy_s)
   "$@" >"$tap_dir/out" 2>&1 || { echo "# $1 failed: $(cat "$tap_dir/out")" >&2; return 1; }
   tap_wait 600 queue_empty
-  awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.3f", b - a }'
+  awk -v a="$start" -v b="$(date +%s.%N)" -v c="$busy" -v d="$(busy_s)" 'BEGIN { printf "%.3f %.2f", b - a, d - c }'
 }
 plain() { # number
   mkdir -p "$tap_dir/plain$1"
@@ -61,22 +65,30 @@ plain() { # number
     --root $tap_dir/plain$1 ${settings[*]} --set ppo.gamma=0.9$1 --set train.seed=\$SLURM_ARRAY_TASK_ID"
 }
 swept() { sweep submit "$tap_dir/turn$1.ini"; } # number; experiments are made beforehand: here it would be in a subshell, and not counted
-experiment turn2 $tasks $iterations
-experiment turn3 $tasks $iterations
+for pair in $(seq "$pairs"); do experiment "turn$pair" "$tasks" "$iterations"; done
 ended() { grep -lx "status=finished" "$1"/runs/*/*/state 2>/dev/null | wc -l; }
-plain_s= swept_s=
-for turn in 1 2 3 4; do # plain, sweep, sweep, plain
-  case $turn in
-    1|4)
-      seconds=$(drained plain $turn); plain_s+=" $seconds"
-      [ "$(ended "$tap_dir/plain$turn")" = $tasks ] || echo "# plain array: only $(ended "$tap_dir/plain$turn") of $tasks runs have finished"
-      row plain_array_$tasks drained "$seconds" ;;
-    *)
-      before=$(ended "$SWEEP_ROOT")
-      seconds=$(drained swept $turn); swept_s+=" $seconds"
-      [ $(($(ended "$SWEEP_ROOT") - before)) = $tasks ] || echo "# sweep: only $(($(ended "$SWEEP_ROOT") - before)) of $tasks runs have finished"
-      row sweep_$tasks drained "$seconds" ;;
-  esac
+turn() { # plain|swept number: its rows, and a line "kind pair wall cpu" in turns
+  local kind=$1 pair=$2 folder=$SWEEP_ROOT before=0 now seconds
+  [ "$kind" = swept ] || folder=$tap_dir/plain$pair
+  [ "$kind" = plain ] || before=$(ended "$folder")
+  seconds=$(drained "$kind" "$pair")
+  now=$(($(ended "$folder") - before))
+  [ "$now" = "$tasks" ] || echo "# $kind: only $now of $tasks runs have finished"
+  row "${kind}_$tasks" drained "${seconds% *}"
+  row "${kind}_$tasks" processor "${seconds#* }"
+  echo "$kind $pair $seconds" >>"$tap_dir/turns"
+}
+for pair in $(seq "$pairs"); do
+  if [ $((pair % 2)) = 1 ]; then turn plain "$pair"; turn swept "$pair"; else turn swept "$pair"; turn plain "$pair"; fi
 done
-row overhead_of_a_run over_plain_array "$(awk -v a="$plain_s" -v b="$swept_s" 'BEGIN { n = split(a, x, " "); split(b, y, " ")
-  for (i = 1; i <= n; i++) { p += x[i]; s += y[i] } printf "%.1f", 100 * (s / p - 1) }')" %
+over() { # column: median, least and largest of what sweep takes more, in percent
+  awk -v column="$1" '{ value[$1, $2] = $column; if ($2 > n) n = $2 }
+    END { for (i = 1; i <= n; i++) printf "%.2f\n", 100 * (value["swept", i] / value["plain", i] - 1) }' "$tap_dir/turns" | sort -n |
+    awk '{ x[NR] = $1 } END { printf "%.1f %.1f %.1f", NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2, x[1], x[NR] }'
+}
+for column in 3:wall 4:processor; do
+  read -r median least largest <<<"$(over "${column%%:*}")"
+  row overhead_of_a_run "${column#*:}_median" "$median" %
+  row overhead_of_a_run "${column#*:}_least" "$least" %
+  row overhead_of_a_run "${column#*:}_largest" "$largest" %
+done

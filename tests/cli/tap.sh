@@ -4,6 +4,7 @@ tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/sweep-test.XXXXXX")
 tool() { "$SWEEP_BUILD/tests/cli/cli_tool" "$@"; } # SQLite, CRC-32 and JSON for tests: its opening comment says how
 tap_cleanup() { rm -rf "$tap_dir"; }
 trap tap_cleanup EXIT
+trap 'trap "" TERM INT; exit 143' TERM INT # once: what ends a test may say so twice, and the first is cleaning up
 
 # tap_result NAME CODE [DETAIL]: code 0 is good
 tap_result() {

@@ -45,10 +45,11 @@ if [ "$status" = 1 ]; then
   sed -i "s/^status=.*/status=running/; s/^heartbeat.*=.*/heartbeat_unix_s=$(date +%s)/" "$state/$first/state"
   analyze watch two_grids --root "$tap_dir/work" --interval 0.2 >"$tap_dir/picture" 2>&1 &
   pid=$!
-  sleep 1
+  tap_wait 60 grep -q "1 still going" "$tap_dir/picture"
+  sleep 0.5 # the next look
   tap_result "watch goes on while a run does" "$(kill -0 $pid 2>/dev/null; echo $?)" "$(cat "$tap_dir/picture")"
   sed "s/^status=.*/status=finished/" "$state/$first/state" >"$state/$first/state.tmp" && mv "$state/$first/state.tmp" "$state/$first/state"
-  tap_wait 20 bash -c "! kill -0 $pid 2>/dev/null"
+  tap_wait 60 bash -c "! kill -0 $pid 2>/dev/null"
   tap_result "and ends when it does" $? "$(tail -3 "$tap_dir/picture")"
   kill $pid 2>/dev/null
 else

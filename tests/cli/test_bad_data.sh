@@ -94,9 +94,9 @@ done
 # ---- locked by another process: all wait five seconds and say who holds it. At once, since each waits.
 cp "$db" "$tap_dir/locked.db"
 mkfifo "$tap_dir/hold"
-tool lock "$tap_dir/locked.db" 60 <"$tap_dir/hold" >"$tap_dir/said" & holder=$!
+tool lock "$tap_dir/locked.db" 600 <"$tap_dir/hold" >"$tap_dir/said" & holder=$!
 exec 7>"$tap_dir/hold"
-tap_wait 20 grep -q locked "$tap_dir/said"
+tap_wait 60 grep -q locked "$tap_dir/said"
 pids=
 for command in curves claims "report --no-figures" check "export csv" "sql"; do
   name=${command%% *}

@@ -3,7 +3,8 @@
 # so ends with the same bytes as an undisturbed one, its policy plays, and its weights are inherited. TAP.
 set -u
 . tests/cli/tap.sh
-PATH="$PWD/${SWEEP_BUILD:-build}/bin:$PATH"
+. tests/fault/pace.sh
+
 cat >"$tap_dir/small.ini" <<'INI'
 [env]
 morphologies = car
@@ -45,11 +46,13 @@ has_checkpoint() { ls "$tap_dir/$1"/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
 stopped_and_resumed() {
   local root=$1; shift
   mkdir -p "$tap_dir/$root"
-  trainer --config "$tap_dir/small.ini" --root "$tap_dir/$root" --quiet "$@" & local pid=$!
+  hold
+  "$paced" --config "$tap_dir/small.ini" --root "$tap_dir/$root" --quiet "$@" & local pid=$!
   tap_wait 60 has_checkpoint "$root"
   kill -USR1 $pid
-  wait $pid
-  train "$root" --quiet --resume "$@" || [ "$(sed -n 's/^status=//p' "$tap_dir/$root"/runs/*/*/state)" = finished ]
+  wait $pid; local code=$?
+  fast
+  [ $code -eq 75 ] && train "$root" --quiet --resume "$@"
 }
 
 number=0

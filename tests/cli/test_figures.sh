@@ -109,6 +109,8 @@ refused "a paper's figure without its runs: what makes them" "sweep submit exper
 refused "a KL profile of too many configurations" "--where" kl-profile "$db"
 refused "coverage of too many configurations" "--where" coverage "$db" --group seed,com,epsilon
 tap_run "visited states that nobody kept" 1 "metrics.visited_states" draw coverage "$db" --group algo.name
+tap_run "layers that nobody logged" 1 "metrics.layers = true" draw layers "$db" --group algo.name
+refused "an unknown column of layers" "did you mean dormant?" layers "$db" --y dormat
 tap_run "KL profiles that nobody wrote" 1 "metrics.profile_every" draw kl-profile "$db" --group algo.name
 "$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/young" 1 1 >/dev/null 2>&1; rm -rf "$tap_dir/young/runs"
 for figure in "settings --x com" "heatmap --x com --y seed" bars profiles table; do
@@ -144,10 +146,22 @@ mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/${i
 same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
 # visited states: one plane for the runs of a task; coverage_50 where all had looked at as many states
 submit experiments/onpolicy/fig1b_more_data.ini --profile demo --set sweep.seeds=1 --set train.total_steps=8192 --set eval.count=1 \
-  --set eval.episodes=8 --set metrics.visited_states=300 --set metrics.representation_every=1 --set metrics.states=512
+  --set eval.episodes=8 --set metrics.visited_states=300 --set metrics.representation_every=1 --set metrics.states=512 \
+  --set metrics.layers=true
 tap_run "onpolicy-fig2" 0 "wheelfeet: envs 32, steps 128" draw onpolicy-fig2 "$real/results.db"
 rows onpolicy-fig2 | awk -F, '{ n++; if ($(NF-3) != 300 || !($(NF-2) > 0.004 && $(NF-2) < 0.12 && $(NF-1) <= $(NF-2))) bad = 1 } END { exit bad || n != 6 }'
 tap_result "each run covers some of its plane, by equally many states" $? "$(rows onpolicy-fig2)"
+# layers: means over runs, from SQL alone; squares of a network's norms add up to its own
+where="json_extract(config, '\$.env.num') = 32 AND json_extract(config, '\$.ppo.num_steps') = 128"
+tap_run "layers" 0 "actor" draw layers "$real/results.db" --sweep onpolicy_fig1b_more_data --where env.num=32 --where ppo.num_steps=128 --group none
+same "means of each layer" "$(rows layers | awk -F, '{ print $(NF-7), $(NF-6), $(NF-4), $(NF-3), $(NF-2) }' | sed 's/^actor/1/; s/^critic/2/')" \
+  "$(analyze sql "$real/results.db" --csv "SELECT iif(network = 'actor', 1, 2), layer, l.transitions, count(*), avg(m.value) FROM
+  layer_metric AS m JOIN layer AS l USING (run_id, iteration, network, layer) JOIN run ON id = run_id WHERE $where AND
+  metric = 'weight_norm' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3" | tail -n +2 | tr , ' ')"
+off=$(analyze sql "$real/results.db" --csv "SELECT count(*), sum(abs(total - weight_norm_actor) > 1e-6 * total) FROM (SELECT run_id AS r,
+  layer.iteration AS i, sqrt(sum(weight_norm * weight_norm)) AS total FROM layer WHERE network = 'actor' GROUP BY 1, 2) JOIN iteration ON run_id = r AND
+  iteration = i" | tail -1)
+[ "${off%,*}" -gt 5 ] && [ "${off#*,}" = 0 ]; tap_result "layers' norms are the network's" $? "$off"
 id=$(rows onpolicy-fig2 | awk -F, 'NR == 1 { print $(NF-6) }'); last=$(ls "$real/runs/${id:0:2}/$id" | sed -n 's/^states\.\(.*\)\.npy$/\1/p' | sort -n | tail -1)
 mv "$real/runs/${id:0:2}/$id/states.$last.npy" "$tap_dir/aside"
 tap_run "a run with fewer states sets how many are compared, as all have ended" 0 '"states": 150.0' draw coverage "$real/results.db" \

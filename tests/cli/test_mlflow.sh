@@ -13,14 +13,17 @@ server=
 # The server has workers of its own: it is ended with them, by their session.
 end_server() { [ -z "$server" ] || kill -- "-$server" 2>/dev/null; }
 trap 'end_server; tap_cleanup' EXIT
-port=$((20000 + RANDOM % 20000))
-setsid "$mlflow" server --workers 1 --host 127.0.0.1 --port $port --backend-store-uri "sqlite:///$tap_dir/mlflow.db" \
-  --default-artifact-root "$tap_dir/artifacts" >"$tap_dir/server.log" 2>&1 &
-server=$!
 # Its port is open before its workers are there, which then drop what came first.
 healthy() { (exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /health HTTP/1.0\r\n\r\n' >&3 && timeout 5 grep -q OK <&3) 2>/dev/null; }
 answers() { ! kill -0 $server 2>/dev/null || healthy; }
-tap_wait 180 answers
+for try in 1 2 3 4 5; do # a port that somebody has ends it
+  port=$((20000 + RANDOM % 12000)) # below those of outgoing connections
+  setsid "$mlflow" server --workers 1 --host 127.0.0.1 --port $port --backend-store-uri "sqlite:///$tap_dir/mlflow.db" \
+    --default-artifact-root "$tap_dir/artifacts" >"$tap_dir/server.log" 2>&1 &
+  server=$!
+  tap_wait 180 answers
+  kill -0 $server 2>/dev/null && break
+done
 kill -0 $server 2>/dev/null; tap_result "$("$mlflow" --version) answers" $? "$(tail -5 "$tap_dir/server.log")"
 sed -n '/^experiment()/,/^}/p' tests/slurm/sweep.sh >"$tap_dir/experiment.sh"
 experiments=0; . "$tap_dir/experiment.sh"

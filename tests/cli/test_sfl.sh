@@ -3,6 +3,7 @@
 # and the logs say, and settings that can not be. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/../fault/pace.sh"
 tap_cleanup() { kill -9 $(jobs -p) 2>/dev/null; rm -rf "$tap_dir"; }
 cd "$tap_dir"
 cat >small.ini <<'INI'
@@ -75,24 +76,22 @@ else
   tap_skip "hand-designed levels are such a set" "no ../shared/data/kinetix_levels here"
 fi
 
-RANDOM=7
-for i in 1 2 3 4 5 6; do
+moved() { [ "$(newest killed)" != "$before" ]; }
+hold
+ends=
+for signal in TERM KILL TERM KILL TERM KILL; do
   before=$(newest killed)
-  trainer --config small.ini --root killed --quiet --resume & pid=$!
-  for ((k = 0; k < 3000; k++)); do
-    [ "$(newest killed)" != "$before" ] && break
-    kill -0 $pid 2>/dev/null || break
-    sleep 0.005
-  done
-  sleep "0.00$((RANDOM % 10))"
-  kill -$([ $((i % 2)) -eq 0 ] && echo 9 || echo TERM) $pid 2>/dev/null
-  wait $pid 2>/dev/null
+  "$paced" --config small.ini --root killed --quiet --resume & pid=$!
+  tap_wait 60 moved
+  kill -$signal $pid
+  wait $pid 2>/dev/null; ends+="$? "
 done
+fast
+tap_check "six times it is stopped or killed" "$([ "$ends" = "75 137 75 137 75 137 " ] || echo "exit codes $ends")"
 tap_expect "a run that was stopped and killed goes on" 0 'finished, 40 of 40' trainer --config small.ini --root killed --resume
 tap_check "and ends with the same checkpoint and rows" "$(diff <(contents reference) <(contents killed) | head -5
   rows="kl solve_rate solve_rate_new solve_rate_sampled search_solve_rate search_learnability buffer_learnability entropy"
-  diff <(column reference $rows) <(column killed $rows) | head -5
-  [ -s "$(folder killed)/stats.2.tsv" ] || echo "it was never interrupted")"
+  diff <(column reference $rows) <(column killed $rows) | head -5)"
 
 tap_expect "M of the paper that does not divide N" 2 'env.num = 32 can not be divided into ppo.num_minibatches = 1024' \
   trainer --config small.ini --set ppo.num_minibatches=1024 --dry-run

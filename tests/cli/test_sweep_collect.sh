@@ -34,7 +34,7 @@ tap_run "damaged lines are skipped and told, what follows is read" 0 "2 damaged 
 
 sweep collect --root "$root" --follow --every 0.1 >"$tap_dir/follow" & follower=$!
 log 21 25
-tap_wait 20 grep -q "^5 new rows" "$tap_dir/follow"
+tap_wait 60 grep -q "^5 new rows" "$tap_dir/follow"
 tap_result "--follow sees what is added" $? "$(cat "$tap_dir/follow")"
 kill -TERM $follower; wait $follower
 tap_result "--follow ends quietly when asked" $? "$(cat "$tap_dir/follow")"

@@ -1,6 +1,7 @@
 # Sourced by tests that interrupt a trainer (fault/test_trainer_restart.sh, long/test_many_kills.sh): a small run with a
 # checkpoint after each iteration, and whether two of them ended alike. `steps` overrides its budget.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/tap.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/pace.sh"
 work=$tap_dir mounted=
 tap_cleanup() { kill -9 $(jobs -p) 2>/dev/null; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$work"; }
 cat >"$work/small.ini" <<INI
@@ -37,7 +38,7 @@ train() { # root options...
 start() { # root options...: the same in the background; sets pid
   local root=$1; shift
   mkdir -p "$root"
-  trainer --config "$work/small.ini" --root "$root" --quiet "$@" & pid=$!
+  "$paced" --config "$work/small.ini" --root "$root" --quiet "$@" & pid=$!
 }
 folder() { echo "$1"/runs/*/*; }
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
@@ -64,26 +65,41 @@ same_as_reference() { # root [reference]
 has_checkpoint() { compgen -G "$1/runs/*/*/ckpt/*.ckpt" >/dev/null; }
 
 newest_name() { ls "$1"/runs/*/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
-moved() { [ "$(newest_name "$1")" != "$before" ]; } # a checkpoint newer than `before`
-moved_or_ended() { moved "$1" || ! kill -0 $pid; }
-# Starts the run again and again and kills it at random moments, every other time from the start on, every other time after
-# some progress, until it was killed alive so many times. A run that came to its end before that was too fast for the waits:
-# it starts over with half of them, and waits for progress no more, so that it takes no luck on any machine. Sets kills.
+# A checkpoint newer than `before` is there, or the process is not.
+moved_or_ended() { [ "$(newest_name "$1")" != "$before" ] || ! kill -0 $pid 2>/dev/null; }
+# Starts the run, which does an iteration and waits, and ends it with that signal. Sets code, 137 after SIGKILL.
+interrupt() { # signal root options...
+  local signal=$1 root=$2; shift 2
+  before=$(newest_name "$root")
+  hold
+  start "$root" "$@" --resume
+  tap_wait 60 moved_or_ended "$root" || echo "# no checkpoint before SIG$signal"
+  kill "-$signal" $pid 2>/dev/null
+  wait $pid 2>/dev/null
+  code=$?
+  fast
+}
+# Starts the run again and again and kills it, by turns at a random moment of its full speed and behind its next
+# checkpoint, until it was killed alive so many times. A run that came to its end before that was too fast for the waits:
+# it starts over with half of them, so that it takes no luck on any machine. Sets kills.
 kill_often() { # root kills longest-wait-in-ms
-  local longest=$3 starts=0 patient=yes
+  local longest=$3
   kills=0 RANDOM=4
   while [ $kills -lt "$2" ]; do
-    before=$(newest_name "$1") starts=$((starts + 1))
-    start "$1" --resume
-    [ -n "$patient" ] && [ $((starts % 2)) -eq 0 ] && tap_wait 60 moved_or_ended "$1"
-    sleep "0.$(printf %03d $((RANDOM % longest)))"
-    kill -9 $pid 2>/dev/null
-    wait $pid 2>/dev/null
-    if [ $? -eq 137 ]; then
+    if [ $((kills % 2)) -eq 0 ]; then
+      start "$1" --resume
+      sleep "0.$(printf %03d $((RANDOM % longest)))"
+      kill -9 $pid 2>/dev/null
+      wait $pid 2>/dev/null
+      code=$?
+    else
+      interrupt KILL "$1"
+    fi
+    if [ $code -eq 137 ]; then
       kills=$((kills + 1))
     else
       rm -rf "${1:?}/runs"
-      longest=$((longest / 2 + 1)) kills=0 patient=
+      longest=$((longest / 2 + 1)) kills=0
     fi
   done
 }

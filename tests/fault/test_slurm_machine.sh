@@ -15,21 +15,20 @@ ids_of() { tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cut -f2; }
 
 # ---- kill -9 of one rank of two, on two nodes
 if command -v mpirun >/dev/null && srun -n1 --mpi=list 2>&1 | grep -q pmix; then
-  checkpoint_every=1
-  experiment ranks 1 ${RANK_ITERATIONS:-2000} "nodes = 2" "ranks_per_run = 2"
-  checkpoint_every=0
+  experiment ranks 1 100 "nodes = 2" "ranks_per_run = 2"
+  hold
   submit ranks >/dev/null
   run=$(folder_of "$(ids_of ranks)")
   saved() { ls "$run"/ckpt/* >/dev/null 2>&1; }
   tap_wait 60 saved; tap_result "a run of two ranks saves a checkpoint" $? "$(fresh_status ranks; cat "$run/log.txt")"
-  rank=$(grep -lzx "SLURM_PROCID=1" $(grep -lzxF -- "$SWEEP_ROOT" /proc/[0-9]*/cmdline 2>/dev/null | sed 's/cmdline/environ/') 2>/dev/null | cut -d/ -f3)
+  rank=$(for pid in $(trainer_pids); do grep -qszx "SLURM_PROCID=1" "/proc/$pid/environ" && echo "$pid"; done)
   [ "$(wc -w <<<"$rank")" = 1 ] && kill -9 "$rank"; tap_result "its second rank is killed" $? "processes: $rank"
-  second() { [ -s "$run/stats.2.tsv" ]; }
+  second() { began=$(awk 'NR == 3 { print $1 }' "$run/stats.2.tsv" 2>/dev/null) && [ -n "$began" ]; }
   tap_wait 60 second; tap_result "the whole run is started again in place" $? "$(fresh_status ranks; cat "$run/log.txt")"
-  began=$(awk 'NR == 3 { print $1 }' "$run/stats.2.tsv")
   [ "${began:-0}" -gt 1 ]; tap_result "from its checkpoint" $? "it began at iteration $began"
-  tap_wait 200 queue_empty
-  counts ranks 1 ${RANK_ITERATIONS:-2000}
+  fast
+  tap_wait 300 queue_empty
+  counts ranks 1 100
 else
   tap_skip "a rank is killed" "no MPI with PMIx here"
 fi
@@ -41,21 +40,22 @@ clocked() { # seconds host program...
   env CLOCK_OFFSET_S="$offset" CLOCK_HOST="$host" LD_PRELOAD="$clock" "$@"
 }
 if ${CC:-gcc} -shared -fPIC -O1 -o "$clock" tests/fault/clock.c 2>"$tap_dir/out" && [ "$(clocked 3600 far date +%s)" -gt $(($(date +%s) + 3000)) ]; then
+  slow 1000
   for offset in -3600 3600; do
     cat >"$tap_dir/trainer$offset" <<SH
 #!/bin/sh
-CLOCK_OFFSET_S=$offset CLOCK_HOST=far LD_PRELOAD=$clock exec $SWEEP_BUILD/bin/trainer "\$@"
+CLOCK_OFFSET_S=$offset CLOCK_HOST=far LD_PRELOAD=$clock exec $paced "\$@"
 SH
     chmod +x "$tap_dir/trainer$offset"
     name=$([ $offset -lt 0 ] && echo behind || echo ahead)
-    experiment "$name" 2 ${CLOCK_ITERATIONS:-9000}
+    experiment "$name" 2 300
     SWEEP_TRAINER=$tap_dir/trainer$offset submit "$name" >/dev/null
   done
   beaten() { # each has told of its progress
     local id
     for id in $(ids_of behind) $(ids_of ahead); do grep -qs '^iteration=[1-9]' "$(folder_of "$id")/state" || return 1; done
   }
-  tap_wait 60 beaten
+  tap_wait 120 beaten
   grep -qx "host=far" "$(folder_of "$(ids_of behind | head -1)")/state"; tap_result "trainers whose clocks are an hour behind and ahead" $? "$(cat "$SWEEP_ROOT"/runs/*/*/state)"
   beat=$(sed -n 's/^heartbeat_unix_s=\([0-9]*\).*/\1/p' "$(folder_of "$(ids_of behind | head -1)")/state")
   [ "$beat" -lt $(($(date +%s) - 3000)) ]; tap_result "write times that are" $? "$beat"
@@ -69,9 +69,10 @@ SH
     done
   done
   tap_run "no second writer gets in" 1 "is being written by process" trainer --quiet --root "$SWEEP_ROOT" --config "$(folder_of "$(ids_of ahead | head -1)")/config.ini" --resume
-  tap_wait 200 queue_empty
-  counts behind 2 ${CLOCK_ITERATIONS:-9000}
-  counts ahead 2 ${CLOCK_ITERATIONS:-9000}
+  fast
+  tap_wait 300 queue_empty
+  counts behind 2 300
+  counts ahead 2 300
   out=$(sweep report behind --csv; sweep report ahead --csv)
   grep -q "finished" <<<"$out" && ! grep -qE ',-[0-9]' <<<"$out"; tap_result "no duration is negative" $? "$out"
 else
@@ -81,15 +82,17 @@ fi
 # ---- memory that runs out: Slurm looks every second and ends the whole task, which can leave no word of its own
 ended() { [ "$(in_queue "$1")" = 0 ]; }
 run_memory=8M
-experiment hungry 2 3000
+experiment hungry 2 100
 run_memory=
+hold
 submit hungry >/dev/null
-tap_wait 60 ended hungry
+tap_wait 120 ended hungry
+fast
 tap_run "status says that memory ran out" 0 "2 out of memory" fresh_status hungry
 tap_run "submit does not try again" 0 "2 ran out of memory" submit hungry
 starts=$(for id in $(ids_of hungry); do sed -n 's/^starts=//p' "$(folder_of "$id")/job"; done | xargs)
 [ "$starts" = "1 1" ]; tap_result "each was started once" $? "$starts"
 tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry hungry --mem 100M
-tap_wait 60 ended hungry
-counts hungry 2 3000
+tap_wait 120 ended hungry
+counts hungry 2 100
 tap_done

@@ -8,9 +8,11 @@
 #include "store/crc32_internal.h"
 #include "store/runlog.h"
 
-static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation) {
-  FUZZ_CHECK((iteration == NULL) != (evaluation == NULL));
+static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+                     const StoreLayer *layer) {
+  FUZZ_CHECK((iteration != NULL) + (evaluation != NULL) + (layer != NULL) == 1);
   if (evaluation) FUZZ_CHECK(memchr(evaluation->level_set, '\0', sizeof evaluation->level_set));
+  if (layer) FUZZ_CHECK(memchr(layer->network, '\0', sizeof layer->network) && layer->layer >= 0);
   ++*(int64_t *)context;
   return CORE_OK;
 }

@@ -1,6 +1,7 @@
 /* What ranks with devices tell each other through a communicator, run by several of them at once: sums of several sizes in
  * flight together, and gathering, against the same numbers worked out by each rank alone. On emulated devices
- * (tests/mpi/test_device_ranks.sh) it goes by MPI, on a machine with GPUs (tests/gpu/all.sh) by NCCL too. The first rank
+ * (tests/mpi/test_device_ranks.sh) it goes by MPI, in the device's order or on copies, on a machine with GPUs
+ * (tests/gpu/all.sh) by NCCL too. The first rank
  * prints TAP.
  *
  *   mpirun -n 4 ranks_devices [auto|nccl|mpi] */
@@ -61,7 +62,7 @@ static void check_sums(Communicator *communicator) {
   char name[80];
   for (int s = 0; s < SUMS; s++) x[s] = fill(device, s, length[s]);
   for (int round = 0; round < 2; round++) { /* the second begins with fresh numbers in the same places */
-    for (int s = 0; s < SUMS; s++) communicator->sum(communicator, x[s], length[s]);
+    for (int s = 0; s < SUMS; s++) communicator->sum(communicator, x[s], length[s], COMMUNICATOR_FLOAT);
     communicator->finish(communicator);
     for (int s = 0; s < SUMS; s++) {
       snprintf(name, sizeof name, "round %d: the sum of %zu numbers of each rank", round + 1, length[s]);
@@ -91,6 +92,56 @@ static void check_gather(Communicator *communicator) {
   device->release(device, own);
 }
 
+/* Doubles that floats could not hold, and a sum and a gathering that are recorded, then done three times: x becomes
+ * its sum over ranks each time. */
+static void check_doubles(Communicator *communicator) {
+  enum { N = 25 };
+  CoreDevice *device = communicator->device;
+  double host[N];
+  void *memory;
+  bool good = true;
+  CORE_CHECK(device->allocate(device, sizeof host, &memory) == CORE_OK);
+  for (int i = 0; i < N; i++) host[i] = 1e15 + i + ranks_rank();
+  core_device_to_device(device, memory, host, sizeof host);
+  communicator->sum(communicator, memory, N, COMMUNICATOR_DOUBLE);
+  communicator->finish(communicator);
+  core_device_to_host(device, host, memory, sizeof host);
+  const int ranks = ranks_size();
+  for (int i = 0; i < N; i++) good &= host[i] == ranks * (1e15 + i) + ranks * (ranks - 1) / 2;
+  check("the sum of 25 doubles of each rank", good);
+  device->release(device, memory);
+}
+
+static void check_graph(Communicator *communicator) {
+  CoreDevice *device = communicator->device;
+  const size_t n = length[1], ranks = (size_t)ranks_size();
+  float *x = fill(device, 1, n), *host = core_memory_allocate(ranks * n * sizeof *host);
+  void *all;
+  CORE_CHECK(device->allocate(device, ranks * n * sizeof *x, &all) == CORE_OK);
+  communicator->sum(communicator, x, n, COMMUNICATOR_FLOAT); /* libraries connect before they are recorded */
+  communicator->finish(communicator);
+  const uint64_t waits = device->waits;
+  device->begin_graph(device);
+  communicator->sum(communicator, x, n, COMMUNICATOR_FLOAT);
+  communicator->finish(communicator);
+  communicator->gather(communicator, x, n * sizeof *x, all);
+  CoreGraph *graph = device->end_graph(device);
+  for (int k = 0; k < 3; k++) device->launch_graph(device, graph);
+  check("recorded exchanges do not wait", device->waits == waits);
+  core_device_to_host(device, host, all, ranks * n * sizeof *host);
+  bool good = true;
+  for (size_t i = 0; i < ranks * n; i++) {
+    float total = 0;
+    for (int r = 0; r < ranks_size(); r++) total += value_of(r, 1, i % n);
+    good &= host[i] == total * (float)(ranks * ranks * ranks);
+  }
+  check("a sum and a gathering, recorded, then done three times", good);
+  device->destroy_graph(device, graph);
+  device->release(device, all);
+  device->release(device, x);
+  free(host);
+}
+
 static int run(const char *library) {
   CoreConfig config = core_config_default();
   CoreDevice *device = NULL;
@@ -107,6 +158,8 @@ static int run(const char *library) {
     if (ranks_is_first()) printf("# %s, on %s\n", communicator->name, device->description);
     check_sums(communicator);
     check_gather(communicator);
+    check_doubles(communicator);
+    if (communicator->queues) check_graph(communicator);
   }
   communicator_destroy(&communicator);
   core_device_close(&device);

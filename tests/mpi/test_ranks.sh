@@ -3,10 +3,10 @@
 # together, whatever ends them; and a checkpoint does not know how many ranks wrote it. TAP.
 set -u
 . "$(dirname "$0")/../cli/tap.sh"
+. "$(dirname "$0")/../fault/pace.sh"
+. "$(dirname "$0")/launch.sh"
 if ! command -v mpirun >/dev/null 2>&1; then tap_skip "ranks" "mpirun is not installed"; tap_done; fi
 if trainer info | grep -q '^MPI  *no'; then tap_skip "ranks" "the trainer was built without MPI"; tap_done; fi
-export OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR=${TMPDIR:-/tmp}
 tests=$SWEEP_BUILD/tests/mpi
 cd "$tap_dir"
 cat >small.ini <<'INI'
@@ -33,16 +33,6 @@ count = 2
 profile_every = 2
 representation_every = 2
 INI
-train() { # ranks root options...
-  local ranks=$1 root=$2; shift 2
-  mkdir -p "$root"
-  if [ "$ranks" = 1 ]; then timeout 120 trainer --config small.ini --root "$root" --quiet "$@"
-  else timeout 120 mpirun -n "$ranks" trainer --config small.ini --root "$root" --quiet "$@"; fi
-}
-folder() { echo "$1"/runs/*/*; }
-newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
-state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
-contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"; } # or only not yet buried
 below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 < b) }'; }
 # Columns of two logs that differ by more than a part in 10^k of each other, clocks and checksums left out.
@@ -57,7 +47,7 @@ compare_logs() { # file file limit
 }
 
 for ranks in 2 4; do
-  out=$(timeout 120 mpirun -n $ranks "$tests/ranks_exchange" 2>&1); rc=$?
+  out=$(mpirun -n $ranks "$tests/ranks_exchange" 2>&1); rc=$?
   tap_result "what $ranks ranks tell each other ($(grep -c '^ok' <<<"$out") checks)" \
     $(( rc != 0 || $(grep -c '^ok' <<<"$out") < 16 )) "$(grep -v '^ok' <<<"$out")"
 done
@@ -124,18 +114,18 @@ for learner in sfl sapg; do
   tap_result "$learner: with comm.deterministic every bit of a checkpoint is the same for 1 to 4 ranks" \
     "$(problem=0; [ -s $learner.bits.1 ] || problem=1; for other in $learner.bits.*; do
       cmp -s $learner.bits.1 "$other" || problem=1; done; echo $problem)" "$(diff $learner.bits.1 $learner.bits.4)"
-  mkdir -p "dead.$learner"
-  mpirun -n 3 trainer --config small.ini --root "dead.$learner" --quiet "${settings[@]}" --set train.total_steps=1e9 \
-    --set checkpoint.every=0 --set eval.count=0 >out 2>&1 & pid=$!
-  tap_wait 60 sh -c "ls dead.$learner/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
-  kill -9 "$(sed -n "s/.*rank 1 of 3 on .*process \([0-9]*\).*/\1/p" "$(folder "dead.$learner")/log.txt")"
-  start=$SECONDS; wait $pid; rc=$?
-  tap_result "$learner: a killed rank ends the run, which goes on with one process" \
-    "$([ $rc -ne 0 ] && [ $((SECONDS - start)) -lt 30 ] && [ "$(state "dead.$learner" status)" = failed ] &&
-      state "dead.$learner" message | grep -q "rank 1 of 3 on .* ended without a word: killed" &&
-      timeout -s TERM 10 trainer --config small.ini --root "dead.$learner" --quiet "${settings[@]}" --set train.total_steps=1e9 \
-        --set checkpoint.every=0 --set eval.count=0 --resume; rc=$?
-      [ $rc -eq 75 ] || [ $rc -eq 124 ]; echo $?)" "exit $rc, $(state "dead.$learner" status): $(state "dead.$learner" message); $(cat out)"
+  endless=("${settings[@]}" --set train.total_steps=1e9 --set checkpoint.every=0 --set eval.count=0)
+  launch 3 "dead.$learner" "${endless[@]}"
+  kill -9 "$(process_of 1 "dead.$learner")"
+  ends $pid; rc=$?
+  tap_result "$learner: a killed rank ends the run" \
+    "$([ $rc -ne 0 ] && [ "$(state "dead.$learner" status)" = failed ] &&
+      state "dead.$learner" message | grep -q "rank 1 of 3 on .* ended without a word: killed"; echo $?)" \
+    "exit $rc, $(state "dead.$learner" status): $(state "dead.$learner" message); $(cat out)"
+  launch 1 "dead.$learner" "${endless[@]}" --resume
+  kill -TERM $pid; wait $pid; rc=$?
+  tap_result "$learner: which goes on with one process" \
+    "$([ $rc -eq 75 ] && grep -q "going on after iteration" "$(folder "dead.$learner")/log.txt"; echo $?)" "exit $rc: $(cat out)"
 done
 tap_check "the search's results are in the log, whole" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
   NR == 3 && $c["search_solve_rate"] == "" { print "no search" }' "$(folder sfl.4)/stats.1.tsv")"
@@ -150,22 +140,21 @@ tap_result "comm.shards chooses other bits" "$(train 1 shards --set comm.determi
   [ $? -eq 1 ]; echo $?)"
 
 # From a checkpoint of 2 ranks, stopped by a signal to the second of them, on with 3 and with 1, against no stop at all.
-long=(--set train.total_steps=9600 --set comm.deterministic=yes --set checkpoint.every=0)
-train 1 whole "${long[@]}"
-mkdir -p moved
-mpirun -n 2 trainer --config small.ini --root moved --quiet "${long[@]}" >out 2>&1 & pid=$!
-if tap_wait 60 sh -c 'ls moved/runs/*/*/ckpt/*.ckpt' >/dev/null 2>&1; then
-  kill -USR1 "$(sed -n 's/.*rank 1 of 2 on .*process \([0-9]*\).*/\1/p' "$(folder moved)/log.txt")"
-fi
+saved=(--set comm.deterministic=yes --set checkpoint.every=0)
+train 1 whole "${saved[@]}"
+hold
+launch 2 moved "${saved[@]}"
+kill -USR1 "$(process_of 1 moved)" # it waits for the first rank, which is held
+fast
 wait $pid; rc=$?
 tap_result "a signal to another rank stops all after the same iteration, with exit code 75" \
   "$([ $rc -eq 75 ] && [ "$(state moved status)" = stopped ] && grep -q 'stopped by signal 10' "$(folder moved)/log.txt"; echo $?)" \
   "exit $rc, $(state moved status): $(cat out)"
 cp -r moved moved1
-train 3 moved "${long[@]}" --resume >out 2>&1; rc=$?
+train 3 moved "${saved[@]}" --resume >out 2>&1; rc=$?
 tap_result "3 ranks go on from the checkpoint of 2, to the bits of a run that never stopped" \
   "$([ $rc -eq 0 ] && cmp -s <(contents whole) <(contents moved); echo $?)" "exit $rc: $(tail -5 out; diff <(contents whole) <(contents moved))"
-train 1 moved1 "${long[@]}" --resume; rc=$?
+train 1 moved1 "${saved[@]}" --resume; rc=$?
 tap_result "and so does one process" "$([ $rc -eq 0 ] && cmp -s <(contents whole) <(contents moved1); echo $?)" "exit $rc"
 parent=$(basename "$(folder r2)")
 train 3 r2 --set "init.from=run:$parent" --set train.total_steps=1920 --set ppo.com=3 >out 2>&1; rc=$?
@@ -173,28 +162,23 @@ tap_result "init.from takes a checkpoint of 2 ranks over to 3" "$rc" "$(cat out)
 
 # Deaths. The launcher takes the others down too; what counts is that the run's folder says who it was, and why.
 for victim in 1 2; do
-  mkdir -p "dead$victim"
-  mpirun -n 3 trainer --config small.ini --root "dead$victim" --quiet --set train.total_steps=1e9 --set checkpoint.every=0 \
-    >out 2>&1 & pid=$!
-  tap_wait 60 sh -c "ls dead$victim/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
-  kill -9 "$(sed -n "s/.*rank $victim of 3 on .*process \([0-9]*\).*/\1/p" "$(folder dead$victim)/log.txt")"
-  start=$SECONDS; wait $pid; rc=$?
+  launch 3 "dead$victim" --set train.total_steps=1e9 --set checkpoint.every=0
+  kill -9 "$(process_of $victim "dead$victim")"
+  ends $pid; rc=$?
   pattern="rank $victim of 3 on .* (process [0-9]*) ended without a word: killed"
   tap_result "rank $victim killed: the run ends, its state and log say who and why" \
-    "$([ $rc -ne 0 ] && [ $((SECONDS - start)) -lt 30 ] && [ "$(state dead$victim status)" = failed ] &&
+    "$([ $rc -ne 0 ] && [ "$(state dead$victim status)" = failed ] &&
       grep -q "$pattern" "$(folder dead$victim)/log.txt" && state dead$victim message | grep -q "$pattern"; echo $?)" \
-    "exit $rc after $((SECONDS - start)) s, $(state dead$victim status): $(state dead$victim message); $(cat out)"
+    "exit $rc, $(state dead$victim status): $(state dead$victim message); $(cat out)"
   trainer checkpoint "$(newest dead$victim)" >out 2>&1
   tap_result "and its last checkpoint is good" $? "$(cat out)"
 done
-mkdir -p dead0
-mpirun -n 2 trainer --config small.ini --root dead0 --quiet --set train.total_steps=1e9 --set checkpoint.every=0 >out 2>&1 & pid=$!
-tap_wait 60 sh -c "ls dead0/runs/*/*/ckpt/*.ckpt" >/dev/null 2>&1
-other=$(sed -n "s/.*rank 1 of 2 on .*process \([0-9]*\).*/\1/p" "$(folder dead0)/log.txt")
-kill -9 "$(sed -n "s/.*rank 0 of 2 on .*process \([0-9]*\).*/\1/p" "$(folder dead0)/log.txt")"
-wait $pid; rc=$?
-tap_result "the first rank killed: the others end too" "$([ $rc -ne 0 ] && tap_wait 10 gone "$other"; echo $?)" "exit $rc: $(cat out)"
-out=$(timeout 60 mpirun -n 3 "$tests/ranks_exchange" die 2 11 2>&1); rc=$?
+launch 2 dead0 --set train.total_steps=1e9 --set checkpoint.every=0
+other=$(process_of 1 dead0)
+kill -9 "$(process_of 0 dead0)"
+ends $pid; rc=$?
+tap_result "the first rank killed: the others end too" "$([ $rc -ne 0 ] && tap_wait 60 gone "$other"; echo $?)" "exit $rc: $(cat out)"
+out=$(timeout 300 mpirun -n 3 "$tests/ranks_exchange" die 2 11 2>&1); rc=$?
 tap_result "a rank that crashes says which signal it was" \
   "$([ $rc -ne 0 ] && grep -q 'rank 2 of 3 on .* ended by signal 11 (Segmentation fault)' <<<"$out"; echo $?)" "exit $rc: $out"
 

@@ -7,8 +7,13 @@
 #   ... sbatch, squeue, sweep submit ...: SLURM_CONF points them at it
 #   cluster_stop                              also call it from the test's EXIT trap; may be called twice
 #
+# SLURM_PREFIX=DIR takes Slurm's programs from DIR/bin and DIR/sbin (one that was built there) and not from PATH; $cluster_version is what
+# it is, such as 22.05.8. SLURM_REST_VERSION=42 has slurmrestd offer API version v0.0.42 alone.
+#
 # Before cluster_start: cluster_nodes=4, cluster_cpus=2 (a node), cluster_gpus=0 (a node: fake devices, for scheduling
 # only), cluster_conf="..." lines added to slurm.conf (the last of a key counts: MaxArraySize=100).
+#
+# cluster_cgroup=1: jobs' memory is limited by the kernel (control groups, version 1); cluster_problem says where that can not be.
 #
 #   cluster_controller stop|start|freeze|thaw|kill     slurmctld; freeze is SIGSTOP: it hangs, connections time out
 #   cluster_munge stop|start                           the authentication daemon
@@ -23,20 +28,34 @@
 #   cluster_log                                        the last lines of all logs, for failure messages
 #
 # Requeued jobs wait for cred_expire seconds (120 by default at sites, here 5: the least that Slurm takes), dead nodes are noticed after SlurmdTimeout
-# (here 10 s), finished jobs forgotten after MinJobAge (here 60 s).
-cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_accounting= cluster_conf= cluster_dir= cluster_problem=
-cluster_user=$(id -un)
+# (here 10 s), finished jobs forgotten after MinJobAge (here 300 s).
+cluster_nodes=4 cluster_cpus=2 cluster_gpus=0 cluster_accounting= cluster_cgroup= cluster_conf= cluster_dir= cluster_problem=
+cluster_user=$(id -un) cluster_version=
+PATH=${SLURM_PREFIX:+$SLURM_PREFIX/bin:$SLURM_PREFIX/sbin:}$PATH:/usr/sbin:/sbin
+cluster_patience_s=180 # for a daemon to answer, on a machine that has other things to do
+
+# Until the command succeeds; 1 when it never does.
+cluster_wait() {
+  local end=$((SECONDS + cluster_patience_s))
+  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.1; done
+}
 
 cluster_missing() { # why there can be no cluster here; empty when there can
   local command
   for command in munged slurmctld slurmd sbatch squeue scontrol sinfo; do
-    PATH=$PATH:/usr/sbin:/sbin command -v $command >/dev/null || { echo "$command is not installed (apt-get install slurm-wlm munge)"; return; }
+    command -v $command >/dev/null || { echo "$command is not installed (apt-get install slurm-wlm munge)"; return; }
   done
+  if [ -n "$cluster_cgroup" ]; then
+    [ "$(id -u)" = 0 ] || { echo "only root can make control groups"; return; }
+    [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ] || { echo "no memory control groups of version 1 at /sys/fs/cgroup/memory"; return; }
+  fi
   [ -n "$cluster_accounting" ] || return 0
   for command in mariadbd slurmdbd sacctmgr; do
-    PATH=$PATH:/usr/sbin:/sbin command -v $command >/dev/null || { echo "$command is not installed (apt-get install mariadb-server-core slurmdbd)"; return; }
+    command -v $command >/dev/null || { echo "$command is not installed (apt-get install mariadb-server-core slurmdbd)"; return; }
   done
 }
+
+cluster_newer() { [ "$(printf '%s\n' "$1" "$cluster_version" | sort -V | head -1)" = "$1" ]; } # VERSION: at least that
 
 cluster_port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
@@ -46,7 +65,7 @@ cluster_find_ports() {
   local try port
   for try in $(seq 40); do
     cluster_port=$((20000 + (($$ * 37 + try * 101 + RANDOM) % 300) * 40))
-    exec {cluster_port_lock}>"${TMPDIR:-/tmp}/cluster-ports.$cluster_port"
+    { exec {cluster_port_lock}>>"/tmp/cluster-ports.$cluster_port"; } 2>/dev/null || continue # another user's
     flock -n "$cluster_port_lock" || { exec {cluster_port_lock}>&-; continue; }
     for port in $(seq $cluster_port $((cluster_port + cluster_nodes + 2))); do
       cluster_port_free "$port" || { exec {cluster_port_lock}>&-; continue 2; }
@@ -93,7 +112,7 @@ SlurmctldTimeout=120
 SlurmdTimeout=10
 MessageTimeout=3
 KillWait=2
-MinJobAge=60
+MinJobAge=300
 InactiveLimit=0
 ReturnToService=2
 ProctrackType=proctrack/linuxproc
@@ -114,12 +133,21 @@ NodeName=n[1-$cluster_nodes] NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=[$
 PartitionName=main Nodes=ALL Default=YES MaxTime=1-00:00:00 DefaultTime=10 DefMemPerCPU=100 State=UP
 CONF
   } >"$cluster_dir/slurm.conf"
+  if [ -n "$cluster_cgroup" ]; then
+    printf '%s\n' CgroupPlugin=cgroup/v1 CgroupMountpoint=/sys/fs/cgroup ConstrainRAMSpace=yes MinRAMSpace=4 >"$cluster_dir/cgroup.conf"
+  elif cluster_newer 24.05; then # it uses cgroups, and systemd for them, unless told not to; older ones do not know the word
+    echo "CgroupPlugin=disabled" >"$cluster_dir/cgroup.conf"
+  fi
 }
 
 cluster_start() {
   cluster_problem=$(cluster_missing)
   [ -z "$cluster_problem" ] || return 1
-  PATH=$PATH:/usr/sbin:/sbin
+  if [ -n "$cluster_cgroup" ]; then # Slurm names them by node and job: those of another cluster here would be the same
+    exec {cluster_cgroup_lock}>"${TMPDIR:-/tmp}/cluster-cgroup.lock"
+    flock -w 300 "$cluster_cgroup_lock" || { cluster_problem="another cluster here uses control groups"; return 1; }
+  fi
+  cluster_version=$(slurmctld -V | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')
   cluster_dir=$(mktemp -d /tmp/cluster.XXXXXX)
   chmod 755 "$cluster_dir" # munged insists
   mkdir "$cluster_dir/state"
@@ -135,16 +163,13 @@ cluster_start() {
     return 1
   fi
   for i in $(seq "$cluster_nodes"); do cluster_node start "n$i"; done
-  local end=$((SECONDS + 20))
-  until [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$cluster_nodes" ]; do
-    if [ $SECONDS -ge $end ]; then
-      cluster_problem="the nodes do not come up: $(cluster_log 3)"
-      cluster_stop
-      return 1
-    fi
-    sleep 0.1
-  done
+  if ! cluster_wait cluster_is_up; then
+    cluster_problem="the nodes do not come up: $(cluster_log 3)"
+    cluster_stop
+    return 1
+  fi
 }
+cluster_is_up() { [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$cluster_nodes" ]; }
 
 cluster_pid() { cat "$cluster_dir/$1.pid" 2>/dev/null; } # munged, slurmctld, slurmd.n1, slurmrestd
 
@@ -155,7 +180,7 @@ cluster_end() { # name signal
   kill -CONT "$pid" 2>/dev/null
   kill "-$2" "$pid" 2>/dev/null
   local i
-  for i in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  for i in $(seq 400); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
   kill -9 "$pid" 2>/dev/null
   rm -f "$cluster_dir/$1.pid"
 }
@@ -180,14 +205,14 @@ cluster_accounting_start() { # the database, and in it this cluster, an account 
 }
 
 # MariaDB needs no passwords: its socket lies in a folder that only this user can enter, and it listens on no port.
+cluster_database_answers() { sacctmgr -n show cluster >/dev/null 2>&1; }
 cluster_database() {
-  local i
   case $1 in
     start)
       local socket=$cluster_dir/mariadb/socket
       mariadbd "${cluster_mariadb[@]}" --datadir="$cluster_dir/mariadb" --socket="$socket" --pid-file="$cluster_dir/mariadbd.pid" \
         >"$cluster_dir/mariadbd.out" 2>&1 </dev/null & disown
-      for i in $(seq 200); do [ -S "$socket" ] && break; sleep 0.1; done
+      cluster_wait test -S "$socket" || return 1
       (umask 077; cat >"$cluster_dir/slurmdbd.conf" <<CONF
 AuthType=auth/munge
 AuthInfo=socket=$cluster_dir/munge.sock
@@ -204,19 +229,16 @@ PidFile=$cluster_dir/slurmdbd.pid
 CONF
       )
       MYSQL_UNIX_PORT=$socket slurmdbd >"$cluster_dir/slurmdbd.out" 2>&1 || return 1
-      for i in $(seq 100); do sacctmgr -n show cluster >/dev/null 2>&1 && return 0; sleep 0.1; done
-      return 1 ;;
+      cluster_wait cluster_database_answers ;;
     stop) cluster_end slurmdbd TERM; cluster_end mariadbd TERM ;;
   esac
 }
 
+cluster_controller_answers() { scontrol ping 2>/dev/null | grep -q 'is UP'; }
 cluster_controller() {
   case $1 in
     start)
-      slurmctld >>"$cluster_dir/slurmctld.out" 2>&1 || return 1
-      local i
-      for i in $(seq 300); do scontrol ping 2>/dev/null | grep -q 'is UP' && return 0; sleep 0.1; done
-      return 1 ;;
+      slurmctld >>"$cluster_dir/slurmctld.out" 2>&1 && cluster_wait cluster_controller_answers ;;
     stop) cluster_end slurmctld TERM ;;
     kill) cluster_end slurmctld KILL ;;
     freeze) kill -STOP "$(cluster_pid slurmctld)" ;;
@@ -251,36 +273,41 @@ cluster_node() {
   return 0
 }
 
-# slurmrestd refuses to run as root and as SlurmUser: so only where root can become somebody else.
-cluster_rest_user=(setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups)
+# slurmrestd refuses to run as root and as SlurmUser: so only where root can become somebody else; and not nobody, for whom newer
+# versions take no token.
+cluster_rest_name=daemon
+cluster_rest_user=(setpriv --reuid=$cluster_rest_name --regid="$(id -g $cluster_rest_name)" --clear-groups)
 cluster_as_rest() { "${cluster_rest_user[@]}" "$@"; }
 
 # Two daemons, since one of them serves either the same user's socket or tokens: sock and tcp.
 cluster_rest_start() { # name jwt-of-its-environment listen
-  local plugins # all but those of slurmdbd, without which they do not load
-  plugins=$(cluster_as_rest slurmrestd -s list 2>&1 | grep -oE 'openapi/(v[0-9.]+|slurmctld)' | sort -u | paste -sd,)
-  env $2 SLURM_BITSTR_LEN=0 "${cluster_rest_user[@]}" slurmrestd -s "$plugins" -a rest_auth/local,rest_auth/jwt "$3" \
+  local plugins parser= # all but those of slurmdbd, without which they do not load
+  plugins=$(cluster_as_rest slurmrestd -s list 2>&1 | grep -oE 'openapi/(v[0-9.]+|slurmctld)' | sort -u)
+  if [ -n "${SLURM_REST_VERSION:-}" ]; then # up to 23.11 versions are plugins of their own, later ones shapes that one plugin gives its answers
+    if grep -qx "openapi/v0.0.$SLURM_REST_VERSION" <<<"$plugins"; then plugins=openapi/v0.0.$SLURM_REST_VERSION
+    else plugins=openapi/slurmctld parser="-d v0.0.$SLURM_REST_VERSION"
+    fi
+  fi
+  # shellcheck disable=SC2086 # words
+  env $2 SLURM_BITSTR_LEN=0 "${cluster_rest_user[@]}" slurmrestd -s "$(paste -sd, <<<"$plugins")" $parser -a rest_auth/local,rest_auth/jwt "$3" \
     >"$cluster_dir/slurmrestd.$1.out" 2>&1 </dev/null &
   echo $! >"$cluster_dir/slurmrestd.$1.pid"
 }
 
+cluster_rest_listens() { [ -S "$cluster_dir/rest/sock" ] && ! cluster_port_free $((cluster_port + cluster_nodes + 1)); }
 cluster_rest() {
   case $1 in
     start)
       command -v slurmrestd >/dev/null || { cluster_problem="slurmrestd is not installed (apt-get install slurmrestd)"; return 1; }
       [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { cluster_problem="slurmrestd needs a user of its own: only root can start it here"; return 1; }
       mkdir -p "$cluster_dir/rest"
-      chown nobody "$cluster_dir/rest"
+      chown $cluster_rest_name "$cluster_dir/rest"
       rm -f "$cluster_dir/rest/sock"
       cluster_rest_tcp=http://127.0.0.1:$((cluster_port + cluster_nodes + 1))
       export SLURMRESTD=unix:$cluster_dir/rest/sock
       cluster_rest_start sock "" "$SLURMRESTD"
       cluster_rest_start tcp SLURM_JWT=daemon "${cluster_rest_tcp#http://}"
-      local i
-      for i in $(seq 200); do
-        [ -S "$cluster_dir/rest/sock" ] && ! cluster_port_free $((cluster_port + cluster_nodes + 1)) && return 0
-        sleep 0.05
-      done
+      cluster_wait cluster_rest_listens && return 0
       cluster_problem="slurmrestd does not start: $(tail -qn3 "$cluster_dir"/slurmrestd.*.out)"
       return 1 ;;
     stop) cluster_end slurmrestd.sock TERM; cluster_end slurmrestd.tcp TERM ;;
@@ -302,6 +329,7 @@ cluster_stop() {
   cluster_end mariadbd KILL
   [ -z "${pids// /}" ] || kill -9 $pids 2>/dev/null
   cluster_end munged KILL
+  [ -z "$cluster_cgroup" ] || find /sys/fs/cgroup/*/slurm_n[0-9]* -depth -type d -exec rmdir {} + 2>/dev/null
   rm -rf "$cluster_dir"
   cluster_dir=
   unset SLURM_CONF SLURMRESTD

@@ -1,6 +1,8 @@
 # Sourced by tests that submit sweeps to the test cluster (after cli/tap.sh and slurm/cluster.sh): a workspace, experiments
-# whose length is told, and counts of runs and rows. Each test ends with slurm_counts: nothing lost, nothing twice.
-export SWEEP_ROOT=$tap_dir/work
+# whose length is told, and counts of runs and rows. Each test ends with `counts`: nothing lost, nothing twice. The trainer is one
+# that `hold`, `slow` and `fast` hold up (fault/pace.sh): whatever a test does to a run, the run is there.
+. tests/fault/pace.sh
+export SWEEP_ROOT=$tap_dir/work SWEEP_TRAINER=$paced
 mkdir -p "$SWEEP_ROOT"
 trap 'cluster_stop; tap_cleanup' EXIT
 
@@ -45,6 +47,13 @@ submit() { sweep submit "$tap_dir/$1.ini" "${@:2}"; }
 state_count() { grep -lE "^status=$1\$" "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | wc -l; } # over all sweeps of the workspace
 finished() { [ "$(state_count finished)" -ge "$1" ]; }
 running() { [ "$(state_count running)" -ge "$1" ]; }
+trainer_pids() { # of this workspace; no pgrep in bare Debian
+  local file pid program; program=$(readlink -f "$SWEEP_BUILD/tests/fault/paced_trainer")
+  for file in $(grep -lzxF -- "$SWEEP_ROOT" /proc/[0-9]*/cmdline 2>/dev/null); do
+    pid=${file//[^0-9]/}
+    [ "$(readlink "/proc/$pid/exe")" = "$program" ] && echo "$pid"
+  done
+}
 queue_empty() { [ "$(squeue -h -o %i | wc -l)" = 0 ]; }
 in_queue() { squeue -h -r -n "$1" -o %i | wc -l; }
 iterations_done() { grep -h '^iteration=' "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | cut -d= -f2 | awk '{ s += $1 } END { print s + 0 }'; }

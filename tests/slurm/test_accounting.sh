@@ -20,7 +20,7 @@ sacctmgr -Qi modify account lab set GrpTRESMins=cpu=60 >/dev/null
 sacctmgr -Qi add qos small MaxSubmitJobsPerUser=3 MaxTRESMinsPerJob=cpu=5 >/dev/null
 sacctmgr -Qi modify user "$me" where account=lab set qos+=small >/dev/null
 limited() { scontrol show assoc_mgr accounts=lab flags=assoc | grep -q "MaxSubmitJobs=5("; }
-tap_wait 20 limited; tap_result "slurmctld knows the limits" $? "$(scontrol show assoc_mgr accounts=lab flags=assoc)"
+tap_wait 60 limited; tap_result "slurmctld knows the limits" $? "$(scontrol show assoc_mgr accounts=lab flags=assoc)"
 
 # ---- limits of the account
 experiment many 12 20 "time = 00:10:00"
@@ -31,7 +31,7 @@ tap_run "submit takes what fits and says what waits" 75 "7 runs are not submitte
 tap_run "while they are there, no more" 75 "7 runs are not submitted yet" submit many --held
 sweep release many 0 1 >/dev/null
 two_done() { [ "$(in_queue many)" = 3 ]; }
-tap_wait 40 two_done
+tap_wait 120 two_done
 tap_run "two have ended: two more" 75 "2 runs submitted in 1 array" submit many
 sweep release many >/dev/null
 tap_run "--wait goes on until all are done" 0 "12 finished" submit many --wait
@@ -44,20 +44,21 @@ tap_run "an account that is not ours is Slurm's to refuse" 1 "Invalid account" s
 
 # ---- what the database knows when slurmctld has forgotten
 forgotten() { [ "$(squeue -h -t all -n "$1" -o %i | wc -l)" = 0 ]; }
-experiment long 3 20000
+hold
+experiment long 3 100
 submit long >/dev/null
 live() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/long/manifest.tsv" | cut -f2); do grep -qs '^status=running' "$(folder_of "$id")/state" || return 1; done; }
-tap_wait 40 live
+tap_wait 120 live
 scancel -n long
-tap_wait 60 forgotten long; tap_result "slurmctld has forgotten the cancelled jobs" $? "$(squeue -t all)"
+tap_wait 120 forgotten long; tap_result "slurmctld has forgotten the cancelled jobs" $? "$(squeue -t all)"
 tap_run "status knows from sacct who cancelled them" 0 "by user $me" fresh_status long
 run_memory=8M
-experiment hungry 1 20000
+experiment hungry 1 100
 run_memory=
 submit hungry >/dev/null
 over() { sacct -X -n -P --name hungry -o State | grep -qvE 'PENDING|RUNNING|^$'; }
-tap_wait 40 over
-tap_wait 60 forgotten hungry
+tap_wait 120 over
+tap_wait 120 forgotten hungry
 tap_run "and what ran out of memory" 0 "1 out of memory" fresh_status hungry
 cluster_database stop
 tap_run "the database is down: status does without it" 0 "12 finished" fresh_status many

@@ -9,7 +9,7 @@ if ! cluster_start; then tap_skip "webhook and report on a cluster" "$cluster_pr
 mkfifo "$tap_dir/stdin"
 "$SWEEP_BUILD/tests/slurm/slurm_webhook" <"$tap_dir/stdin" >"$tap_dir/told" &
 exec 9>"$tap_dir/stdin"
-tap_wait 10 grep -q http "$tap_dir/told"
+tap_wait 60 grep -q http "$tap_dir/told"
 mkdir -p "$HOME/.config/sweep"
 unset SWEEP_SITE
 printf '[slurm]\ntime = 02:00:00\nmem = 1900M\n[notify]\nurl = %s/hook\nstyle = plain\n' "$(head -1 "$tap_dir/told")" >"$HOME/.config/sweep/site.ini"
@@ -21,7 +21,7 @@ submit costs >/dev/null
 told() { grep -q '"event":"end"' "$tap_dir/told"; }
 tap_wait 60 told
 tap_run "the last task tells of the end" 0 '"runs":12,"finished":12,"failed":0' cat "$tap_dir/told"
-tap_wait 60 queue_empty
+tap_wait 300 queue_empty
 [ "$(grep -c '"event":"end"' "$tap_dir/told")" = 1 ]; tap_result "once" $? "$(cat "$tap_dir/told")"
 
 out=$(sweep report costs --runs 2>&1)
@@ -36,13 +36,16 @@ said "slurm.mem = [0-9]+M is enough \(now 1900M" "the memory limit"
 tap_run "report --json" 0 '"cpu_hours_wasted"' sweep report costs --json
 
 # a trainer that is killed works twice: that is waste
-checkpoint_every=0 experiment twice 1 800
+experiment twice 1 100
+hold
 submit twice >/dev/null
-tap_wait 60 running 1
-sleep 1
-pid=$(sed -n 's/^pid=//p' "$(grep -l '^status=running' "$SWEEP_ROOT"/runs/*/*/state)")
-kill -9 "$pid"
-tap_wait 90 queue_empty
+id=$(tail -1 "$SWEEP_ROOT/sweeps/twice/manifest.tsv" | cut -f2)
+saved() { ls "$(folder_of "$id")"/ckpt/*.ckpt >/dev/null 2>&1; }
+tap_wait 60 saved
+sleep 1 # of which nothing is saved
+kill -9 "$(trainer_pids)"
+fast
+tap_wait 300 queue_empty
 tap_run "report: what is done twice is wasted" 0 '"starts": 2' sweep report twice --json
 wasted=$(sweep report twice --json | sed -nE 's/^ "wasted_s": ([0-9.]+),/\1/p')
 awk -v s="$wasted" 'BEGIN { exit !(s > 0.05) }'; tap_result "and its seconds are counted" $? "wasted $wasted s: $(sweep report twice --runs)"

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/slurm/cluster.sh
 . tests/slurm/sweep.sh
 export HOME=$tap_dir # the queue's cache
+unset SWEEP_TRAINER # the one beside sweep
 cluster_conf="MaxArraySize=10"
 if ! cluster_start; then tap_skip "sweep submit to a real cluster" "$cluster_problem"; tap_done; fi
 fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
@@ -26,18 +27,18 @@ tap_run "25 runs as arrays of at most 10" 0 "25 runs submitted in 3 arrays" subm
 tap_run "submitting again submits nothing" 0 "25 in the queue already" submit first
 tap_run "status says that they are held and what to do" 0 "25 held: held: sweep release lets it start" fresh_status first
 tap_run "release one" 0 "1 runs released" sweep release first 3
-tap_wait 30 finished 1; tap_result "it runs and finishes" $? "$(fresh_status first)"
+tap_wait 120 finished 1; tap_result "it runs and finishes" $? "$(fresh_status first)"
 tap_run "cancel some" 0 "2 runs cancelled" sweep cancel first 4 5
 tap_run "status knows who cancelled them" 0 "cancelled: by $(id -un) with sweep cancel before it started" fresh_status first
 scancel "$(squeue -h -n first -o %F | sort -n | tail -1)" # the third array, by hand
 tap_run "and that others were cancelled by hand" 0 "cancelled: by hand (scancel) before it started" fresh_status first
 tap_run "submit goes on with the cancelled ones" 0 "7 runs submitted in 1 array" submit first
 sweep release first >/dev/null
-tap_wait 60 queue_empty
+tap_wait 300 queue_empty
 counts first 25 20
 tap_run "nothing is left to submit" 0 "nothing to submit" submit first
 tap_run "extend adds seeds" 0 "5 runs submitted" sweep extend first seeds=30
-tap_wait 60 queue_empty
+tap_wait 300 queue_empty
 counts first 30 20
 tap_run "status of all sweeps" 0 "30 finished" fresh_status
 tap_run "status --json" 0 '"standing": "finished"' fresh_status first --json
@@ -49,16 +50,16 @@ tap_run "two runs a task" 0 "5 runs to submit as 3 tasks" submit packed --held
 experiment later 2 20 "after = packed"
 submit later >/dev/null
 waits() { squeue -h -n later -o %r | grep -q Dependency; }
-tap_wait 10 waits
+tap_wait 60 waits
 tap_run "a sweep waits for another" 0 "2 queued: waits for the sweep that it is to follow" fresh_status later
 sweep release packed >/dev/null
-tap_wait 60 queue_empty
+tap_wait 300 queue_empty
 counts packed 5 20
 counts later 2 20
 if command -v mpirun >/dev/null && srun -n1 --mpi=list 2>&1 | grep -q pmix; then
   experiment ranks 2 20 "nodes = 2" "ranks_per_run = 2"
   submit ranks >/dev/null
-  tap_wait 60 queue_empty
+  tap_wait 300 queue_empty
   counts ranks 2 20
   id=$(tail -1 "$SWEEP_ROOT/sweeps/ranks/manifest.tsv" | cut -f2)
   grep -qh "rank 1" "$SWEEP_ROOT/runs/${id:0:2}/$id/log.txt"
@@ -71,12 +72,12 @@ tap_run "plan --script shows the script" 0 "#SBATCH --partition=gpu" sweep plan 
 # ---- failures and retries
 experiment broken 2 20
 SWEEP_TRAINER=/nonexistent/trainer submit broken >/dev/null
-tap_wait 30 queue_empty
+tap_wait 300 queue_empty
 tap_run "a trainer that is not there fails with the reason" 0 "failed: the trainer can not be started" fresh_status broken
 tap_run "retry --lost has nothing to do" 0 "nothing to retry" sweep retry broken --lost
 tap_run "retry submits failed runs again, with more memory" 0 "2 runs submitted again" sweep retry broken --failed --mem +50%
 grep -q "slurm.mem=150M" "$SWEEP_ROOT/sweeps/broken/batches/000002.tsv"; tap_result "150 M" $?
-tap_wait 30 queue_empty
+tap_wait 300 queue_empty
 counts broken 2 20
 experiment waited 2 20
 tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited --wait

@@ -32,9 +32,9 @@ rest() { # name state [variable=value...]
   out=$(cluster_as_rest env "$@" "$SWEEP_BUILD/tests/slurm/slurm_table" rest "$state" 2>&1); tap_result "slurmrestd: $name" $? "$out"
 }
 rest "submit, list, cancel, hold, dependencies, the signal" healthy
-token=$(scontrol token username=nobody | cut -d= -f2)
+token=$(scontrol token username=$cluster_rest_name | cut -d= -f2)
 rest "TCP with a token" brief SLURMRESTD="$cluster_rest_tcp" SLURM_JWT="$token"
-(umask 077; echo "$token" >"$tap_dir/token"); chmod 755 "$tap_dir"; chown nobody "$tap_dir/token"
+(umask 077; echo "$token" >"$tap_dir/token"); chmod 755 "$tap_dir"; chown $cluster_rest_name "$tap_dir/token"
 rest "TCP with a token in a file" brief SLURMRESTD="$cluster_rest_tcp" SLURM_JWT_FILE="$tap_dir/token"
 chmod 644 "$tap_dir/token"
 tap_run "a token that others can read is refused" 1 "chmod 600" cluster_as_rest env SLURMRESTD="$cluster_rest_tcp" \

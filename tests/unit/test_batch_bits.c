@@ -3,8 +3,10 @@
  * flags and machines must come to them as well; a change of the physics has to change them on purpose.
  *
  * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000 steps,
- * final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one and all but one division
- * (tests/tools/test_compilers.sh), TEST_BITS=gpu all but the GPU; TEST_BITS=all comes to the large one in every way (tests/long/test_bits.sh). */
+ * final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one, all but one division and all
+ * but one size of a device's teams (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large one in every way
+ * (tests/long/test_bits.sh). On a GPU alone, which must be there: TEST_BITS=gpu the small one, gpu_brief in one way only (for
+ * compute-sanitizer), gpu_large the large one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -282,20 +284,24 @@ static void on_a_device_with_a_thread_a_world(void **state) {
 }
 
 /* The GPU itself, where there is one (tests/gpu). */
+static bool asked_for_gpu(void) { return asked_for("gpu") || asked_for("gpu_brief") || asked_for("gpu_large"); }
+static void check_nonfinite(void);
 static void on_a_gpu(void **state) {
   (void)state;
   char reason[256];
   if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
     print_message("# %s\n", core_error_message());
+    if (asked_for_gpu()) fail();
     skip();
   }
-  check_way(&SMALL, "GPU", (Way){1, 1});
-  for (size_t i = 0; i < 3; i++) {
+  if (asked_for("gpu_large") || !asked_for_gpu()) check_way(&LARGE, "GPU", (Way){1, 1});
+  if (!asked_for("gpu_large")) check_way(&SMALL, "GPU", (Way){1, 1});
+  for (size_t i = 0; i < 3 && !asked_for("gpu_large") && !asked_for("gpu_brief"); i++) {
     setenv("SIM_TEAM_LANES", (const char *[]){"1", "8", "16"}[i], 1);
     check_way(&SMALL, "GPU, chosen lanes", (Way){3, 1});
     unsetenv("SIM_TEAM_LANES");
   }
-  if (!asked_for("gpu")) check_way(&LARGE, "GPU", (Way){1, 1});
+  check_nonfinite();
   core_device_close(&device);
 }
 
@@ -373,7 +379,7 @@ static void crowded_worlds_on_a_device(void **state) {
   sim_batch_destroy(&batch);
   assert_true(most > 2 * SIM_TEAM_CONTACTS);
   const uint64_t alone = step_part(&set, &extent, 0, CROWD);
-  for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
+  for (size_t i = 0; i < (asked_for("brief") ? 1 : sizeof lanes / sizeof lanes[0]); i++) {
     device = core_device_emulated(CORE_DEVICE_ISOLATED);
     setenv("SIM_TEAM_LANES", lanes[i], 1);
     assert_true(step_part(&set, &extent, 0, CROWD) == alone);
@@ -421,18 +427,26 @@ static uint64_t step_into_nan(const SimLevelSet *set, int64_t *nonfinite) {
   return hash;
 }
 
-static void worlds_that_are_no_longer_finite(void **state) {
-  (void)state;
+/* On the device that is open against the CPU. */
+static void check_nonfinite(void) {
+  CoreDevice *const asked = device;
   SimLevel level[PILES];
   int64_t with_cpu, with_device;
   for (int i = 0; i < PILES; i++) level[i] = pile((uint32_t)i, SIM_SIZE_L);
   const SimLevelSet set = {level, PILES, SIM_SIZE_L};
+  device = NULL;
   const uint64_t hash = step_into_nan(&set, &with_cpu);
   assert_true(with_cpu > 20);
-  device = core_device_emulated(CORE_DEVICE_BACKWARD);
+  device = asked;
   assert_true(step_into_nan(&set, &with_device) == hash);
-  core_device_close(&device);
   assert_int_equal(with_device, with_cpu);
+}
+
+static void worlds_that_are_no_longer_finite(void **state) {
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_BACKWARD);
+  check_nonfinite();
+  core_device_close(&device);
 }
 
 int main(void) {
@@ -454,6 +468,6 @@ int main(void) {
   };
   const struct CMUnitTest gpu[] = {cmocka_unit_test(on_a_gpu)};
   omp_set_num_threads(1);
-  if (asked_for("gpu")) return cmocka_run_group_tests(gpu, NULL, NULL);
+  if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void test_schema(void **state) {
   store_database_close(&database);
   assert_null(database);
   assert_query("PRAGMA journal_mode", "wal\n");
-  assert_query("SELECT version FROM schema_version", "6\n");
+  assert_query("SELECT version FROM schema_version", "7\n");
   assert_query("PRAGMA integrity_check", "ok\n");
   assert_int_equal(query_int("PRAGMA application_id"), 0x53574250);
   /* The names that scripts rely on. */
@@ -44,6 +44,8 @@ static void test_schema(void **state) {
   free(query_text("SELECT run_id, level_set, solve_rate, transitions, ddr FROM best_solve_rate"));
   free(query_text("SELECT run_id, status, sweeps, best_solve_rate, ddr FROM run_summary"));
   free(query_text("SELECT run_id, attempt, status FROM attempt"));
+  free(query_text("SELECT run_id, iteration, network, layer, weight_norm, dormant FROM layer"));
+  free(query_text("SELECT run_id, iteration, network, layer, metric, value FROM layer_metric"));
 }
 
 static void test_older_file_gets_new_columns(void **state) {
@@ -185,7 +187,8 @@ static void test_locked(void **state) {
   pid_t child = fork();
   if (child == 0) {
     database = open_database();
-    if (store_database_begin(database) == CORE_OK && write(ready[1], "y", 1) == 1) sleep(30);
+    if (store_database_begin(database) == CORE_OK && write(ready[1], "y", 1) == 1)
+      for (;;) pause(); /* until it is killed */
     _exit(1);
   }
   assert_int_equal(read(ready[0], &byte, 1), 1);

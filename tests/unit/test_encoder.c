@@ -65,7 +65,7 @@ static Case make_case(EncoderKind kind, SimSize size, int rows, int threads) {
   CORE_ARENA(c.arena, c.weight, (size_t)rows * c.width, "weight");
   CORE_ARENA(c.arena, c.embedding, (size_t)rows * c.width, "embedding");
   assert_int_equal(core_arena_commit(c.arena), CORE_OK);
-  assert_int_equal(ops_cpu_create(threads, encoder_ops_rows(&shape, rows), encoder_ops_width(&shape), &c.ops), CORE_OK);
+  assert_int_equal(ops_cpu_create(threads, encoder_ops_rows(&c.encoder), encoder_ops_width(&shape), &c.ops), CORE_OK);
   encoder_initialise(&shape, 8, 200, c.theta);
   for (size_t k = 0; k < c.n; k++) c.theta[k] += 0.05f * unit(90, (uint32_t)k);
   for (size_t k = 0; k < (size_t)rows * c.width; k++) c.weight[k] = unit(91, (uint32_t)k);
@@ -279,6 +279,34 @@ static void pieces_add_up(void **state) {
   }
 }
 
+/* Rows of a piece by the memory that they may take of a device of so much. */
+static void pieces_fill_a_device(void **state) {
+  (void)state;
+  for (int k = 0; k < KINDS; k++) {
+    const EncoderShape shape = encoder_shape(KIND[k], sim_entity_layout(SIM_SIZE_S));
+    const size_t sizes[] = {(size_t)1 << 20, (size_t)1 << 30, (size_t)80 << 30, SIZE_MAX};
+    int piece[4];
+    for (int i = 0; i < 4; i++) {
+      CoreDevice *device = core_device_emulated_of(CORE_DEVICE_FORWARD, sizes[i]);
+      CoreArena *arena = core_arena_create("test");
+      Encoder encoder;
+      core_arena_set_device(arena, device);
+      encoder_register(&encoder, &shape, 1 << 20, arena);
+      piece[i] = encoder.piece;
+      if (piece[i] > ENCODER_PIECE)
+        assert_true(core_arena_device_bytes(arena) < sizes[i] / 8);
+      encoder_register(&encoder, &shape, 77, arena);
+      assert_int_equal(encoder.piece, 77);
+      core_arena_destroy(&arena);
+      core_device_close(&device);
+    }
+    assert_int_equal(piece[0], ENCODER_PIECE);
+    assert_true(piece[1] >= piece[0] && piece[2] > 4 * ENCODER_PIECE);
+    assert_int_equal(piece[3], ENCODER_PIECE_DEVICE);
+    if (k == 0) print_message("# rows of a piece in 1 GiB: %d, in 80 GiB: %d\n", piece[1], piece[2]);
+  }
+}
+
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 /* The counts of the public networks (flax) without their heads, for any size of world. */
@@ -348,6 +376,7 @@ int main(void) {
     cmocka_unit_test(order_of_entities_does_not_matter),
     cmocka_unit_test(threads_and_pieces_do_not_matter),
     cmocka_unit_test(pieces_add_up),
+    cmocka_unit_test(pieces_fill_a_device),
     cmocka_unit_test(parameter_counts_are_the_public_ones),
     cmocka_unit_test(initial_values_are_as_specified),
     cmocka_unit_test(every_parameter_has_a_name),

@@ -271,6 +271,30 @@ static void test_sweep_only(void **state) {
   store_database_close(&database);
 }
 
+/* A row a network and layer, and the view that makes a row of each value. */
+static void test_layers(void **state) {
+  (void)state;
+  StoreRunlog *log;
+  assert_ok(store_runlog_open(root, id, 1, STORE_LOG_LAYERS, &log));
+  for (int i = 1; i <= 11; i += 10)
+    for (int layer = 1; layer <= 3; layer++) {
+      StoreLayer row = store_layer_unmeasured(i, layer == 3 ? "critic" : "actor", layer);
+      row.transitions = 100.0 * i;
+      row.weight_norm = layer + 0.25;
+      if (layer < 3) row.dormant = 0.5 / i;
+      store_runlog_layer(log, &row);
+    }
+  assert_ok(store_runlog_close(&log));
+  assert_int_equal(import_all().rows, 6);
+  assert_int_equal(import_all().rows, 0);
+  assert_query("SELECT iteration, network, layer, typeof(layer), weight_norm, dormant FROM layer WHERE iteration = 1",
+               "1|actor|1|integer|1.25|0.5\n1|actor|2|integer|2.25|0.5\n1|critic|3|integer|3.25|NULL\n");
+  assert_query("SELECT network, layer, metric, value FROM layer_metric WHERE iteration = 11 AND metric <> 'transitions'"
+               " ORDER BY 3, 1, 2", "actor|1|dormant|0.0454545455\nactor|2|dormant|0.0454545455\n"
+               "actor|1|weight_norm|1.25\nactor|2|weight_norm|2.25\ncritic|3|weight_norm|3.25\n");
+  assert_query("SELECT kind, damage FROM run_log", "layers|0\n");
+}
+
 static void test_long_logs_span_blocks(void **state) {
   (void)state;
   enum { ROWS = 40000 };
@@ -294,28 +318,31 @@ static void test_long_logs_span_blocks(void **state) {
 static void test_one_importer_at_a_time(void **state) {
   (void)state;
   char path[CORE_PATH_MAX];
-  int ready[2];
+  int ready[2], go[2];
   char byte;
   StoreImport result;
   write_rows(id, 1, 1, 3, 0);
   assert_ok(core_files_path(path, "%s/.import.lock", root));
-  assert_int_equal(pipe(ready), 0);
+  assert_int_equal(pipe(ready) + pipe(go), 0);
   pid_t child = fork();
-  if (child == 0) {
+  if (child == 0) { /* holds the lock until it is told, and for a while after that; says when it lets go */
     int lock;
-    if (core_files_lock(path, false, &lock) == CORE_OK && write(ready[1], "y", 1) == 1) usleep(300000);
-    _exit(0);
+    if (core_files_lock(path, false, &lock) != CORE_OK || write(ready[1], "y", 1) != 1 || read(go[0], &byte, 1) != 1) _exit(1);
+    usleep(100000);
+    _exit(write(ready[1], "n", 1) != 1);
   }
   assert_int_equal(read(ready[0], &byte, 1), 1);
   StoreDatabase *database = open_database();
   assert_ok(store_import(database, root, NULL, false, &result));
   assert_int_equal(result.rows, -1);
+  assert_int_equal(write(go[1], "g", 1), 1);
   assert_ok(store_import(database, root, NULL, true, &result)); /* waits for its end */
   assert_int_equal(result.rows, 3);
+  assert_int_equal(fcntl(ready[0], F_SETFL, O_NONBLOCK), 0);
+  assert_int_equal(read(ready[0], &byte, 1), 1); /* had let go by then */
   store_database_close(&database);
   waitpid(child, NULL, 0);
-  close(ready[0]);
-  close(ready[1]);
+  for (int i = 0; i < 2; i++) close(ready[i]), close(go[i]);
 }
 
 /* ---- rebuild ---------------------------------------------------------------------------------------------------- */
@@ -384,7 +411,7 @@ int main(void) {
     RUN_TEST(test_log_that_shrank),
     RUN_TEST(test_log_that_was_replaced_by_a_longer_one), RUN_TEST(test_folder_that_went_away),
     RUN_TEST(test_strange_folders), RUN_TEST(test_damaged_state), RUN_TEST(test_empty_workspace),
-    RUN_TEST(test_finished_runs_are_passed_over), RUN_TEST(test_sweep_only), RUN_TEST(test_long_logs_span_blocks),
+    RUN_TEST(test_finished_runs_are_passed_over), RUN_TEST(test_sweep_only), RUN_TEST(test_long_logs_span_blocks), RUN_TEST(test_layers),
     RUN_TEST(test_one_importer_at_a_time), RUN_TEST(test_rebuild), RUN_TEST(test_rebuild_of_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* sweep/joblog: what Slurm's daemon says of a job's end in the job's own output, as 22.05 said it on the test cluster and later versions
- * do in their documentation. */
+/* sweep/joblog: what Slurm's daemon says of a job's end in the job's own output, as 22.05.8, 24.11.7 and 26.05.3 said
+ * it on the test cluster (what a kernel's out-of-memory killer leads to: as their sources have it). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,11 +24,20 @@ static void test_verdicts(void **state) {
      "slurmstepd-n1: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T01:11:32 ***\n", SWEEP_VERDICT_OUT_OF_MEMORY},
     {"slurmstepd: error: Detected 1 oom_kill event in StepId=5.0. Some of the step tasks have been OOM Killed.\n", SWEEP_VERDICT_OUT_OF_MEMORY},
     {"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=5.batch. Some of your processes may have been killed\n", SWEEP_VERDICT_OUT_OF_MEMORY},
+    /* 26.05 */
+    {"[2026-11-22T05:10:11.148] error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T05:10:11 DUE to SIGNAL Terminated ***\n", SWEEP_VERDICT_CANCELLED},
+    {"[2026-11-22T05:10:21.571] error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T05:10:21 DUE TO PREEMPTION ***\n", SWEEP_VERDICT_PREEMPTED},
+    {"[2026-11-22T05:10:11.195] error: *** JOB 5 ON n2 CANCELLED AT 2026-11-22T05:10:11 DUE TO JOB REQUEUE ***\n", SWEEP_VERDICT_NONE},
+    {"[2026-11-22T05:11:52.930] error: StepId=5.batch exceeded memory limit (41717760 > 31457280), being killed\n"
+     "[2026-11-22T05:11:52.972] error: Exceeded job memory limit\n"
+     "[2026-11-22T05:11:52.983] error: *** JOB 5 ON n1 CANCELLED AT 2026-11-22T05:11:52 DUE to SIGNAL Killed ***\n", SWEEP_VERDICT_OUT_OF_MEMORY},
+    {"[2026-11-22T05:11:52.930] error: StepId=55.batch exceeded memory limit (41717760 > 31457280), being killed\n", SWEEP_VERDICT_NONE},
     /* another task of the same array writes into the same file */
     {"slurmstepd-n1: error: StepId=55.batch exceeded memory limit (32636928 > 8388608), being killed\n"
      "slurmstepd-n1: error: *** JOB 15 ON n1 CANCELLED AT 2026-11-22T01:11:32 ***\n", SWEEP_VERDICT_NONE},
     /* a program's own words */
-    {"JOB 5 was CANCELLED AT noon\n", SWEEP_VERDICT_NONE}};
+    {"JOB 5 was CANCELLED AT noon\n", SWEEP_VERDICT_NONE},
+    {"[1] error: *** JOB 5 ON n1 CANCELLED AT noon ***\n", SWEEP_VERDICT_NONE}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     if (sweep_joblog_verdict(cases[i].text, 5) != cases[i].verdict) fail_msg("%s", cases[i].text);
 }

@@ -173,11 +173,17 @@ static void test_backward(void **state) {
   run_all();
 }
 
+/* TEST_DEVICE=gpu (tests/gpu/all.sh): the GPU alone, which must be there. */
+static bool asked_for_gpu(void) {
+  const char *asked = getenv("TEST_DEVICE");
+  return asked && strcmp(asked, "gpu") == 0;
+}
 static void test_gpu(void **state) {
   char reason[256];
   (void)state;
   if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
     print_message("# %s\n", core_error_message());
+    if (asked_for_gpu()) fail();
     skip();
   }
   run_all();
@@ -186,6 +192,7 @@ static void test_gpu(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
                                      cmocka_unit_test(test_gpu)};
-  setenv("SIM_TEAM_LANES", "1", 1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
+  if (!asked_for_gpu()) setenv("SIM_TEAM_LANES", "1", 1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
+  if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

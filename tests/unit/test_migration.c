@@ -2,6 +2,7 @@
  * new rows. */
 #include <sqlite3.h>
 
+#include "store/query.h"
 #include "store/schema.h"
 #include "store_workspace.h"
 
@@ -25,7 +26,7 @@ static void test_brought_forward(void **state) {
   assert_ok(store_database_open(database_path, false, &database));
   store_database_close(&database);
   assert_int_equal(query_int("PRAGMA user_version"), STORE_SCHEMA_VERSION);
-  assert_query("SELECT version FROM schema_version ORDER BY version", "1\n6\n");
+  assert_query("SELECT version FROM schema_version ORDER BY version", "1\n7\n");
   assert_query("SELECT iteration, transitions, kl, wall_seconds, feature_rank_actor, kl_k2 FROM iteration"
                " WHERE run_id = '" RUN "' ORDER BY iteration",
                "1|64.0|3.74680855e-05|0.0885516|NULL|NULL\n2|128.0|1.82069111e-05|0.089440037|NULL|NULL\n"
@@ -34,6 +35,33 @@ static void test_brought_forward(void **state) {
   assert_query("SELECT n, transitions FROM iteration_bin", "3|192.0\n");
   assert_query("SELECT round(ddr) FROM run_ddr", "2742832.0\n");
   assert_int_equal(query_int("SELECT count(*) FROM evaluation"), 2);
+}
+
+/* Version 6 had no layers: shown as it is there are none, and whoever writes makes the table. */
+static void test_layers_come(void **state) {
+  (void)state;
+  StoreDatabase *database = open_database();
+  sqlite3 *handle;
+  StoreQuery *query;
+  int64_t older;
+  bool row;
+  store_database_close(&database);
+  assert_int_equal(sqlite3_open(database_path, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(handle, "DROP VIEW layer_metric; DROP TABLE layer; PRAGMA user_version = 6", NULL, NULL, NULL),
+                   SQLITE_OK);
+  sqlite3_close(handle);
+  assert_ok(store_database_open_to_show(database_path, &database, &older));
+  assert_int_equal(older, 6);
+  assert_ok(store_query_open(database, "SELECT count(dormant), count(layer) FROM layer", &query));
+  assert_ok(store_query_step(query, &row));
+  assert_true(row && store_query_int(query, 0) == 0);
+  store_query_close(&query);
+  store_database_close(&database);
+  assert_int_equal(query_int("PRAGMA user_version"), 6);
+  assert_ok(store_database_open(database_path, false, &database));
+  store_database_close(&database);
+  assert_int_equal(query_int("PRAGMA user_version"), 7);
+  assert_query("SELECT count(*) FROM layer_metric", "0\n");
 }
 
 /* Opening again changes nothing: in particular no second line in schema_version. */
@@ -141,7 +169,7 @@ static void test_newer_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_brought_forward), WORKSPACE_TEST(test_once), WORKSPACE_TEST(test_takes_new_rows),
+    WORKSPACE_TEST(test_brought_forward), WORKSPACE_TEST(test_layers_come), WORKSPACE_TEST(test_once), WORKSPACE_TEST(test_takes_new_rows),
     WORKSPACE_TEST(test_read_only_stays_old), WORKSPACE_TEST(test_newer_is_refused),
     WORKSPACE_TEST(test_keeps_a_copy), WORKSPACE_TEST(test_shown_as_it_is),
   };

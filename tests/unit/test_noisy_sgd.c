@@ -16,7 +16,7 @@ enum { DIMENSIONS = 50 };
 
 typedef struct Fixture { CoreArena *arena; NoisySgd sgd; } Fixture;
 
-static Fixture *make(const char *rate, int64_t seed) {
+static Fixture *make_on(CoreDevice *device, const char *rate, int64_t seed) {
   Fixture *f = calloc(1, sizeof *f);
   CoreConfig config = core_config_default();
   config.train.seed = seed;
@@ -24,11 +24,14 @@ static Fixture *make(const char *rate, int64_t seed) {
   assert_int_equal(core_config_set(&config, "sgd.learning_rate", rate), CORE_OK);
   assert_int_equal(core_config_check(&config), CORE_OK);
   f->arena = core_arena_create("test");
+  core_arena_set_device(f->arena, device);
   assert_int_equal(noisy_sgd_register(&f->sgd, &config, f->arena), CORE_OK);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   noisy_sgd_start(&f->sgd);
   return f;
 }
+
+static Fixture *make(const char *rate, int64_t seed) { return make_on(NULL, rate, seed); }
 
 static void destroy(Fixture *f) {
   core_arena_destroy(&f->arena);
@@ -116,6 +119,25 @@ static void test_resumes_bit_for_bit(void **state) {
   destroy(resumed);
 }
 
+/* On an emulated device: x takes the same steps to the bit, sums have another order; in every order of threads. */
+static void test_device(void **state) {
+  const CoreDeviceOrder orders[] = {CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED};
+  for (int order = 0; order < 3; order++) {
+    CoreDevice *device = core_device_emulated(orders[order]);
+    Fixture *there = make_on(device, "0:0.1+7:0.003", 5), *here = make("0:0.1+7:0.003", 5);
+    for (int i = 1; i <= 12; i++) {
+      StoreIteration a = step(there, i), b = step(here, i);
+      assert_true(fabs(a.distance - b.distance) < 1e-12 * b.distance && a.learning_rate == b.learning_rate);
+      assert_true(fabs(a.grad_norm_actor - b.grad_norm_actor) < 1e-12 * b.grad_norm_actor);
+    }
+    double x[DIMENSIONS];
+    core_device_to_host(device, x, there->sgd.x, sizeof x);
+    assert_memory_equal(x, here->sgd.x, sizeof x);
+    destroy(there), destroy(here);
+    core_device_close(&device);
+  }
+}
+
 static void test_divergence(void **state) {
   Fixture *f = make("3", 0);
   StoreIteration row;
@@ -161,7 +183,8 @@ static void test_schedules_that_are_none(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_stationary), cmocka_unit_test(test_decay), cmocka_unit_test(test_start),
-    cmocka_unit_test(test_resumes_bit_for_bit), cmocka_unit_test(test_divergence), cmocka_unit_test(test_schedule),
+    cmocka_unit_test(test_resumes_bit_for_bit), cmocka_unit_test(test_divergence), cmocka_unit_test(test_device),
+    cmocka_unit_test(test_schedule),
     cmocka_unit_test(test_schedules_that_are_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

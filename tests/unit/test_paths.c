@@ -37,6 +37,10 @@ static void test_paths(void **state) {
   assert_string_equal(path, "/w/runs/01/0123456789abcdef/state");
   assert_ok(store_path_run("/w", "0123456789abcdef", NULL, path));
   assert_string_equal(path, "/w/runs/01/0123456789abcdef");
+  assert_ok(store_path_profile("/w", "0123456789abcdef", 999, path));
+  assert_string_equal(path, "/w/runs/01/0123456789abcdef/profile.999.tsv");
+  assert_ok(store_path_profile("/w", "0123456789abcdef", 12345, path));
+  assert_string_equal(path, "/w/runs/01/0123456789abcdef/profile/12/profile.12345.tsv");
 }
 
 /* A workspace of an older version: its runs stay where they are, new ones go into shards. */

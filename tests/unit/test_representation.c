@@ -179,6 +179,12 @@ static void test_units(void **state) {
     assert_near(units.inactive, 2 / 5., 1e-15);
     assert_near(units.dead, (relu ? 2 : 3) / 5., 1e-15); /* tanh: the unit that stands still, too */
     assert_near(representation_units(&layers->representation, 0).dormant, 2 / 5., 1e-15);
+    RepresentationUnits first = representation_layer_units(&layers->representation, 1, 0.025);
+    RepresentationUnits second = representation_layer_units(&layers->representation, 2, 0.025);
+    assert_near(first.dormant, 1 / 3., 1e-15);
+    assert_near(first.inactive, 0, 1e-15);
+    assert_near(first.dead, (relu ? 0 : 1) / 3., 1e-15);
+    assert_true(second.dormant == 1 && second.inactive == 1 && second.dead == 1);
     destroy_layers(layers);
   }
 }

@@ -175,6 +175,7 @@ static void test_request(void **state) {
 static void hostile(HttpReply reply, SlurmFault expected) {
   HttpServer server;
   Script script = {.version = 38, .next = {.body = "{}"}};
+  setenv("SLURMRESTD_TIMEOUT", expected == SLURM_TIMED_OUT && reply.manner == HTTP_STALL ? "3" : "60", 1);
   SlurmCluster *cluster = open_cluster(&server, &script);
   SlurmTasks tasks = {0};
   SlurmSettings settings = slurm_settings_default();
@@ -237,7 +238,7 @@ static void test_endless(void **state) {
   server.context = &script;
   http_server_start(&server, NULL);
   assert_int_equal(core_http_open(&http), CORE_OK);
-  const CoreHttpRequest request = {.method = "GET", .url = server.url, .timeout_s = 20, .answer_max = 1 << 20};
+  const CoreHttpRequest request = {.method = "GET", .url = server.url, .timeout_s = 60, .answer_max = 1 << 20};
   assert_int_equal(core_http_send(http, &request, &got, &fault), CORE_FAIL);
   assert_int_equal(fault, CORE_HTTP_BROKEN);
   assert_non_null(strstr(core_error_message(), "longer than 1048576 bytes"));
@@ -282,11 +283,11 @@ static void test_open(void **state) {
   refused("http://127.0.0.1:1", "scontrol token", SLURM_REFUSED);
   setenv("SLURM_JWT", token, 1);
   HttpServer server = {.answer = answer};
-  Script script = {.version = 45};
+  Script script = {.version = 46};
   server.context = &script;
   snprintf(name, sizeof name, "/tmp/test_rest.%d", (int)getpid());
   http_server_start(&server, name);
-  refused(server.url, "v0.0.36 to v0.0.44", SLURM_ABSENT); /* too old, too new */
+  refused(server.url, "v0.0.36 to v0.0.45", SLURM_ABSENT); /* too old, too new */
   http_server_stop(&server);
   http_server_forget(&server);
   unlink(name);
@@ -301,6 +302,6 @@ int main(void) {
     return 0;
   }
   setenv("SLURM_JWT", token, 1);
-  setenv("SLURMRESTD_TIMEOUT", "1", 1);
+  setenv("SLURMRESTD_TIMEOUT", "60", 1);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

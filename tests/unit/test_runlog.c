@@ -112,16 +112,19 @@ typedef struct Rows {
   int64_t count, iterations[256];
   StoreIteration last;
   StoreEvaluation last_evaluation;
+  StoreLayer last_layer;
   int64_t stop_after; /* 0 = never */
 } Rows;
 
-static int take(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation) {
+static int take(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+                const StoreLayer *layer) {
   Rows *rows = context;
-  assert_true((iteration == NULL) != (evaluation == NULL));
+  assert_int_equal((iteration != NULL) + (evaluation != NULL) + (layer != NULL), 1);
   assert_true(rows->count < 256);
-  rows->iterations[rows->count++] = iteration ? iteration->iteration : evaluation->iteration;
+  rows->iterations[rows->count++] = iteration ? iteration->iteration : evaluation ? evaluation->iteration : layer->iteration;
   if (iteration) rows->last = *iteration;
-  else rows->last_evaluation = *evaluation;
+  else if (evaluation) rows->last_evaluation = *evaluation;
+  else rows->last_layer = *layer;
   return rows->stop_after && rows->count == rows->stop_after ? 77 : CORE_OK;
 }
 

@@ -44,11 +44,13 @@ static char *digest(void) {
   return text.data;
 }
 
-/* Runs `work` in a child that is killed after so many microseconds. Did it end by itself? */
-static bool killed_work(int (*work)(void), long after_us) {
+/* Runs `work` in a child that is killed after so many microseconds, counted from when `began`, if there is one, is true of it.
+ * Did it end by itself? */
+static bool killed_work(int (*work)(void), bool (*began)(void), long after_us) {
   int status;
   pid_t child = fork();
   if (child == 0) _exit(work());
+  while (began && !began()) usleep(500);
   nanosleep(&(struct timespec){.tv_sec = after_us / 1000000, .tv_nsec = after_us % 1000000 * 1000}, NULL);
   kill(child, SIGKILL);
   waitpid(child, &status, 0);
@@ -99,7 +101,7 @@ static void test_import_killed_at_random_moments(void **state) {
   for (int i = 0; i < KILLS || killed < KILLS / 3; i++) { /* a later import may be quicker than the one measured */
     assert_true(i < 20 * KILLS);
     if (i % 3 == 0) remove_database(); /* the others go on where the last was killed */
-    killed += !killed_work(import_work, rand() % whole_us);
+    killed += !killed_work(import_work, NULL, rand() % whole_us);
     if (i % 3 != 2) continue;
     assert_int_equal(import_work(), CORE_OK);
     char *now = digest();
@@ -118,7 +120,7 @@ static void test_rebuild_killed_at_random_moments(void **state) {
   long whole_us = measure(rebuild_work);
   srand(8);
   for (int i = 0; i < 8; i++) {
-    killed_work(rebuild_work, rand() % whole_us);
+    killed_work(rebuild_work, NULL, rand() % whole_us);
     char *now = digest(); /* the old one or the new one, never a part */
     assert_string_equal(now, expected);
     free(now);
@@ -142,12 +144,23 @@ static int endless_writer(void) {
   }
 }
 
+static char log_path[CORE_PATH_MAX];
+static off_t log_size; /* before the writer that is running */
+
+static off_t size_of_log(void) {
+  struct stat log;
+  return stat(log_path, &log) == 0 ? log.st_size : 0;
+}
+static bool has_written(void) { return size_of_log() > log_size + 4096; }
+
 static void test_writer_killed(void **state) {
   (void)state;
   char id[CORE_RUN_ID];
   make_run(0, id);
+  assert_ok(store_path_run(root, id, "stats.1.tsv", log_path));
   for (int i = 0; i < 10; i++) {
-    assert_false(killed_work(endless_writer, 5000 + 2000 * i));
+    log_size = size_of_log();
+    assert_false(killed_work(endless_writer, has_written, 500 * i));
     StoreImport result = import_all();
     assert_true(result.damaged_lines <= 1);
   }

@@ -12,17 +12,16 @@ static int name_minibatch(int code, int epoch, int m) {
   return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
 }
 
-int epochs_decide(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
-  for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
-    shuffle(epochs, step, epoch);
-    for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
-      const int code = epochs->decide(epochs->learner, step, m, update);
-      if (code != CORE_OK) return name_minibatch(code, epoch, m);
-      if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
-    }
+static int decide_epoch(const Epochs *epochs, const LearnerStep *step, int epoch, LearnerUpdate *update) {
+  for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
+    const int code = epochs->decide(epochs->learner, step, m, update);
+    if (code != CORE_OK) return name_minibatch(code, epoch, m);
+    if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
   }
   return CORE_OK;
 }
+
+/* ---- queued ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Queued { const Epochs *epochs; const LearnerStep *step; } Queued;
 static void queue_one(void *context) {
@@ -30,20 +29,57 @@ static void queue_one(void *context) {
   queued->epochs->queue(queued->epochs->learner, queued->step);
 }
 
-void epochs_queue(const Epochs *epochs, Queue *queue, const LearnerStep *step) {
+static void queue_epoch(const Epochs *epochs, const LearnerStep *step) {
   Queued queued = {epochs, step};
-  for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
-    shuffle(epochs, step, epoch);
-    for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
-      queue_minibatch(queue, queue_one, &queued);
-      if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
-    }
+  for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
+    queue_minibatch(epochs->queue_of, queue_one, &queued);
+    if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
   }
 }
 
-int epochs_explain(const Epochs *epochs, const LearnerStep *step, int failed) {
+static void open_book(const Epochs *epochs, const LearnerStep *step, double rate) {
+  queue_begin(epochs->queue_of, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
+              epochs->proximal, rate);
+}
+
+/* Takes the step that could not be done once more, for the host to see why. */
+static int explain(const Epochs *epochs, const LearnerStep *step, int failed) {
   const int parts = (int)epochs->config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
   LearnerUpdate unused = {0};
   shuffle(epochs, step, epoch);
   return name_minibatch(queue_explain(epochs->decide(epochs->learner, step, m, &unused)), epoch, m);
+}
+
+/* Of the epochs from `first` on. */
+static int close_book(const Epochs *epochs, const LearnerStep *step, int first, LearnerUpdate *update) {
+  OpsUpdateBook book;
+  const int failed = queue_finish(epochs->queue_of, step->ops, epochs->actor, epochs->critic, epochs->proximal, &book,
+                                  update);
+  if (failed >= 0) return explain(epochs, step, first * (int)epochs->config->ppo.num_minibatches + failed);
+  epochs->add_losses(epochs->learner, &book, update);
+  return CORE_OK;
+}
+
+int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
+  const bool queues = queue_takes(epochs->queue_of, epochs->agent);
+  const bool divided = step->rollout->shards.all_shards > 1;
+  int opened = -1; /* the epoch that the open book begins with */
+  for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
+    shuffle(epochs, step, epoch);
+    const bool takes = queues && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
+    if (opened >= 0 && !takes) {
+      TRY(close_book(epochs, step, opened, update));
+      opened = -1;
+    }
+    if (!takes) {
+      TRY(decide_epoch(epochs, step, epoch, update));
+      continue;
+    }
+    if (opened < 0) {
+      open_book(epochs, step, update->learning_rate);
+      opened = epoch;
+    }
+    queue_epoch(epochs, step);
+  }
+  return opened >= 0 ? close_book(epochs, step, opened, update) : CORE_OK;
 }

@@ -2,26 +2,28 @@
 #include "trainer/learners/noisy_sgd.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#include "core/random.h"
+#include "trainer/ops/kernels.h"
+#include "trainer/ops/kernels_noisy.h"
 
 int noisy_sgd_register(NoisySgd *sgd, const CoreConfig *config, CoreArena *arena) {
   *sgd = (NoisySgd){.dimensions = (int)config->sgd.dimensions, .noise = config->sgd.noise, .start = config->sgd.start,
-                    .seed = (uint64_t)config->train.seed};
+                    .seed = (uint64_t)config->train.seed, .device = core_arena_device(arena)};
   TRY(core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &sgd->rate));
-  CORE_ARENA(arena, sgd->x, (size_t)sgd->dimensions, "x [dimensions]");
-  CORE_ARENA(arena, sgd->noise_now, (size_t)sgd->dimensions, "noise [dimensions]");
+  CORE_ARENA_DEVICE(arena, sgd->x, (size_t)sgd->dimensions, "x [dimensions]");
+  if (sgd->device) CORE_ARENA_DEVICE(arena, sgd->sums, 2, "sums of a step");
+  else CORE_ARENA(arena, sgd->noise_now, (size_t)sgd->dimensions, "noise [dimensions]");
   return CORE_OK;
 }
 
 /* Independent N(0, 1) numbers, a function of (seed, step); step 0 of seed 0 is the start's direction. */
 static void draw_normal(uint64_t seed, int64_t step, int n, double *values) {
   for (int i = 0; i < n; i += 2) {
-    double x, y;
-    CoreRandom4 words = core_random_4(seed, CORE_RANDOM_NOISE, (uint32_t)step, (uint32_t)(step >> 32), (uint32_t)i);
-    core_random_normal_pair(words.v[0], words.v[1], &x, &y);
-    values[i] = x;
-    if (i + 1 < n) values[i + 1] = y;
+    double normal[2];
+    noisy_normals(seed, step, (size_t)i, normal);
+    values[i] = normal[0];
+    if (i + 1 < n) values[i + 1] = normal[1];
   }
 }
 
@@ -32,27 +34,41 @@ static double norm_squared(const double *x, int n) {
 }
 
 void noisy_sgd_start(NoisySgd *sgd) {
-  draw_normal(0, 0, sgd->dimensions, sgd->x);
-  double length = sqrt(norm_squared(sgd->x, sgd->dimensions));
-  for (int i = 0; i < sgd->dimensions; i++) sgd->x[i] *= sgd->start / length;
+  const size_t bytes = (size_t)sgd->dimensions * sizeof *sgd->x;
+  double *x = core_memory_allocate(bytes);
+  draw_normal(0, 0, sgd->dimensions, x);
+  double length = sqrt(norm_squared(x, sgd->dimensions));
+  for (int i = 0; i < sgd->dimensions; i++) x[i] *= sgd->start / length;
+  core_device_to_device(sgd->device, sgd->x, x, bytes);
+  free(x);
 }
 
 double noisy_sgd_descend(double *x, const double *noise, int dimensions, double rate) {
   double sum = 0;
-  for (int i = 0; i < dimensions; i++) {
-    double gradient = 2 * x[i] + noise[i];
-    sum += gradient * gradient;
-    x[i] -= rate * gradient;
-  }
+  for (int i = 0; i < dimensions; i++) sum += noisy_descend(&x[i], noise[i], rate);
   return sum;
 }
 
-int noisy_sgd_step(NoisySgd *sgd, int64_t iteration, StoreIteration *row) {
-  double rate = core_schedule_at(&sgd->rate, iteration - 1), scale = sgd->noise / sqrt(sgd->dimensions);
+/* A step: sums of squared gradients, and of x^2 after it. The device adds them up in another order. */
+static void descend(NoisySgd *sgd, int64_t iteration, double rate, double sums[2]) {
+  const double scale = sgd->noise / sqrt(sgd->dimensions);
+  if (sgd->device) {
+    const OpsNoisyStep step = {sgd->x, (size_t)sgd->dimensions, sgd->seed, iteration, scale, rate, sgd->sums};
+    sgd->device->launch(sgd->device, &ops_noisy_step_launch, 1, KERNEL_NOISY_THREADS,
+                        KERNEL_NOISY_THREADS * sizeof(double), &step);
+    core_device_to_host(sgd->device, sums, sgd->sums, 2 * sizeof *sums);
+    return;
+  }
   draw_normal(sgd->seed, iteration, sgd->dimensions, sgd->noise_now);
   for (int i = 0; i < sgd->dimensions; i++) sgd->noise_now[i] *= scale;
-  double gradient = sqrt(noisy_sgd_descend(sgd->x, sgd->noise_now, sgd->dimensions, rate));
-  double loss = norm_squared(sgd->x, sgd->dimensions);
+  sums[0] = noisy_sgd_descend(sgd->x, sgd->noise_now, sgd->dimensions, rate);
+  sums[1] = norm_squared(sgd->x, sgd->dimensions);
+}
+
+int noisy_sgd_step(NoisySgd *sgd, int64_t iteration, StoreIteration *row) {
+  double rate = core_schedule_at(&sgd->rate, iteration - 1), sums[2];
+  descend(sgd, iteration, rate, sums);
+  const double gradient = sqrt(sums[0]), loss = sums[1];
   if (!isfinite(loss))
     return core_error(CORE_FAIL, "f(x) = %f with the learning rate %g; it converges below 1", loss, rate);
   *row = store_iteration_unmeasured(iteration);

@@ -16,7 +16,9 @@ typedef struct NoisySgd {
   double start;            /* ||x|| before the first step */
   uint64_t seed;
   CoreSchedule rate;
-  double *x, *noise_now;   /* [dimensions] */
+  CoreDevice *device;      /* where x is; NULL: the host */
+  double *x, *noise_now;   /* [dimensions]; noise_now: the host's only */
+  double *sums;            /* [2] a device's, of a step */
 } NoisySgd;
 
 /* CORE_USAGE: a learning rate that is no schedule. */

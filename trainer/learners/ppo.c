@@ -25,6 +25,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
                .actor_optimizer = optimizer_of(config), .critic_optimizer = optimizer_of(config)};
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
+  ppo->minibatch.is_input = agent_chains_inputs(agent);
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   size_t rows = (size_t)ppo->minibatch.room, logits = (size_t)agent->head.logits;
   CORE_ARENA_DEVICE(arena, ppo->advantages, total, "advantages [steps][worlds]");
@@ -47,8 +48,8 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
     CORE_ARENA_DEVICE(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
     CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
-  queue_register(&ppo->queue, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE, ppo->minibatch.all_rows,
-                 epochs_steps(config), arena);
+  queue_register(&ppo->queue, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
+                 ppo->minibatch.all_rows, rollout->shards.all_shards > 1, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -275,47 +276,81 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
 
 /* ---- the same, queued ------------------------------------------------------------------------------------------- */
 
+static void queue_silent(Ppo *ppo, Ops *ops, const float *logits) {
+  const Minibatch *batch = &ppo->minibatch;
+  ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
+                            batch->rows, ppo->config->ppo.epsilon);
+}
+
 /* As minibatch_step, but that nothing comes to the host. */
-static void queue_step(void *learner, const LearnerStep *step) {
-  Ppo *ppo = learner;
+static void queue_whole(Ppo *ppo, const LearnerStep *step) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
   minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
   advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  actor_loss(ppo, ops, NULL);
+  const float *logits = actor_loss(ppo, ops, NULL);
+  if (step->measure) queue_silent(ppo, ops, logits);
   actor_backward(ppo, ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
-  ops->update->step(ops, &ppo->queue.plan);
+  queue_step(&ppo->queue, ops);
 }
 
-/* All epochs, the host waiting once. */
-static int queue_epochs(Ppo *ppo, const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
-  Proximal *proximal = ppo->ewma ? &ppo->proximal : NULL;
-  OpsUpdateBook book;
-  queue_begin(&ppo->queue, step->ops, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
-              proximal, update->learning_rate);
-  epochs_queue(epochs, &ppo->queue, step);
-  const int failed = queue_finish(&ppo->queue, step->ops, &ppo->actor_optimizer, &ppo->critic_optimizer, proximal,
-                                  &book, update);
-  if (failed >= 0) return epochs_explain(epochs, step, failed);
-  update->policy_loss = book.mean[OPS_BOOK_POLICY] + ppo->config->ppo.kl_penalty * book.mean[OPS_BOOK_PULL];
-  update->entropy = book.mean[OPS_BOOK_POLICY + 1] + book.mean[OPS_BOOK_SAMPLED_ENTROPY];
-  update->clip_fraction = book.mean[OPS_BOOK_POLICY + 4];
-  update->value_loss = book.mean[OPS_BOOK_VALUE];
-  return CORE_OK;
+/* The same where ranks or shards divide the minibatch: a piece a shard. */
+static void queue_divided(Ppo *ppo, const LearnerStep *step) {
+  const AdvantageNorm norm = minibatch_norm(ppo->config);
+  const Shards *shards = &step->rollout->shards;
+  Ops *ops = step->ops;
+  Minibatch *batch = &ppo->minibatch;
+  if (norm != ADVANTAGE_RAW)
+    minibatch_take_moments(batch, ops, step->rollout, ppo->advantages, ppo->agent->communicator);
+  queue_begin_gradient(&ppo->queue, &ppo->gradient, batch);
+  for (int s = 0; s < shards->shards; s++) {
+    const bool is_last = s + 1 == shards->shards;
+    minibatch_take_shard(batch, ops, step->rollout, s, ppo->advantages, ppo->targets);
+    if (norm != ADVANTAGE_RAW)
+      ops->update->standardise_by(ops, batch->advantages, (size_t)batch->rows, batch->all_records,
+                                  (size_t)shards->all_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
+    if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
+    const float *logits = actor_loss(ppo, ops, NULL);
+    if (step->measure) queue_silent(ppo, ops, logits);
+    actor_backward(ppo, ops);
+    critic_loss(ppo, ops, NULL);
+    queue_add_sums(&ppo->queue, ops, s == 0, is_last);
+    critic_backward(ppo, ops);
+    gradient_add(&ppo->gradient, s, batch->rows);
+  }
+  gradient_finish(&ppo->gradient, batch->all_rows);
+  queue_step(&ppo->queue, ops);
+}
+
+static void queue_operations(void *learner, const LearnerStep *step) {
+  if (step->rollout->shards.all_shards > 1) queue_divided(learner, step);
+  else queue_whole(learner, step);
+}
+
+static void add_losses(void *learner, const OpsUpdateBook *book, LearnerUpdate *update) {
+  const Ppo *ppo = learner;
+  update->policy_loss += book->mean[OPS_BOOK_POLICY] + ppo->config->ppo.kl_penalty * book->mean[OPS_BOOK_PULL];
+  update->entropy += book->mean[OPS_BOOK_POLICY + 1] + book->mean[OPS_BOOK_SAMPLED_ENTROPY];
+  update->clip_fraction += book->mean[OPS_BOOK_POLICY + 4];
+  update->value_loss += book->mean[OPS_BOOK_VALUE];
+  update->silent_fraction += book->mean[OPS_BOOK_SILENT];
 }
 
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const CoreConfig *config = ppo->config;
-  const Epochs epochs = {config, ppo->agent, &ppo->minibatch, ppo, minibatch_step, queue_step};
+  const Epochs epochs = {
+    .config = config, .agent = ppo->agent, .minibatch = &ppo->minibatch, .gradient = &ppo->gradient,
+    .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
+    .queue_of = &ppo->queue, .learner = ppo, .decide = minibatch_step, .queue = queue_operations,
+    .add_losses = add_losses};
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration), .controller_kl = NAN};
   estimate_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
-  if (queue_takes(&ppo->queue, step)) TRY(queue_epochs(ppo, &epochs, step, update));
-  else TRY(epochs_decide(&epochs, step, update));
+  TRY(epochs_run(&epochs, step, update));
   descent_reduce(update);
   descent_average(update, epochs_steps(config), step->measure);
   TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));

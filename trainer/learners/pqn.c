@@ -102,41 +102,68 @@ static LearnerGradients unmeasured(void) {
 }
 
 /* As minibatch_step, but that nothing comes to the host. */
-static void queue_step(void *learner, const LearnerStep *step) {
-  Pqn *pqn = learner;
-  Ops *ops = step->ops;
+static void queue_loss(Pqn *pqn, Ops *ops) {
   const Agent *agent = pqn->agent;
-  Minibatch *batch = &pqn->minibatch;
-  minibatch_take(batch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
-  minibatch_next(batch, ops, step->rollout, pqn->errors, pqn->targets);
+  const Minibatch *batch = &pqn->minibatch;
   const float *q = agent_pass(agent, ops, &agent->actor, batch->observations, batch->rows);
   ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, NULL);
-  agent_backward(agent, ops, &agent->actor, batch->observations, batch->rows, pqn->doutput, &pqn->gradient.mean);
-  ops->update->step(ops, &pqn->queue.plan);
 }
 
-/* All epochs, the host waiting once. */
-static int queue_epochs(Pqn *pqn, const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
-  OpsUpdateBook book;
-  queue_begin(&pqn->queue, step->ops, pqn->agent, &pqn->gradient.mean, &pqn->optimizer, NULL, NULL,
-              update->learning_rate);
-  epochs_queue(epochs, &pqn->queue, step);
-  const int failed = queue_finish(&pqn->queue, step->ops, &pqn->optimizer, NULL, NULL, &book, update);
-  if (failed >= 0) return epochs_explain(epochs, step, failed);
-  update->value_loss = book.mean[OPS_BOOK_VALUE];
-  return CORE_OK;
+static void queue_backward(Pqn *pqn, Ops *ops) {
+  const Minibatch *batch = &pqn->minibatch;
+  agent_backward(pqn->agent, ops, &pqn->agent->actor, batch->observations, batch->rows, pqn->doutput,
+                 &pqn->gradient.mean);
+}
+
+static void queue_whole(Pqn *pqn, const LearnerStep *step) {
+  Ops *ops = step->ops;
+  minibatch_take(&pqn->minibatch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
+  minibatch_next(&pqn->minibatch, ops, step->rollout, pqn->errors, pqn->targets);
+  queue_loss(pqn, ops);
+  queue_backward(pqn, ops);
+  queue_step(&pqn->queue, ops);
+}
+
+/* The same where ranks or shards divide the minibatch: a piece a shard. */
+static void queue_divided(Pqn *pqn, const LearnerStep *step) {
+  const int shards = step->rollout->shards.shards;
+  Ops *ops = step->ops;
+  Minibatch *batch = &pqn->minibatch;
+  queue_begin_gradient(&pqn->queue, &pqn->gradient, batch);
+  for (int s = 0; s < shards; s++) {
+    minibatch_take_shard(batch, ops, step->rollout, s, pqn->errors, pqn->targets);
+    if (s + 1 == shards) gradient_expect_last(&pqn->gradient, batch->rows, batch->all_rows);
+    queue_loss(pqn, ops);
+    queue_add_sums(&pqn->queue, ops, s == 0, s + 1 == shards);
+    queue_backward(pqn, ops);
+    gradient_add(&pqn->gradient, s, batch->rows);
+  }
+  gradient_finish(&pqn->gradient, batch->all_rows);
+  queue_step(&pqn->queue, ops);
+}
+
+static void queue_operations(void *learner, const LearnerStep *step) {
+  if (step->rollout->shards.all_shards > 1) queue_divided(learner, step);
+  else queue_whole(learner, step);
+}
+
+static void add_losses(void *learner, const OpsUpdateBook *book, LearnerUpdate *update) {
+  (void)learner;
+  update->value_loss += book->mean[OPS_BOOK_VALUE];
 }
 
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
   Pqn *pqn = state;
   const CoreConfig *config = pqn->config;
-  const Epochs epochs = {config, pqn->agent, &pqn->minibatch, pqn, minibatch_step, queue_step};
+  const Epochs epochs = {
+    .config = config, .agent = pqn->agent, .minibatch = &pqn->minibatch, .gradient = &pqn->gradient,
+    .actor = &pqn->optimizer, .queue_of = &pqn->queue, .learner = pqn, .decide = minibatch_step,
+    .queue = queue_operations, .add_losses = add_losses};
   const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
   *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
                             .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
   TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
-  if (queue_takes(&pqn->queue, step)) TRY(queue_epochs(pqn, &epochs, step, update));
-  else TRY(epochs_decide(&epochs, step, update));
+  TRY(epochs_run(&epochs, step, update));
   ranks_sum(&update->value_loss, 1);
   descent_average(update, epochs_steps(config), step->measure);
   update->entropy = entropy_of(pqn->agent->epsilon, pqn->agent->head.logits);
@@ -154,6 +181,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                .optimizer = {.rule = OPTIMIZER_RADAM, .beta1 = BETA1, .beta2 = BETA2, .epsilon = RADAM_EPSILON,
                              .max_norm = config->pqn.max_grad_norm, .norm_epsilon = NORM_EPSILON}};
   TRY(minibatch_register(&pqn->minibatch, config, rollout, arena));
+  pqn->minibatch.is_input = agent_chains_inputs(agent);
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.room;
   gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.room, arena);
   if (rollout->shards.shards > 1)
@@ -164,7 +192,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  queue_register(&pqn->queue, &pqn->optimizer, false, pqn->minibatch.all_rows, epochs_steps(config), arena);
+  queue_register(&pqn->queue, agent, &pqn->optimizer, false, pqn->minibatch.all_rows,
+                 rollout->shards.all_shards > 1, epochs_steps(config), arena);
   return CORE_OK;
 }
 

@@ -1,36 +1,56 @@
 /* Plans, scalars and graphs of queued updates (queue.h). */
 #include "trainer/learners/queue.h"
 
-void queue_register(Queue *queue, const Optimizer *optimizer, bool joint, int rows, int steps, CoreArena *arena) {
-  *queue = (Queue){.device = core_arena_device(arena),
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trainer/ranks.h"
+
+static bool is_off(void) {
+  const char *mode = getenv("TRAINER_QUEUE");
+  return mode && strcmp(mode, "none") == 0;
+}
+
+void queue_register(Queue *queue, const Agent *agent, const Optimizer *optimizer, bool joint, int rows,
+                    bool divided, int steps, CoreArena *arena) {
+  *queue = (Queue){.device = is_off() ? NULL : core_arena_device(arena),
                    .plan = {.max_norm = optimizer->max_norm, .norm_epsilon = optimizer->norm_epsilon, .joint = joint,
-                            .rows = rows, .steps = steps}};
+                            .rows = rows, .divided = divided, .steps = steps}};
   if (queue->device == NULL) return;
   CORE_ARENA(arena, queue->scalars, (size_t)steps, "scalars of steps [steps]");
   CORE_ARENA_DEVICE(arena, queue->plan.scalars, (size_t)steps, "scalars of steps [steps]");
   CORE_ARENA_DEVICE(arena, queue->plan.book, 1, "book of an update");
   CORE_ARENA_DEVICE(arena, queue->plan.parts, ops_update_parts(), "gradient norms of parts");
+  CORE_ARENA_DEVICE(arena, queue->before[0], agent->actor.n, "actor weights before a step");
+  if (agent->critic.n > 0) CORE_ARENA_DEVICE(arena, queue->before[1], agent->critic.n, "critic weights before a step");
 }
 
 void queue_forget(Queue *queue) {
-  if (queue->device) queue->device->destroy_graph(queue->device, queue->graph);
-  queue->graph = NULL;
-  queue->is_warm = false;
+  for (int i = 0; i < 2; i++) {
+    if (queue->device) queue->device->destroy_graph(queue->device, queue->graph[i]);
+    queue->graph[i] = NULL;
+    queue->is_warm[i] = false;
+  }
 }
 
 void queue_destroy(Queue *queue) { queue_forget(queue); }
 
-static OpsUpdateNetwork network_of(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer) {
-  return (OpsUpdateNetwork){network->theta, gradient, optimizer->m, optimizer->v, network->n};
+static OpsUpdateNetwork network_of(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer,
+                                   float *before) {
+  return (OpsUpdateNetwork){network->theta, gradient, optimizer->m, optimizer->v, before, network->n};
 }
 
-void queue_begin(Queue *queue, Ops *ops, const Agent *agent, const AgentGradient *gradient, const Optimizer *actor,
-                 const Optimizer *critic, const Proximal *proximal, double rate) {
+void queue_begin(Queue *queue, const LearnerStep *step, const Agent *agent, const AgentGradient *gradient,
+                 const Optimizer *actor, const Optimizer *critic, const Proximal *proximal, double rate) {
   OpsUpdatePlan *plan = &queue->plan;
+  queue->measures = step->measure;
   Proximal moving = proximal ? *proximal : (Proximal){0};
+  queue->communicator = agent->communicator;
   plan->networks = critic ? 2 : 1;
-  plan->network[0] = network_of(&agent->actor, gradient->actor, actor);
-  if (critic) plan->network[1] = network_of(&agent->critic, gradient->critic, critic);
+  plan->network[0] = network_of(&agent->actor, gradient->actor, actor, step->measure ? queue->before[0] : NULL);
+  if (critic)
+    plan->network[1] = network_of(&agent->critic, gradient->critic, critic, step->measure ? queue->before[1] : NULL);
   plan->proximal = moving.theta;
   for (int i = 0; i < plan->steps; i++) {
     OpsUpdateScalars *scalars = &queue->scalars[i];
@@ -41,28 +61,52 @@ void queue_begin(Queue *queue, Ops *ops, const Agent *agent, const AgentGradient
     scalars->share = (float)(1 - keep);
     scalars->copies = keep == 0;
   }
-  ops->update->begin(ops, plan, queue->scalars, plan->steps, (uint64_t)actor->t);
+  step->ops->update->begin(step->ops, plan, queue->scalars, plan->steps, (uint64_t)actor->t);
 }
 
 void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *context) {
   CoreDevice *device = queue->device;
-  if (!queue->is_warm) {
+  CoreGraph **graph = &queue->graph[queue->measures];
+  bool *is_warm = &queue->is_warm[queue->measures];
+  if (!*is_warm) {
     minibatch(context);
-    queue->is_warm = true;
+    *is_warm = true;
     return;
   }
-  if (queue->graph == NULL) {
+  if (*graph == NULL) {
     device->begin_graph(device);
     minibatch(context);
-    queue->graph = device->end_graph(device);
+    *graph = device->end_graph(device);
   }
-  device->launch_graph(device, queue->graph);
+  device->launch_graph(device, *graph);
+}
+
+void queue_begin_gradient(const Queue *queue, Gradient *gradient, const Minibatch *minibatch) {
+  const GradientQueued queued = {.rows = minibatch->counts, .shares = minibatch->shares,
+                                 .turn = &queue->plan.book->step, .parts = minibatch->parts};
+  gradient_begin_queued(gradient, &queued);
+}
+
+void queue_add_sums(Queue *queue, Ops *ops, bool is_first, bool is_last) {
+  Communicator *communicator = queue->communicator;
+  ops->update->add_sums(ops, is_first);
+  if (is_last && communicator)
+    communicator->sum(communicator, queue->plan.book->all, OPS_BOOK_SUMS, COMMUNICATOR_DOUBLE);
+}
+
+void queue_step(Queue *queue, Ops *ops) {
+  if (queue->communicator) queue->communicator->finish(queue->communicator);
+  ops->update->step(ops, &queue->plan);
 }
 
 static void add_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
   gradients->norm_mean += book->norm[network];
-  if (book->norm_max[network] > gradients->norm_max) gradients->norm_max = book->norm_max[network];
+  gradients->norm_max = fmax(gradients->norm_max, book->norm_max[network]);
   gradients->clipped_fraction += book->clipped[network];
+  gradients->kurtosis.all += book->kurtosis[network].all;
+  gradients->kurtosis.nonzero += book->kurtosis[network].nonzero;
+  gradients->kurtosis.zero_fraction += book->kurtosis[network].zero_fraction;
+  gradients->step_norm += book->step_norm[network];
 }
 
 int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
@@ -76,6 +120,7 @@ int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Pr
     add_gradients(book, 1, &update->critic);
     update->joint_norm += book->joint;
   }
+  if (queue->communicator && !ranks_is_first()) memset(book->mean, 0, sizeof book->mean);
   return (int)book->failed - 1;
 }
 

@@ -60,7 +60,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA(arena, sapg->rate, 1, "learning rate");
   CORE_ARENA(arena, sapg->value_moments, 3, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
-  queue_register(&sapg->queue, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
+  queue_register(&sapg->queue, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows, false,
                  minibatches->count, arena);
   return CORE_OK;
 }
@@ -107,12 +107,21 @@ static void actor_backward(Sapg *sapg, Ops *ops) {
                  &sapg->gradient.mean);
 }
 
+/* Log-probabilities of the policy that the clip is around. */
+static const float *logp_around(const SapgData *data) { return data->logp_own ? data->batch_own : data->batch_logp; }
+
 /* Samples of a piece whose ratio, to the policy that the clip is around, stands where the clip is flat. */
 static double count_silent(Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
   ops->policy_logp(ops, &sapg->agent->head, logits, data->actions, sapg->logp, data->rows);
-  return descent_count_silent(ops, sapg->logp, data->logp_own ? data->batch_own : data->batch_logp, data->batch_advantages,
-                              data->rows, sapg->config->ppo.epsilon);
+  return descent_count_silent(ops, sapg->logp, logp_around(data), data->batch_advantages, data->rows,
+                              sapg->config->ppo.epsilon);
+}
+
+static void queue_silent(const Sapg *sapg, Ops *ops, const float *logits) {
+  const SapgData *data = &sapg->data;
+  ops->update->count_silent(ops, &sapg->agent->head, logits, data->actions, logp_around(data), data->batch_advantages,
+                            data->rows, sapg->config->ppo.epsilon);
 }
 
 static int actor_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, LearnerUpdate *update) {
@@ -207,19 +216,20 @@ static int decide_epoch(Sapg *sapg, const LearnerStep *step, int number, Learner
 
 /* As minibatch_step, but that nothing comes to the host; m: as sapg_data_take has it. */
 typedef struct Queued { Sapg *sapg; const LearnerStep *step; } Queued;
-static void queue_step(const Queued *queued, int m) {
+static void queue_operations(const Queued *queued, int m) {
   Sapg *sapg = queued->sapg;
   Ops *ops = queued->step->ops;
   OpsUpdatePlan plan = sapg->queue.plan;
   sapg_data_take(&sapg->data, ops, queued->step->rollout, m);
   plan.rows = sapg->data.rows;
-  actor_loss(sapg, ops, NULL);
+  const float *logits = actor_loss(sapg, ops, NULL);
+  if (queued->step->measure) queue_silent(sapg, ops, logits);
   actor_backward(sapg, ops);
   critic_loss(sapg, ops, NULL);
   critic_backward(sapg, ops);
   ops->update->step(ops, &plan);
 }
-static void queue_one(void *queued) { queue_step(queued, -1); }
+static void queue_one(void *queued) { queue_operations(queued, -1); }
 
 /* The step that could not be done once more, for the host to see why. */
 static int explain(Sapg *sapg, const LearnerStep *step, int number, int m) {
@@ -233,11 +243,11 @@ static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerU
   const SapgMinibatches *all = &sapg->data.minibatches;
   Queued queued = {sapg, step};
   OpsUpdateBook book;
-  queue_begin(&sapg->queue, step->ops, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
-              NULL, *sapg->rate);
+  queue_begin(&sapg->queue, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL,
+              *sapg->rate);
   for (int m = 0; m < all->count; m++) {
     if (sapg_data_rows(&sapg->data, m) == all->rows) queue_minibatch(&sapg->queue, queue_one, &queued);
-    else queue_step(&queued, m);
+    else queue_operations(&queued, m);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
   const int failed = queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &book, update);
@@ -246,12 +256,14 @@ static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerU
   update->entropy += book.mean[OPS_BOOK_POLICY + 1];
   update->clip_fraction += book.mean[OPS_BOOK_POLICY + 4];
   update->value_loss += book.mean[OPS_BOOK_VALUE];
+  update->silent_fraction += book.mean[OPS_BOOK_SILENT];
   update->controller_kl = book.mean[OPS_BOOK_CONTROLLER] / all->count;
   return CORE_OK;
 }
 
 static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
-  if (queue_takes(&sapg->queue, step)) TRY(queue_epoch(sapg, step, number, update));
+  const bool divided = step->rollout->shards.all_shards > 1; /* whose pieces are not filled up to be alike */
+  if (!divided && queue_takes(&sapg->queue, sapg->agent)) TRY(queue_epoch(sapg, step, number, update));
   else TRY(decide_epoch(sapg, step, number, update));
   *sapg->rate = sapg_rate(*sapg->rate, update->controller_kl, sapg->config->sapg.kl_threshold);
   return CORE_OK;

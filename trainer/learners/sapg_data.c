@@ -70,7 +70,8 @@ static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
   if (data->device == NULL) return;
   CORE_ARENA_DEVICE(arena, data->lists, 2 * sequences, "lists of a permutation");
   CORE_ARENA_DEVICE(arena, data->chunk_rows, parts * ops_chunks(&choice) * shards, "samples of chunks [chunks][shards]");
-  CORE_ARENA_DEVICE(arena, data->part_begins, parts * shards, "where samples of shards begin [minibatches][shards]");
+  CORE_ARENA_DEVICE(arena, data->part_begins, parts * shards + 1,
+                    "where samples of shards begin [minibatches][shards]");
 }
 
 static void register_batch(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout,

@@ -143,10 +143,12 @@ static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
   for (int i = 0; i < 4; i++)
     CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
           sizeof alignment[0]);
-  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an error else. */
+  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue that does not go with the
+   * rest may be an invalid value to it. All else is an error. */
   const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
     library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, 1, &found, &count);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) count = 0;
+  const bool invalid = status == CUBLAS_STATUS_INVALID_VALUE && plan->key.epilogue != OPS_PRODUCT;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || invalid) count = 0;
   else check(status, "cublasLtMatmulAlgoGetHeuristic");
   CHECK(library, cublasLtMatmulPreferenceDestroy, preference);
   plan->refused = count < 1;

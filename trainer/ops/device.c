@@ -35,8 +35,7 @@ void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, con
 }
 
 DeviceParts device_parts(size_t n) {
-  size_t size = (n + CPU_SUM_PARTS - 1) / CPU_SUM_PARTS;
-  if (size < CPU_SUM_LEAST) size = CPU_SUM_LEAST;
+  const size_t size = ops_part_size(n, CPU_SUM_PARTS, CPU_SUM_LEAST);
   return (DeviceParts){size, (unsigned)((n + size - 1) / size)};
 }
 
@@ -63,7 +62,7 @@ static double distance_squared(Ops *ops, const float *x, const float *y, size_t 
 static void moments_of(Ops *ops, const float *x, const float *y, size_t n, Moments *moments) {
   DeviceState *state = device_state(ops);
   const DeviceParts parts = device_parts(n);
-  const OpsMomentParts arguments = {{x, y, n}, parts.size, state->records};
+  const OpsMomentParts arguments = {{x, y, n}, parts.size, state->records, NULL, 0, 0};
   Moments records[CPU_SUM_PARTS];
   *moments = (Moments){0};
   if (n == 0) return;
@@ -179,6 +178,7 @@ static void register_rounded(DeviceState *state) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   DeviceRounded *rounded = &state->rounded;
   CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width), "gathered inputs in bf16 [rows][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
                     "a chain's weights in bf16 [layers][width + 1][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->db, width, "a bias's gradient in bf16 [width]");
@@ -227,6 +227,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     made->chain_forward = device_chain_forward;
     made->chain_backward = device_chain_backward;
     made->read_hidden = device_read_hidden;
+    made->gather_inputs = device_gather_inputs;
   }
   made->device = device;
   made->state = state;

@@ -27,13 +27,33 @@ static void round_numbers(DeviceState *state, const float *from, size_t n, uint1
   DEVICE_LAUNCH(state, ops_round, (n + KERNEL_FOUR - 1) / KERNEL_FOUR, &(OpsRound){from, NULL, to, 1, n, n});
 }
 
+static void round_input(DeviceState *state, const float *x, const uint32_t *index, size_t rows, size_t columns,
+                        uint16_t *rounded) {
+  const OpsRound arguments = {x, index, rounded, rows, columns, device_rounded_row(columns)};
+  CORE_CHECK(rows <= (size_t)state->max_rows && columns <= (size_t)state->max_width);
+  DEVICE_LAUNCH(state, ops_round, rows * ((columns + KERNEL_FOUR - 1) / KERNEL_FOUR), &arguments);
+}
+
+void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
+  DeviceState *state = device_state(ops);
+  round_input(state, source, index, (size_t)rows, (size_t)columns, state->rounded.gathered);
+  state->rounded.target = target;
+}
+
+/* Where a chain's input stands as bf16. */
+static const uint16_t *take_input(DeviceState *state, const float *x, size_t rows, size_t columns) {
+  DeviceRounded *rounded = &state->rounded;
+  if (x == rounded->target) return rounded->gathered;
+  round_input(state, x, NULL, rows, columns, rounded->x);
+  return rounded->x;
+}
+
 /* The chain's input as bf16, and where its layers follow each other in one vector that fits, as networks' do, their
  * parameters, all in one launch. */
 static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, int count, int rows) {
   Pass pass = {.state = state, .layers = layers, .count = count, .rows = rows, .is_whole = true};
-  const size_t in = (size_t)layers[0].in, width = (size_t)state->max_width, stride = device_rounded_row(in);
+  const size_t width = (size_t)state->max_width;
   size_t all = 0;
-  CORE_CHECK(rows <= state->max_rows && in <= width);
   for (int l = 0; l < count; l++) {
     const OpsLayer *layer = &layers[l];
     CORE_CHECK((size_t)layer->in <= width && (size_t)layer->out <= width);
@@ -42,9 +62,7 @@ static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, in
   }
   pass.is_whole &= all <= DEVICE_ROUNDED_LAYERS * (width + 1) * width;
   if (pass.is_whole) round_numbers(state, layers[0].w, all, state->rounded.theta);
-  DEVICE_LAUNCH(state, ops_round, (size_t)rows * ((in + KERNEL_FOUR - 1) / KERNEL_FOUR),
-                &(OpsRound){x, NULL, state->rounded.x, (size_t)rows, in, stride});
-  pass.x = state->rounded.x;
+  pass.x = take_input(state, x, (size_t)rows, (size_t)layers[0].in);
   return pass;
 }
 

@@ -42,6 +42,8 @@ typedef struct DeviceRounded {
   uint16_t *x;                /* [max_rows][max_width], padded: a chain's input */
   uint16_t *theta;            /* [DEVICE_ROUNDED_LAYERS][max_width + 1][max_width]: weights and biases */
   uint16_t *db;               /* [max_width] */
+  uint16_t *gathered;         /* the same of rows that gather_inputs took, */
+  const float *target;        /* and what chains call them; NULL: none so far */
 } DeviceRounded;
 enum { DEVICE_ROUNDED_LAYERS = 4 };
 /* Numbers from one row of bf16 to the next, so that each begins at a multiple of 16 bytes. */
@@ -65,6 +67,7 @@ typedef struct DeviceState {
   OpsSpread *spread;
   uint64_t *first;
   OpsUpdateBook *book;        /* that is open, on the device; NULL: none */
+  const uint32_t *count;      /* of the piece that was taken, on the device: its rows that count; NULL: all */
 } DeviceState;
 
 static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->state; }
@@ -109,6 +112,7 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
 void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                            float *scratch, int rows, const OpsWatch *watch);
+void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *host);
 /* device_rows.c */
 void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,

@@ -3,7 +3,15 @@
 
 static OpsRowsOfHead rows_of(const OpsHead *head, const float *logits, const void *actions, int rows) {
   CORE_CHECK(head->factors <= OPS_FACTORS_MAX && head->logits <= OPS_LOGITS_MAX);
-  return (OpsRowsOfHead){*head, logits, actions, (size_t)rows};
+  return (OpsRowsOfHead){*head, logits, actions, (size_t)rows, NULL};
+}
+
+/* The same for a loss: queued ones (no sums to the host) leave out what only fills a piece up. */
+static OpsRowsOfHead losses_of(const DeviceState *state, const OpsHead *head, const float *logits, const void *actions,
+                               int rows, const void *sums) {
+  OpsRowsOfHead all = rows_of(head, logits, actions, rows);
+  all.count = sums ? NULL : state->count;
+  return all;
 }
 
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
@@ -37,8 +45,8 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                         const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   DeviceState *state = device_state(ops);
-  const OpsPolicyLoss arguments = {rows_of(head, logits, actions, rows), logp_behaviour, logp_proximal, advantage,
-                                   row_clip(epsilon, logp_proximal != NULL), (float)(entropy_coef / rows), dlogits,
+  const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behaviour, logp_proximal,
+                                   advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
                                    state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_policy_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_POLICY);
@@ -48,7 +56,7 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
 void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                    double entropy_coef, float *dlogits, double *sum) {
   DeviceState *state = device_state(ops);
-  const OpsSampledEntropy arguments = {rows_of(head, logits, NULL, rows), noise, entropy_coef / rows, dlogits,
+  const OpsSampledEntropy arguments = {losses_of(state, head, logits, NULL, rows, sum), noise, entropy_coef, dlogits,
                                        state->row_parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_TANH_AFFINE);
@@ -72,7 +80,7 @@ void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_
 
 void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum) {
   DeviceState *state = device_state(ops);
-  const OpsPull arguments = {logp, around, weight, (size_t)rows, pull, state->row_parts};
+  const OpsPull arguments = {logp, around, weight, (size_t)rows, sum ? NULL : state->count, pull, state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_pull_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_PULL);
   if (sum) *sum = all[0];
@@ -91,13 +99,16 @@ void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, c
   DEVICE_LAUNCH(device_state(ops), ops_join, arguments.rows * arguments.factors, &arguments);
 }
 
-/* Sums by set of some columns of source [rows][columns] -> target[sets][count]. */
+/* Sums by set of some columns of source [rows][columns] -> target[sets][count]: as many sets at once as there is room for. */
 static void sum_sets(DeviceState *state, OpsSetParts a, float *target) {
-  const size_t parts = device_row_parts((int)a.rows), each = a.sets * a.count;
-  CORE_CHECK(a.rows <= (size_t)state->max_rows && each <= (size_t)state->max_width);
+  const size_t parts = device_row_parts((int)a.rows), sets = a.sets, room = (size_t)state->max_width / a.count;
+  CORE_CHECK(a.rows <= (size_t)state->max_rows && room > 0);
   a.parts = state->row_parts;
-  DEVICE_LAUNCH(state, ops_set_parts, parts * each, &a);
-  device_fold_columns(state, NULL, state->row_parts, parts, each, target);
+  for (a.first_set = 0; a.first_set < sets; a.first_set += room) {
+    a.sets = sets - a.first_set < room ? sets - a.first_set : room;
+    DEVICE_LAUNCH(state, ops_set_parts, parts * a.sets * a.count, &a);
+    device_fold_columns(state, NULL, state->row_parts, parts, a.sets * a.count, target + a.first_set * a.count);
+  }
 }
 
 void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
@@ -105,15 +116,15 @@ void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, i
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, n = (size_t)factors;
   DEVICE_LAUNCH(state, ops_slice, r * n, &(OpsSlice){dlogits, dmean, r, 2 * n, 0, n});
-  sum_sets(state, (OpsSetParts){dlogits, set, r, 2 * n, n, n, (size_t)sets, NULL}, dlog_sigma);
+  sum_sets(state, (OpsSetParts){dlogits, set, r, 2 * n, n, n, 0, (size_t)sets, NULL}, dlog_sigma);
 }
 
 void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
                                 const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                                 OpsGaussianSums *sums) {
   DeviceState *state = device_state(ops);
-  const OpsRegularise arguments = {rows_of(head, logits, NULL, rows), set, entropy_coef, bound, bounds_coef, dlogits,
-                                   state->row_parts};
+  const OpsRegularise arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound,
+                                   bounds_coef, dlogits, state->row_parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
   device_sum_rows(state, &ops_regularise_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_REGULARISE);
@@ -129,14 +140,14 @@ void device_embed_forward(Ops *ops, const float *x, const float *embedding, int 
 void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width,
                            int sets, float *dembedding) {
   sum_sets(device_state(ops), (OpsSetParts){djoined, set, (size_t)rows, (size_t)(features + width), (size_t)features,
-                                            (size_t)width, (size_t)sets, NULL}, dembedding);
+                                            (size_t)width, 0, (size_t)sets, NULL}, dembedding);
 }
 
 void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                        double epsilon, double value_coef, float *dvalue, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
-  const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, clip ? (float)epsilon : INFINITY,
-                                  (float)(value_coef / rows), dvalue, state->row_parts};
+  const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, sums ? NULL : state->count,
+                                  clip ? (float)epsilon : INFINITY, value_coef, dvalue, state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_value_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
   if (sums) sums->loss = all[0];
@@ -157,7 +168,8 @@ void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float
                    float *dq, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
   const OpsQ arguments = {.q = (float *)(uintptr_t)q, .actions = actions, .target = target, .rows = (size_t)rows,
-                          .columns = (size_t)columns, .scale = 2.0f / (float)rows, .dq = dq, .sums = state->row_parts};
+                          .columns = (size_t)columns, .count = sums ? NULL : state->count, .dq = dq,
+                          .sums = state->row_parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_q_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
   if (sums) sums->loss = all[0];

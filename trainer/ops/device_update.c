@@ -30,15 +30,43 @@ static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int
   DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps, &arguments);
 }
 
+static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
+                       uint32_t *count) {
+  DeviceState *state = device_state(ops);
+  const OpsTakePiece arguments = {state->book, *part, shard, rows, of_run, count};
+  DEVICE_LAUNCH(state, ops_take_piece, (size_t)part->room, &arguments);
+  state->count = count;
+}
+
+static void add_sums(Ops *ops, bool begin) {
+  DeviceState *state = device_state(ops);
+  DEVICE_LAUNCH(state, ops_add_sums, OPS_BOOK_SUMS, &(OpsAddSums){state->book, begin});
+}
+
+static void moments(Ops *ops, const float *x, size_t n, Moments *record) {
+  DeviceState *state = device_state(ops);
+  const unsigned parts = device_parts(n).count; /* fewer elements make no more parts */
+  const OpsMomentParts arguments = {{x, NULL, n}, 0, state->records, state->count, CPU_SUM_PARTS, CPU_SUM_LEAST};
+  state->device->launch(state->device, &ops_moment_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
+                        &arguments);
+  state->device->launch(state->device, &ops_merge_records_launch, 1, 1, 0,
+                        &(OpsMergeRecords){state->records, parts, record});
+}
+
+static void standardise_by(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased) {
+  DeviceState *state = device_state(ops);
+  state->device->launch(state->device, &ops_spread_launch, 1, 1, 0,
+                        &(OpsSpreadOfParts){records, count, unbiased, state->spread});
+  DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
+}
+
 static void standardise(Ops *ops, float *x, size_t n, bool unbiased) {
   DeviceState *state = device_state(ops);
   const DeviceParts parts = device_parts(n);
-  const OpsSpreadOfParts fold = {state->records, parts.count, unbiased, state->spread};
-  const OpsMomentParts arguments = {{x, NULL, n}, parts.size, state->records};
+  const OpsMomentParts arguments = {{x, NULL, n}, parts.size, state->records, NULL, 0, 0};
   state->device->launch(state->device, &ops_moment_parts_launch, parts.count, KERNEL_LANES,
                         KERNEL_LANES * sizeof(double), &arguments);
-  state->device->launch(state->device, &ops_spread_launch, 1, 1, 0, &fold);
-  DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
+  standardise_by(ops, x, n, state->records, parts.count, unbiased);
 }
 
 static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
@@ -49,28 +77,57 @@ static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
   DEVICE_LAUNCH(state, ops_normals_of_step, arguments.rows, &arguments);
 }
 
+static void count_silent(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                         const float *logp_around, const float *advantage, int rows, double epsilon) {
+  DeviceState *state = device_state(ops);
+  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, logp_around, advantage, epsilon,
+                               state->row_parts};
+  device_sum_rows(state, &ops_silent_launch, rows, &arguments, NULL, OPS_BOOK_SILENT);
+}
+
+/* After the step, from the weights before it. */
+static void measure(DeviceState *state, const OpsUpdatePlan *plan, int k) {
+  const OpsUpdateNetwork *network = &plan->network[k];
+  const DeviceParts parts = device_parts(network->n);
+  const OpsLogParts logarithms = {network->gradient, network->n, parts.size, state->records};
+  const OpsSumParts squares = {{network->theta, network->before, network->n}, parts.size, state->sums};
+  const OpsMeasureStep step = {plan->book, state->records, state->sums, network->n, parts.count, k};
+  const size_t shared = KERNEL_LANES * sizeof(double);
+  state->device->launch(state->device, &ops_log_parts_launch, parts.count, KERNEL_LANES, shared, &logarithms);
+  state->device->launch(state->device, &ops_sum_parts_launch, parts.count, KERNEL_LANES, shared, &squares);
+  state->device->launch(state->device, &ops_measure_step_launch, 1, 1, 0, &step);
+}
+
 static void step(Ops *ops, const OpsUpdatePlan *plan) {
   DeviceState *state = device_state(ops);
   OpsUpdateStep arguments = {.plan = *plan};
   size_t parameters = 0;
   for (int k = 0; k < plan->networks; k++) {
-    const DeviceParts parts = device_parts(plan->network[k].n);
+    const OpsUpdateNetwork *network = &plan->network[k];
+    const DeviceParts parts = device_parts(network->n);
     arguments.size[k] = parts.size;
     arguments.count[k] = parts.count;
-    parameters += plan->network[k].n;
+    parameters += network->n;
+    if (network->before)
+      core_device_copy(state->device, network->before, network->theta, network->n * sizeof *network->theta);
   }
   const unsigned parts = arguments.count[0] + arguments.count[1];
   state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
                         &arguments);
   state->device->launch(state->device, &ops_decide_launch, 1, DECIDE_THREADS, parts * sizeof(double), &arguments);
   DEVICE_LAUNCH(state, ops_descend, parameters, &arguments);
+  for (int k = 0; k < plan->networks; k++)
+    if (plan->network[k].before) measure(state, plan, k);
 }
 
 static void finish(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book) {
   DeviceState *state = device_state(ops);
   core_device_to_host(state->device, book, plan->book, sizeof *book);
   state->book = NULL;
+  state->count = NULL;
 }
 
-const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .standardise = standardise,
-                                 .normal_rows = normal_rows, .step = step, .finish = finish};
+const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .take_piece = take_piece, .add_sums = add_sums,
+                                 .moments = moments, .standardise_by = standardise_by, .standardise = standardise,
+                                 .normal_rows = normal_rows, .count_silent = count_silent, .step = step,
+                                 .finish = finish};

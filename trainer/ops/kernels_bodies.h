@@ -5,6 +5,7 @@
 #include "trainer/ops/kernels_compact.h"
 #include "trainer/ops/kernels_dense.h"
 #include "trainer/ops/kernels_entity.h"
+#include "trainer/ops/kernels_noisy.h"
 #include "trainer/ops/kernels_normalise.h"
 #include "trainer/ops/kernels_observe.h"
 #include "trainer/ops/kernels_policy.h"

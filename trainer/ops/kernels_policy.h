@@ -19,7 +19,17 @@ CORE_KERNEL_FN void ops_sum_rows(const CoreDeviceThread *at, const double *own, 
 }
 
 /* What the kernels of a policy know. */
-typedef struct OpsRowsOfHead { OpsHead head; const float *logits; const void *actions; size_t rows; } OpsRowsOfHead;
+typedef struct OpsRowsOfHead {
+  OpsHead head;
+  const float *logits;
+  const void *actions;
+  size_t rows;
+  const uint32_t *count;  /* rows from *count on only fill a piece up: losses leave them out. NULL: there are none */
+} OpsRowsOfHead;
+CORE_DEVICE_FN size_t ops_counted(const uint32_t *count, size_t rows) { return count ? *count : rows; }
+CORE_KERNEL_FN void ops_zero_row(float *row, size_t columns) {
+  for (size_t c = 0; c < columns; c++) row[c] = 0;
+}
 
 CORE_DEVICE_FN const float *ops_logits_of(const OpsRowsOfHead *p, size_t r) {
   return p->logits + r * (size_t)p->head.logits;
@@ -92,31 +102,34 @@ typedef struct OpsPolicyLoss {
   OpsRowsOfHead p;
   const float *behaviour, *proximal, *advantage;
   RowClip clip;
-  float weight;           /* entropy coefficient / rows */
+  double entropy_coef;
   float *dlogits;
   double *sums;           /* [blocks][KERNEL_SUMS] in the order of OpsPolicySums */
 } OpsPolicyLoss;
 
 CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyLoss *a) {
-  const size_t r = core_device_first(at);
+  const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
   double own[KERNEL_SUMS] = {0};
-  if (r < a->p.rows) {
+  if (r < rows) {
     const OpsHead *head = &a->p.head;
     const size_t first = r * (size_t)head->factors;
+    const float weight = (float)(a->entropy_coef / (double)rows);
     const float *logits = ops_logits_of(&a->p, r);
     const float logp = ops_logp_of(&a->p, a->p.actions, r), behaviour = a->behaviour[r];
     const RowSurrogate s = row_surrogate(logp, behaviour, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
-    const float slope = s.slope / (float)(int)a->p.rows;
+    const float slope = s.slope / (float)(int)rows;
     float *dlogits = a->dlogits + r * (size_t)head->logits;
     const float entropy = head->kind == OPS_MULTI_DISCRETE
-      ? row_categorical_gradient(head, logits, (const uint8_t *)a->p.actions + first, slope, a->weight, dlogits)
-      : row_gaussian_gradient(head, logits, (const float *)a->p.actions + first, (double)slope, (double)a->weight,
+      ? row_categorical_gradient(head, logits, (const uint8_t *)a->p.actions + first, slope, weight, dlogits)
+      : row_gaussian_gradient(head, logits, (const float *)a->p.actions + first, (double)slope, (double)weight,
                               dlogits);
     own[0] = (double)s.loss;
     own[1] = (double)entropy;
     own[2] = -((double)logp - (double)behaviour);
     own[3] = (double)s.k3;
     own[4] = (double)s.outside;
+  } else if (r < a->p.rows) {
+    ops_zero_row(a->dlogits + r * (size_t)a->p.head.logits, (size_t)a->p.head.logits);
   }
   ops_sum_rows(at, own, a->sums);
 }
@@ -124,16 +137,16 @@ CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyL
 typedef struct OpsSampledEntropy {
   OpsRowsOfHead p;
   const float *noise;
-  double weight;
+  double entropy_coef;
   float *dlogits;
   double *sums;
 } OpsSampledEntropy;
 CORE_KERNEL_FN void ops_sampled_entropy(const CoreDeviceThread *at, const OpsSampledEntropy *a) {
-  const size_t r = core_device_first(at);
+  const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
   double own[KERNEL_SUMS] = {0};
-  if (r < a->p.rows)
-    own[0] = row_sampled_entropy(&a->p.head, ops_logits_of(&a->p, r), a->noise + r * (size_t)a->p.head.factors, a->weight,
-                                 a->dlogits + r * (size_t)a->p.head.logits);
+  if (r < rows)
+    own[0] = row_sampled_entropy(&a->p.head, ops_logits_of(&a->p, r), a->noise + r * (size_t)a->p.head.factors,
+                                 a->entropy_coef / (double)rows, a->dlogits + r * (size_t)a->p.head.logits);
   ops_sum_rows(at, own, a->sums);
 }
 
@@ -146,12 +159,12 @@ typedef struct OpsRegularise {
   double *sums;
 } OpsRegularise;
 CORE_KERNEL_FN void ops_regularise(const CoreDeviceThread *at, const OpsRegularise *a) {
-  const size_t r = core_device_first(at);
+  const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
   double own[KERNEL_SUMS] = {0};
-  if (r < a->p.rows) {
+  if (r < rows) {
     OpsGaussianSums sums = {0, 0};
     row_regularise(&a->p.head, ops_logits_of(&a->p, r), (double)a->entropy_coef[a->set[r]], a->bound, a->bounds_coef,
-                   (int)a->p.rows, a->dlogits + r * (size_t)a->p.head.logits, &sums);
+                   (int)rows, a->dlogits + r * (size_t)a->p.head.logits, &sums);
     own[0] = sums.entropy;
     own[1] = sums.bounds;
   }
@@ -182,11 +195,18 @@ CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsCap *a) {
     a->capped[i] = fmaxf(a->behaviour[i], a->logp[i] - a->log_cap);
 }
 
-typedef struct OpsPull { const float *logp, *around; double weight; size_t rows; float *pull; double *sums; } OpsPull;
+typedef struct OpsPull {
+  const float *logp, *around;
+  double weight;
+  size_t rows;
+  const uint32_t *count;
+  float *pull;
+  double *sums;
+} OpsPull;
 CORE_KERNEL_FN void ops_pull(const CoreDeviceThread *at, const OpsPull *a) {
   const size_t r = core_device_first(at);
   double own[KERNEL_SUMS] = {0};
-  if (r < a->rows) {
+  if (r < ops_counted(a->count, a->rows)) {
     const double apart = (double)a->logp[r] - (double)a->around[r];
     a->pull[r] = (float)(-a->weight * apart);
     own[0] = 0.5 * apart * apart;
@@ -197,17 +217,22 @@ CORE_KERNEL_FN void ops_pull(const CoreDeviceThread *at, const OpsPull *a) {
 typedef struct OpsValueLoss {
   const float *value, *old_value, *target;
   size_t rows;
-  float epsilon, scale;
+  const uint32_t *count;
+  float epsilon;
+  double value_coef;
   float *dvalue;
   double *sums;
 } OpsValueLoss;
 CORE_KERNEL_FN void ops_value_loss(const CoreDeviceThread *at, const OpsValueLoss *a) {
-  const size_t r = core_device_first(at);
+  const size_t r = core_device_first(at), rows = ops_counted(a->count, a->rows);
   double own[KERNEL_SUMS] = {0};
-  if (r < a->rows) {
+  if (r < rows) {
+    const float scale = (float)(a->value_coef / (double)rows);
     float error;
-    row_value(a->value[r], a->old_value[r], a->target[r], a->epsilon, a->scale, &a->dvalue[r], &error);
+    row_value(a->value[r], a->old_value[r], a->target[r], a->epsilon, scale, &a->dvalue[r], &error);
     own[0] = 0.5 * (double)error;
+  } else if (r < a->rows) {
+    a->dvalue[r] = 0;
   }
   ops_sum_rows(at, own, a->sums);
 }
@@ -219,7 +244,8 @@ typedef struct OpsQ {
   const uint8_t *actions;
   const float *target;
   size_t rows, columns;
-  float best, other, scale;
+  const uint32_t *count;
+  float best, other;
   float *values, *dq;
   double *sums;
 } OpsQ;
@@ -240,13 +266,13 @@ CORE_KERNEL_FN void ops_q_values(const CoreDeviceThread *at, const OpsQ *a) {
 }
 
 CORE_KERNEL_FN void ops_q_loss(const CoreDeviceThread *at, const OpsQ *a) {
-  const size_t r = core_device_first(at);
+  const size_t r = core_device_first(at), rows = ops_counted(a->count, a->rows);
   double own[KERNEL_SUMS] = {0};
-  if (r < a->rows) {
-    const size_t first = r * a->columns, taken = first + a->actions[r];
+  if (r < a->rows) ops_zero_row(a->dq + r * a->columns, a->columns);
+  if (r < rows) {
+    const size_t taken = r * a->columns + a->actions[r];
     const float error = a->q[taken] - a->target[r];
-    for (size_t c = 0; c < a->columns; c++) a->dq[first + c] = 0.0f;
-    a->dq[taken] = a->scale * error;
+    a->dq[taken] = 2.0f / (float)(int)rows * error;
     own[0] = (double)error * (double)error;
   }
   ops_sum_rows(at, own, a->sums);
@@ -285,18 +311,19 @@ CORE_KERNEL_FN void ops_slice(const CoreDeviceThread *at, const OpsSlice *a) {
     a->target[i] = a->source[i / a->count * a->columns + a->first + i % a->count];
 }
 
-/* Sums by set of columns first .. first + count - 1 of source[rows][columns], for parts of KERNEL_ROWS rows:
- * parts[part][sets][count]. set NULL: all are of the first. */
+/* Sums by set, of `sets` sets from first_set on, of columns first .. first + count - 1 of source[rows][columns], for parts of
+ * KERNEL_ROWS rows: parts[part][sets][count]. set NULL: all are of the first. */
 typedef struct OpsSetParts {
   const float *source;
   const int32_t *set;
-  size_t rows, columns, first, count, sets;
+  size_t rows, columns, first, count, first_set, sets;
   double *parts;
 } OpsSetParts;
 CORE_KERNEL_FN void ops_set_parts(const CoreDeviceThread *at, const OpsSetParts *a) {
   const size_t parts = (a->rows + KERNEL_ROWS - 1) / KERNEL_ROWS, each = a->sets * a->count;
   for (size_t i = core_device_first(at); i < parts * each; i += core_device_stride(at)) {
-    const size_t from = i / each * KERNEL_ROWS, set = i % each / a->count, column = a->first + i % a->count;
+    const size_t from = i / each * KERNEL_ROWS, column = a->first + i % a->count;
+    const size_t set = a->first_set + i % each / a->count;
     const size_t end = from + KERNEL_ROWS < a->rows ? from + KERNEL_ROWS : a->rows;
     double sum = 0;
     for (size_t r = from; r < end; r++)

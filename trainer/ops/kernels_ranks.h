@@ -19,21 +19,34 @@ CORE_KERNEL_FN void ops_blend(const CoreDeviceThread *at, const OpsBlend *a) {
   }
 }
 
+/* x = this rank's share of it, which is of so many rows of all: what ops_blend makes of a last piece, but that the rows
+ * stand on the device. */
+typedef struct OpsWeigh { float *x; size_t n; const uint32_t *rows; double all; } OpsWeigh;
+
+CORE_KERNEL_FN void ops_weigh(const CoreDeviceThread *at, const OpsWeigh *a) {
+  const float share = (float)((double)*a->rows / a->all);
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = share != 0 ? share * a->x[i] : 0;
+}
+
 /* mean[n] = the sum over shards of share[shard] of[shard][n], in float64 and in shard order. A share of 0 is a shard
  * without rows, which holds nothing. */
 typedef struct OpsFoldShards {
   const float *of;
-  const double *share;
+  const double *shares;   /* [shards], or [parts][shards] */
+  const uint64_t *turn;   /* of the parts, on the device: turn % parts; NULL: there is one */
+  int parts;
   int shards;
   size_t n;
   float *mean;
 } OpsFoldShards;
 
 CORE_KERNEL_FN void ops_fold_shards(const CoreDeviceThread *at, const OpsFoldShards *a) {
+  const double *share = a->shares + (a->turn ? *a->turn % (uint64_t)a->parts * (uint64_t)a->shards : 0);
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
     double total = 0;
     for (int s = 0; s < a->shards; s++)
-      if (a->share[s] != 0) total += a->share[s] * (double)a->of[(size_t)s * a->n + i];
+      if (share[s] != 0) total += share[s] * (double)a->of[(size_t)s * a->n + i];
     a->mean[i] = (float)total;
   }
 }

@@ -2,6 +2,7 @@
  * depends on its number. Sums have the order that the host gives them (device.c). */
 #ifndef TRAINER_OPS_KERNELS_UPDATE_H
 #define TRAINER_OPS_KERNELS_UPDATE_H
+#include "trainer/estimators.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_vector.h"
 #include "trainer/ops/update.h"
@@ -19,6 +20,32 @@ CORE_KERNEL_FN void ops_take_rows(const CoreDeviceThread *at, const OpsTakeRows 
   const uint32_t *things = a->order + a->book->step % a->parts * a->count;
   for (size_t i = core_device_first(at); i < a->count * a->steps; i += core_device_stride(at))
     a->rows[i] = a->steps == 1 ? things[i] : (uint32_t)(i % a->steps) * a->worlds + things[i / a->steps];
+}
+
+/* A shard's rows of the part whose turn it is, filled up to `room` (update.h, take_piece). */
+typedef struct OpsTakePiece {
+  const OpsUpdateBook *book;
+  OpsPartRows part;
+  int shard;
+  uint32_t *rows, *of_run, *count;
+} OpsTakePiece;
+CORE_KERNEL_FN void ops_take_piece(const CoreDeviceThread *at, const OpsTakePiece *a) {
+  const OpsPartRows *part = &a->part;
+  const size_t turn = a->book->step % (uint64_t)part->parts * (size_t)part->shards + (size_t)a->shard;
+  const uint32_t begin = part->begins[turn], count = part->begins[turn + 1] - begin;
+  for (size_t i = core_device_first(at); i < (size_t)part->room; i += core_device_stride(at)) {
+    const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
+    a->rows[i] = row;
+    a->of_run[i] = row / part->worlds * part->all_worlds + part->first_world + row % part->worlds;
+  }
+  if (core_device_first(at) == 0) *a->count = count;
+}
+
+typedef struct OpsAddSums { OpsUpdateBook *book; int begin; } OpsAddSums;
+CORE_KERNEL_FN void ops_add_sums(const CoreDeviceThread *at, const OpsAddSums *a) {
+  OpsUpdateBook *book = a->book;
+  for (size_t i = core_device_first(at); i < OPS_BOOK_SUMS; i += core_device_stride(at))
+    book->all[i] = a->begin ? book->now[i] : book->all[i] + book->now[i];
 }
 
 typedef struct OpsNormalsOfStep {
@@ -54,6 +81,15 @@ CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfPart
   const double variance = a->unbiased ? moments_variance_unbiased(&all) : moments_variance(&all);
   a->spread->shift = all.mean;
   a->spread->factor = 1 / (sqrt(variance) + 1e-8);
+}
+
+/* *record = of parts [count]. */
+typedef struct OpsMergeRecords { const Moments *parts; size_t count; Moments *record; } OpsMergeRecords;
+CORE_KERNEL_FN void ops_merge_records(const CoreDeviceThread *at, const OpsMergeRecords *a) {
+  if (core_device_first(at) > 0) return;
+  Moments all = {0, 0, 0, 0, 0};
+  for (size_t i = 0; i < a->count; i++) moments_merge(&all, &a->parts[i]);
+  *a->record = all;
 }
 
 typedef struct OpsStandardiseBy { float *x; size_t n; const OpsSpread *spread; } OpsStandardiseBy;
@@ -94,6 +130,7 @@ CORE_KERNEL_FN int ops_book_is_finite(const double *sums) {
 CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   OpsUpdateBook *book = plan->book;
+  const double *sums = plan->divided ? book->all : book->now;
   double *part = (double *)at->shared, norm[OPS_UPDATE_NETWORKS] = {0, 0};
   for (unsigned i = at->thread; i < a->count[0] + a->count[1]; i += at->threads) part[i] = plan->parts[i];
   core_device_barrier(at);
@@ -102,7 +139,7 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
     for (end += a->count[k]; i < end; i++) norm[k] += part[i];
     norm[k] = sqrt(norm[k]);
   }
-  if (!ops_book_is_finite(book->now) || !isfinite(norm[0]) || !isfinite(norm[1])) {
+  if (!ops_book_is_finite(sums) || !isfinite(norm[0]) || !isfinite(norm[1])) {
     book->failed = book->step + 1;
     return;
   }
@@ -115,7 +152,7 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
     book->clipped[k] += clipped;
     if (norm[k] > book->norm_max[k]) book->norm_max[k] = norm[k];
   }
-  for (int i = 0; i < OPS_BOOK_SUMS; i++) book->mean[i] += book->now[i] / plan->rows;
+  for (int i = 0; i < OPS_BOOK_SUMS; i++) book->mean[i] += sums[i] / plan->rows;
   book->at = book->step++;
 }
 
@@ -136,6 +173,80 @@ CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep 
     if (now->copies) plan->proximal[i] = network->theta[i];
     else plan->proximal[i] += now->share * (network->theta[i] - plan->proximal[i]);
   }
+}
+
+/* ---- what is measured of a step, now and then ---------------------------------------------------------------------- */
+
+typedef struct OpsSilent {
+  OpsRowsOfHead p;
+  const float *around, *advantage;
+  double epsilon;
+  double *sums;                /* [blocks][KERNEL_SUMS], the first of each */
+} OpsSilent;
+CORE_KERNEL_FN void ops_silent(const CoreDeviceThread *at, const OpsSilent *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0, 0, 0, 0, 0};
+  if (r < ops_counted(a->p.count, a->p.rows)) {
+    const double l = (double)ops_logp_of(&a->p, a->p.actions, r) - (double)a->around[r];
+    own[0] = estimators_no_gradient(l, (double)a->advantage[r], a->epsilon);
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+CORE_DEVICE_FN double ops_logarithm(float g) { return log(fabs((double)g) + KURTOSIS_FLOOR); }
+
+/* Moments of the logarithms of a part's entries that are not 0 (kurtosis.h): KERNEL_LANES threads a part, by differences to
+ * the first, so that equal numbers have exactly no spread. */
+typedef struct OpsLogParts { const float *gradient; size_t n, size; Moments *records; } OpsLogParts;
+CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts *a) {
+  const OpsPart part = ops_part(a->n, a->size, at->block);
+  size_t first = part.first;
+  while (first < part.end && a->gradient[first] == 0) first++;
+  const double base = first < part.end ? ops_logarithm(a->gradient[first]) : 0;
+  double count = 0, sum = 0, m2 = 0, m3 = 0, m4 = 0;
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
+    if (a->gradient[i] == 0) continue;
+    count += 1;
+    sum += ops_logarithm(a->gradient[i]) - base;
+  }
+  count = ops_add_lanes(at, count);
+  const double mean = base + ops_add_lanes(at, sum) / (count > 0 ? count : 1);
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
+    if (a->gradient[i] == 0) continue;
+    const double d = ops_logarithm(a->gradient[i]) - mean, square = d * d;
+    m2 += square;
+    m3 += square * d;
+    m4 += square * square;
+  }
+  m2 = ops_add_lanes(at, m2);
+  m3 = ops_add_lanes(at, m3);
+  m4 = ops_add_lanes(at, m4);
+  const Moments moments = {count, mean, m2, m3, m4};
+  if (at->thread == 0) a->records[at->block] = moments;
+}
+
+/* One thread: a network's parts, of ops_log_parts and of ops_sum_parts over its step, to the book. */
+typedef struct OpsMeasureStep {
+  OpsUpdateBook *book;
+  const Moments *records;
+  const double *squares;
+  size_t n, parts;
+  int network;
+} OpsMeasureStep;
+CORE_KERNEL_FN void ops_measure_step(const CoreDeviceThread *at, const OpsMeasureStep *a) {
+  if (core_device_first(at) > 0 || a->book->failed) return;
+  Moments all = {0, 0, 0, 0, 0};
+  double sum = 0;
+  for (size_t i = 0; i < a->parts; i++) {
+    moments_merge(&all, &a->records[i]);
+    sum += a->squares[i];
+  }
+  const Kurtosis kurtosis = kurtosis_of_moments(all, (double)a->n);
+  Kurtosis *total = &a->book->kurtosis[a->network];
+  total->all += kurtosis.all;
+  total->nonzero += kurtosis.nonzero;
+  total->zero_fraction += kurtosis.zero_fraction;
+  a->book->step_norm[a->network] += sqrt(sum);
 }
 
 #endif

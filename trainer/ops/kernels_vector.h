@@ -51,13 +51,23 @@ CORE_KERNEL_FN void ops_sum_parts(const CoreDeviceThread *at, const OpsSumParts 
 
 typedef struct OpsMomentParts {
   OpsVector v;
-  size_t size;
+  size_t size;            /* of a part */
   Moments *records;       /* [parts] */
+  const uint32_t *count;  /* where the length stands on the device, from which the parts' size follows. NULL: v.n */
+  size_t most, least;     /* parts at most, of so many elements at least */
 } OpsMomentParts;
+
+/* The rule of device_parts (device.c), by which parts have their sizes. */
+CORE_DEVICE_FN size_t ops_part_size(size_t n, size_t most, size_t least) {
+  const size_t size = (n + most - 1) / most;
+  return size < least ? least : size;
+}
 
 /* Two passes over a part: its mean, then the powers about it. What the rounded mean leaves over is added to it. */
 CORE_KERNEL_FN void ops_moment_parts(const CoreDeviceThread *at, const OpsMomentParts *a) {
-  const OpsPart part = ops_part(a->v.n, a->size, at->block);
+  const size_t length = a->count ? *a->count : a->v.n;
+  OpsPart part = ops_part(length, a->count ? ops_part_size(length, a->most, a->least) : a->size, at->block);
+  if (part.first > length) part.first = length; /* more blocks than parts: a record of nothing */
   const size_t first = part.first + at->thread;
   const double n = (double)(part.end - part.first);
   double sum = 0, m2 = 0, m3 = 0, m4 = 0;

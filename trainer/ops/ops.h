@@ -131,7 +131,11 @@ struct Ops {
   void (*world_rows)(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
   /* rows of `source` [*][columns] named by index -> target [rows][columns] */
   void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
-  /* The same of rows of so many bytes. */
+  /* The same of rows that chains alone will read, as their input `target`: ops may keep them in a form of their own and leave
+   * target as it is. Chains over target find them until the next call. index NULL: of target's own rows (source = target).
+   * NULL: there is no other form. */
+  void (*gather_inputs)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+  /* gather_rows of rows of so many bytes. */
   void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
 
   /* The same of half-precision numbers (IEEE binary16), exactly; and x[n] -> the nearest halves, ties to even, the largest

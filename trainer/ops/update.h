@@ -6,11 +6,15 @@
  * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host
  * may look for the cause with.
  *
- *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish */
+ *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish
+ *
+ * Where ranks or shards divide a minibatch: take_piece -> losses and gradients -> add_sums for each of this rank's
+ * shards, then the sums over ranks, then step. */
 #ifndef TRAINER_OPS_UPDATE_H
 #define TRAINER_OPS_UPDATE_H
 #include <math.h>
 
+#include "trainer/kurtosis.h"
 #include "trainer/ops/ops.h"
 
 enum { OPS_UPDATE_NETWORKS = 2 };
@@ -39,16 +43,21 @@ typedef struct OpsUpdateScalars {
 /* Where the sums of which loss stand in a book, each of up to five numbers in the order of their struct in ops.h. */
 enum {
   OPS_BOOK_POLICY = 0, OPS_BOOK_VALUE = 5, OPS_BOOK_SAMPLED_ENTROPY = 10, OPS_BOOK_REGULARISE = 15, OPS_BOOK_PULL = 20,
-  OPS_BOOK_CONTROLLER = 25, OPS_BOOK_SUMS = 30
+  OPS_BOOK_CONTROLLER = 25,
+  OPS_BOOK_SILENT = 30, /* samples that the clip leaves without a gradient */
+  OPS_BOOK_SUMS = 35
 };
 
 typedef struct OpsUpdateBook {
   uint64_t step, earlier;     /* steps of this iteration, and of those before it */
   uint64_t failed;            /* 0, or 1 + the number of the step that was not done */
-  double now[OPS_BOOK_SUMS];  /* of the minibatch at hand */
+  double now[OPS_BOOK_SUMS];  /* of the minibatch at hand, or of a piece of it */
+  double all[OPS_BOOK_SUMS];  /* where ranks or shards divide minibatches: of all its pieces, then of all ranks */
   double mean[OPS_BOOK_SUMS]; /* of each minibatch's mean over its rows, added up */
   double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
   double joint;               /* of both networks' norms together, added up */
+  double step_norm[OPS_UPDATE_NETWORKS]; /* lengths of steps, and what follows of gradients, added up; of plans that measure */
+  Kurtosis kurtosis[OPS_UPDATE_NETWORKS];
   uint64_t at;                /* for the kernels: the step that is being done, */
   float scale[OPS_UPDATE_NETWORKS]; /* and what its gradients are multiplied by */
 } OpsUpdateBook;
@@ -57,6 +66,7 @@ typedef struct OpsUpdateNetwork {
   float *theta;
   const float *gradient;
   float *m, *v;
+  float *before;              /* [n] room for the weights before a step, in plans that measure; NULL in others */
   size_t n;
 } OpsUpdateNetwork;
 
@@ -66,13 +76,24 @@ typedef struct OpsUpdatePlan {
   float *proximal;            /* of the first network; NULL: none */
   double max_norm, norm_epsilon;
   int joint;                  /* not 0: gradients are clipped by the norm of both together */
-  int rows;                   /* of a minibatch */
+  int rows;                   /* of a minibatch, over all ranks */
+  int divided;                /* not 0: ranks or shards divide it, and its sums are book->all */
   int steps;                  /* of an iteration, at most */
   OpsUpdateScalars *scalars;  /* [steps] on the device */
   OpsUpdateBook *book;        /* on the device */
   double *parts;              /* [ops_update_parts()] on the device */
 } OpsUpdatePlan;
 size_t ops_update_parts(void);
+
+/* Where ranks or shards divide minibatches: this rank's rows of all of an epoch's parts, shard after shard within a
+ * part (minibatch_device.c). How many they are differs from part to part and stands on the device, so that all pieces
+ * of a shard can be alike: they are filled up with rows that the losses leave out. */
+typedef struct OpsPartRows {
+  const uint32_t *rows;       /* of this rank's rollout, on the device */
+  const uint32_t *begins;     /* [parts * shards + 1] where a shard's rows of a part begin in `rows`, on the device */
+  int parts, shards, room;    /* room: rows of a piece */
+  uint32_t worlds, all_worlds, first_world; /* this rank's, the run's */
+} OpsPartRows;
 
 typedef struct OpsUpdate {
   /* Takes an iteration's scalars [steps] from the host and opens the book; `earlier` steps were done in iterations
@@ -81,12 +102,26 @@ typedef struct OpsUpdate {
   /* rows[count * steps]: as world_rows, of the part of `order` (its things cut into `parts` of `count`) whose turn it
    * is; steps 1: of order itself. */
   void (*take_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
+  /* The rows of one of this rank's shards of the part whose turn it is: rows[room], the same in the run's numbers
+   * of_run[room], and how many there are in *count, all on the device. After them comes the first again (the rollout's
+   * first where there is none); losses of the piece, from here on, are those of the *count rows and their means. */
+  void (*take_piece)(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run, uint32_t *count);
+  /* Sums of the piece's losses join those of the minibatch (book->all), or begin them. */
+  void (*add_sums)(Ops *ops, bool begin);
+  /* Moments of x[n], of the piece's *count rows, as ops->moments, to *record on the device. */
+  void (*moments)(Ops *ops, const float *x, size_t n, Moments *record);
+  /* x[n] as `standardise`, but by the moments of records [count] on the device, merged in order. */
+  void (*standardise_by)(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased);
   /* x = (x - mean) / (deviation + 1e-8); unbiased: of n - 1. */
   void (*standardise)(Ops *ops, float *x, size_t n, bool unbiased);
   /* As ops->normal_rows; the step, and the seed's upper half, are the number of steps done so far. */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
                       float *noise);
-  /* Clip, Adam of all networks, and the proximal weights. */
+  /* How many samples stand where the clip is flat, by the ratio to the policy of logp_around (estimators.h): to the book. */
+  void (*count_silent)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, const float *logp_around,
+                       const float *advantage, int rows, double epsilon);
+  /* Clip, Adam of all networks, and the proximal weights; where there is room for weights before it, also the length of the
+   * step and the kurtosis of the gradient. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);
   /* Waits for all steps; closes the book. */
   void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book);

@@ -1,0 +1,255 @@
+/* `analyze layers`: weight norms or dormant units of each layer of a network against transitions, a line a layer and a
+ * panel a network (P002; metrics.md 2 and 4.2). The runs need metrics.layers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/csv.h"
+#include "analysis/curve.h"
+#include "analysis/figure.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/query.h"
+#include "store/runlog.h"
+
+enum { GRID = 128, LAYERS_MAX = 64, NETWORKS = 2, STYLES = 2 };
+
+static const char *const networks[NETWORKS] = {"actor", "critic"};
+static const char interval_kind[] = "95 % Student t over runs";
+
+/* What can be drawn: the columns of the table but the abscissa. */
+typedef struct Metric { const char *name, *comment, *sql; } Metric;
+#define METRIC(column, unit, comment) \
+  {#column, comment, "SELECT network, layer, transitions, " #column " FROM layer WHERE run_id = ?1 AND " #column \
+   " IS NOT NULL ORDER BY iteration"},
+static const Metric metrics[] = {STORE_LAYER_COLUMNS(METRIC)};
+enum { METRICS = sizeof metrics / sizeof *metrics, FIRST_METRIC = 1 };
+
+typedef struct Layers {
+  AnalysisContext context;
+  AnalysisRequest request;
+  const char *group_keys, *metric_name;
+  const Metric *metric;
+  AnalysisGrouping groups;
+  AnalysisCurve (*curves)[NETWORKS][LAYERS_MAX]; /* [run] */
+  int count[NETWORKS];                           /* layers that some run has */
+  size_t without;
+} Layers;
+
+/* ---- data ------------------------------------------------------------------------------------------------------- */
+
+static int find_metric(Layers *l) {
+  const char *names[METRICS];
+  CoreText all = {0};
+  for (size_t i = FIRST_METRIC; i < METRICS; i++) {
+    names[i - FIRST_METRIC] = metrics[i].name;
+    core_text_appendf(&all, "%s%s", i > FIRST_METRIC ? ", " : "", metrics[i].name);
+    if (strcmp(metrics[i].name, l->metric_name) == 0) l->metric = &metrics[i];
+  }
+  const char *near = core_text_nearest(l->metric_name, names, METRICS - FIRST_METRIC);
+  int code = l->metric ? CORE_OK
+             : near    ? core_error(CORE_USAGE, "--y %s: did you mean %s?", l->metric_name, near)
+                       : core_error(CORE_USAGE, "--y %s: expected one of %s", l->metric_name, core_text_string(&all));
+  core_text_free(&all);
+  return code;
+}
+
+static int read_run(Layers *l, StoreQuery *query, size_t run) {
+  bool row = false, any = false;
+  int code;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, l->context.selection.runs[run].id);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const char *name = store_query_text(query, 0);
+    const int64_t layer = store_query_int(query, 1);
+    const double y = store_query_real(query, 3);
+    for (int network = 0; network < NETWORKS; network++) {
+      if (!name || strcmp(name, networks[network]) != 0 || layer < 1 || layer > LAYERS_MAX || !isfinite(y)) continue;
+      analysis_curve_add(&l->curves[run][network][layer - 1], store_query_real(query, 2), y);
+      if (layer > l->count[network]) l->count[network] = (int)layer;
+      any = true;
+    }
+  }
+  l->without += !any;
+  return code;
+}
+
+static int read_all(Layers *l) {
+  const size_t count = l->context.selection.count;
+  StoreQuery *query = NULL;
+  l->curves = core_memory_zero_allocate(count + 1, sizeof *l->curves);
+  TRY(store_query_open(l->context.database, l->metric->sql, &query));
+  int code = CORE_OK;
+  for (size_t r = 0; r < count && code == CORE_OK; r++) code = read_run(l, query, r);
+  store_query_close(&query);
+  if (code != CORE_OK || l->without < count) return code;
+  return core_error(CORE_FAIL, "%s: no run has logged its layers; metrics.layers = true in their experiment file asks "
+                    "for it", l->context.path);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Line { double *grid, *mean, *low, *high; size_t *runs, n, count; } Line;
+
+static Line make_line(const Layers *l, size_t group, int network, int layer) {
+  Line line = {0};
+  const size_t count = l->context.selection.count;
+  AnalysisCurve *curves = core_memory_allocate((count + 1) * sizeof *curves);
+  for (size_t r = 0; r < count; r++) {
+    const AnalysisCurve *curve = &l->curves[r][network][layer];
+    if (l->groups.group_of[r] == group && curve->n) curves[line.count++] = *curve;
+  }
+  line.grid = analysis_curve_grid(curves, line.count, GRID, false, &line.n);
+  line.mean = core_memory_allocate((3 * line.n + 1) * sizeof *line.mean);
+  line.low = line.mean + line.n;
+  line.high = line.low + line.n;
+  line.runs = core_memory_zero_allocate(line.n + 1, sizeof *line.runs);
+  analysis_curve_average(curves, line.count, line.grid, line.n, false, line.mean, line.low, line.high, line.runs);
+  free(curves);
+  return line;
+}
+
+static void line_free(Line *line) {
+  free(line->grid);
+  free(line->mean);
+  free(line->runs);
+}
+
+/* ---- the figure ------------------------------------------------------------------------------------------------- */
+
+static AnalysisMark mark_of(const Layers *l, int layer) {
+  const int most = l->count[0] > l->count[1] ? l->count[0] : l->count[1];
+  return (AnalysisMark){.color = analysis_ramp(most > 1 ? layer / (most - 1.0) : 0.5)};
+}
+
+static void append_rows(const Layers *l, size_t group, int network, int layer, const Line *line, CoreText *csv) {
+  for (size_t i = 0; i < line->n; i++) {
+    analysis_csv_field(csv, l->groups.groups[group].label);
+    analysis_csv_key_values(csv, &l->groups, l->groups.groups[group].config);
+    core_text_appendf(csv, ",%s,%d,%s", networks[network], layer + 1, l->metric->name);
+    analysis_csv_value(csv, line->grid[i]);
+    core_text_appendf(csv, ",%zu", line->runs[i]);
+    analysis_csv_value(csv, line->mean[i]);
+    analysis_csv_value(csv, line->low[i]);
+    analysis_csv_value(csv, line->high[i]);
+    core_text_append(csv, "\n");
+  }
+}
+
+static void add_legend(const Layers *l, AnalysisPlot *plot) {
+  char text[32];
+  const int most = l->count[0] > l->count[1] ? l->count[0] : l->count[1];
+  AnalysisMark plain = {.color = l->context.style->foreground};
+  for (int layer = 0; layer < most; layer++) {
+    snprintf(text, sizeof text, "layer %d", layer + 1);
+    analysis_plot_legend_entry(plot, text, mark_of(l, layer), false, true);
+  }
+  if (l->groups.count < 2) return;
+  analysis_plot_legend_entry(plot, l->groups.groups[0].label, plain, false, true);
+  analysis_plot_legend_dashed(plot, l->groups.groups[1].label, plain);
+}
+
+static void add_caption(const Layers *l, AnalysisPlot *plot) {
+  CoreText text = {0};
+  core_text_appendf(&text, "%s: %s. Line: mean over runs; band, where one configuration is drawn: %s. ",
+                    l->metric->name, l->metric->comment, interval_kind);
+  analysis_describe_runs(&l->context, &text);
+  core_text_append(&text, ".");
+  if (l->without) core_text_appendf(&text, " Without layers: %zu.", l->without);
+  analysis_plot_caption(plot, core_text_string(&text));
+  core_text_free(&text);
+}
+
+static int draw(const Layers *l) {
+  CoreText csv = {0};
+  char title[64];
+  snprintf(title, sizeof title, "%s", l->metric->name);
+  for (char *c = title; *c; c++) *c = *c == '_' ? ' ' : *c;
+  AnalysisPlot *plot = analysis_plot_create(l->context.style, "environment transitions", false, title, false);
+  core_text_append(&csv, "configuration");
+  analysis_csv_keys(&csv, &l->groups);
+  core_text_append(&csv, ",network,layer,metric,transitions,n,mean,low,high\n");
+  for (int network = 0; network < NETWORKS; network++) {
+    if (l->count[network] == 0) continue; /* a learner of Q values has no critic */
+    size_t panel = analysis_plot_panel(plot, networks[network], "");
+    for (size_t g = 0; g < l->groups.count; g++) {
+      for (int layer = 0; layer < l->count[network]; layer++) {
+        Line line = make_line(l, g, network, layer);
+        const bool band = l->groups.count == 1 && line.count >= 3;
+        analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, band ? line.low : NULL, band ? line.high : NULL,
+                            mark_of(l, layer), g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
+        append_rows(l, g, network, layer, &line, &csv);
+        line_free(&line);
+      }
+    }
+  }
+  add_legend(l, plot);
+  add_caption(l, plot);
+  return analysis_figure_write(&l->context, plot, l->metric->sql, interval_kind, &csv);
+}
+
+/* Each layer at its first and last measured iteration. */
+static void print_table(const Layers *l) {
+  static const char *const headers[] = {"configuration", "network", "layer", "runs", "first", "last"};
+  CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
+  for (size_t g = 0; g < l->groups.count; g++)
+    for (int network = 0; network < NETWORKS; network++)
+      for (int layer = 0; layer < l->count[network]; layer++) {
+        Line line = make_line(l, g, network, layer);
+        core_table_cell(table, "%s", l->groups.groups[g].label);
+        core_table_cell(table, "%s", networks[network]);
+        core_table_cell(table, "%d", layer + 1);
+        core_table_cell(table, "%zu", line.count);
+        core_table_cell(table, line.n ? "%.4g" : "-", line.n ? line.mean[0] : NAN);
+        core_table_cell(table, line.n ? "%.4g" : "-", line.n ? line.mean[line.n - 1] : NAN);
+        line_free(&line);
+      }
+  printf("%s: %s\n\n", l->metric->name, l->metric->comment);
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  CoreText runs = {0};
+  analysis_describe_runs(&l->context, &runs);
+  printf("\n%s\n", core_text_string(&runs));
+  if (l->without) printf("without layers: %zu\n", l->without);
+  core_text_free(&runs);
+}
+
+static int answer(void *figure, const char **operands, size_t operand_count) {
+  Layers *l = figure;
+  TRY(find_metric(l));
+  TRY(analysis_context_open(&l->context, &l->request, operands, operand_count));
+  TRY(analysis_group_runs(&l->context.selection, l->group_keys, &l->groups));
+  if (l->groups.count > STYLES)
+    return core_error(CORE_USAGE, "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose "
+                      "with --where KEY=VALUE, or take fewer keys with --group", l->groups.count, STYLES);
+  TRY(read_all(l));
+  if (!l->request.json) print_table(l);
+  fflush(stdout);
+  return draw(l);
+}
+
+static const char usage[] = "analyze layers results.db [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
+static const char help_text[] =
+  "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against transitions, "
+  "means over runs with a 95 % Student t interval. One or two configurations: solid and dashed. The runs need metrics.layers.\n\n"
+  "Columns: weight_norm, dormant, dormant_strict, dormant_loose, inactive, dead; the last layer is the head, which has "
+  "no units.\n\nFiles: layers.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot layers.gp.";
+
+int analysis_figure_layers(int argc, char **argv) {
+  Layers l = {.request = {.argc = argc, .argv = argv}, .metric_name = "weight_norm"};
+  const CoreOption table[] = {
+    {"y", 'y', CORE_OPTION_TEXT, &l.metric_name, "NAME", "what to draw (default: weight_norm)"},
+    {"group", 'g', CORE_OPTION_TEXT, &l.group_keys, "KEY[,KEY]",
+     "one configuration for each value of these settings (default: all that vary)"},
+    ANALYSIS_REQUEST_OPTIONS(l.request),
+    {0}};
+  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &l);
+  for (size_t r = 0; l.curves && r < l.context.selection.count; r++)
+    for (int network = 0; network < NETWORKS; network++)
+      for (int layer = 0; layer < LAYERS_MAX; layer++) analysis_curve_free(&l.curves[r][network][layer]);
+  free(l.curves);
+  analysis_grouping_free(&l.groups);
+  analysis_context_close(&l.context);
+  free(l.request.where.items);
+  return code;
+}

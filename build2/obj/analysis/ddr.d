@@ -1,0 +1,28 @@
+build2/obj/analysis/ddr.o: analysis/ddr.c core/banned.h analysis/ddr.h \
+ analysis/figure.h analysis/group.h analysis/select.h core/config.h \
+ core/ini.h core/error.h core/text.h core/config.def core/files.h \
+ store/database.h store/run.h analysis/palette.h analysis/plot.h \
+ analysis/axis.h core/options.h analysis/statistics.h core/memory.h \
+ core/device.h core/device_kernel.h store/query.h
+core/banned.h:
+analysis/ddr.h:
+analysis/figure.h:
+analysis/group.h:
+analysis/select.h:
+core/config.h:
+core/ini.h:
+core/error.h:
+core/text.h:
+core/config.def:
+core/files.h:
+store/database.h:
+store/run.h:
+analysis/palette.h:
+analysis/plot.h:
+analysis/axis.h:
+core/options.h:
+analysis/statistics.h:
+core/memory.h:
+core/device.h:
+core/device_kernel.h:
+store/query.h:

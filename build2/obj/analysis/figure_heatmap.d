@@ -1,0 +1,31 @@
+build2/obj/analysis/figure_heatmap.o: analysis/figure_heatmap.c \
+ core/banned.h analysis/figure.h analysis/group.h analysis/select.h \
+ core/config.h core/ini.h core/error.h core/text.h core/config.def \
+ core/files.h store/database.h store/run.h analysis/palette.h \
+ analysis/plot.h analysis/axis.h core/options.h analysis/csv.h \
+ analysis/scored.h analysis/measures.h analysis/statistics.h \
+ core/memory.h core/device.h core/device_kernel.h core/terminal.h
+core/banned.h:
+analysis/figure.h:
+analysis/group.h:
+analysis/select.h:
+core/config.h:
+core/ini.h:
+core/error.h:
+core/text.h:
+core/config.def:
+core/files.h:
+store/database.h:
+store/run.h:
+analysis/palette.h:
+analysis/plot.h:
+analysis/axis.h:
+core/options.h:
+analysis/csv.h:
+analysis/scored.h:
+analysis/measures.h:
+analysis/statistics.h:
+core/memory.h:
+core/device.h:
+core/device_kernel.h:
+core/terminal.h:

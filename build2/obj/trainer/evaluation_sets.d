@@ -1,0 +1,36 @@
+build2/obj/trainer/evaluation_sets.o: trainer/evaluation_sets.c \
+ core/banned.h trainer/evaluation_sets.h trainer/evaluate.h \
+ store/runlog.h core/error.h trainer/trial.h trainer/agent.h \
+ core/config.h core/ini.h core/text.h core/config.def core/memory.h \
+ core/device.h core/device_kernel.h trainer/encoder.h \
+ sim/observe_layout.h sim/level.h sim/real.h trainer/ops/ops.h \
+ trainer/moments.h trainer/envs/env.h trainer/network.h \
+ trainer/observer.h trainer/normalise.h trainer/normalise_rule.h \
+ trainer/shards.h trainer/levels.h
+core/banned.h:
+trainer/evaluation_sets.h:
+trainer/evaluate.h:
+store/runlog.h:
+core/error.h:
+trainer/trial.h:
+trainer/agent.h:
+core/config.h:
+core/ini.h:
+core/text.h:
+core/config.def:
+core/memory.h:
+core/device.h:
+core/device_kernel.h:
+trainer/encoder.h:
+sim/observe_layout.h:
+sim/level.h:
+sim/real.h:
+trainer/ops/ops.h:
+trainer/moments.h:
+trainer/envs/env.h:
+trainer/network.h:
+trainer/observer.h:
+trainer/normalise.h:
+trainer/normalise_rule.h:
+trainer/shards.h:
+trainer/levels.h:

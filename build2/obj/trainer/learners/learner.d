@@ -1,0 +1,57 @@
+build2/obj/trainer/learners/learner.o: trainer/learners/learner.c \
+ core/banned.h trainer/learners/learner.h trainer/checkpoint.h \
+ core/config.h core/ini.h core/error.h core/text.h core/config.def \
+ core/files.h trainer/kurtosis.h trainer/moments.h core/device_kernel.h \
+ trainer/profile.h trainer/rollout.h trainer/agent.h core/memory.h \
+ core/device.h trainer/encoder.h sim/observe_layout.h sim/level.h \
+ sim/real.h trainer/ops/ops.h trainer/envs/env.h trainer/network.h \
+ trainer/compact.h trainer/coverage.h trainer/shards.h trainer/observer.h \
+ trainer/normalise.h trainer/normalise_rule.h trainer/sections.h \
+ trainer/visited.h trainer/learners/ppo.h trainer/advantage.h \
+ trainer/learners/queue.h trainer/communicator.h trainer/gradient.h \
+ trainer/minibatch.h trainer/optimizer.h trainer/ops/update.h \
+ trainer/learners/pqn.h trainer/learners/sapg.h \
+ trainer/learners/sapg_layout.h
+core/banned.h:
+trainer/learners/learner.h:
+trainer/checkpoint.h:
+core/config.h:
+core/ini.h:
+core/error.h:
+core/text.h:
+core/config.def:
+core/files.h:
+trainer/kurtosis.h:
+trainer/moments.h:
+core/device_kernel.h:
+trainer/profile.h:
+trainer/rollout.h:
+trainer/agent.h:
+core/memory.h:
+core/device.h:
+trainer/encoder.h:
+sim/observe_layout.h:
+sim/level.h:
+sim/real.h:
+trainer/ops/ops.h:
+trainer/envs/env.h:
+trainer/network.h:
+trainer/compact.h:
+trainer/coverage.h:
+trainer/shards.h:
+trainer/observer.h:
+trainer/normalise.h:
+trainer/normalise_rule.h:
+trainer/sections.h:
+trainer/visited.h:
+trainer/learners/ppo.h:
+trainer/advantage.h:
+trainer/learners/queue.h:
+trainer/communicator.h:
+trainer/gradient.h:
+trainer/minibatch.h:
+trainer/optimizer.h:
+trainer/ops/update.h:
+trainer/learners/pqn.h:
+trainer/learners/sapg.h:
+trainer/learners/sapg_layout.h:

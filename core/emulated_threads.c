@@ -1,0 +1,201 @@
+#include "core/emulated_threads.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+
+enum { STACK_BYTES = 64 * 1024 };
+
+struct CoreEmulatedThreads {
+  CoreDeviceOrder order;
+  char *shared, *stacks;
+  char *images; /* CORE_DEVICE_ISOLATED: each thread's shared memory, CORE_EMULATED_SHARED_BYTES apart */
+  char *merged; /* and what the last barrier has left of all of them */
+};
+
+typedef struct Coroutine {
+  jmp_buf jump;
+  CoreDeviceThread at;
+  enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
+  bool vote;
+} Coroutine;
+
+/* One team at a time, so that there is one of these; the first start of a coroutine goes through a ucontext, all later
+ * switches through _longjmp, which needs no system call. */
+typedef struct CoreEmulatedTeam {
+  jmp_buf scheduler;
+  Coroutine thread[CORE_EMULATED_THREADS];
+  const CoreKernel *kernel;
+  const void *arguments;
+  Coroutine *running;
+  uint32_t ballot;
+} CoreEmulatedTeam;
+static CoreEmulatedTeam the_team;
+
+static void run_coroutine(void) {
+  Coroutine *self = the_team.running;
+  the_team.kernel->body(&self->at, the_team.arguments);
+  self->state = FINISHED;
+  _longjmp(the_team.scheduler, 1);
+}
+
+static void wait_for_others(const CoreDeviceThread *at, int state) {
+  CORE_CHECK(at->team != NULL); /* the kernel was listed as one whose threads do not wait */
+  Coroutine *self = at->team->running;
+  self->state = state;
+  if (_setjmp(self->jump) == 0) _longjmp(at->team->scheduler, 1);
+}
+
+void core_device_barrier(const CoreDeviceThread *at) { wait_for_others(at, AT_BARRIER); }
+
+void core_device_team_barrier(const CoreDeviceThread *at, unsigned team) {
+  CORE_CHECK(team == (unsigned)the_team.kernel->team);
+  wait_for_others(at, AT_BARRIER);
+}
+
+uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote) {
+  CORE_CHECK(team == (unsigned)the_team.kernel->team);
+  the_team.running->vote = vote != 0;
+  wait_for_others(at, AT_BALLOT);
+  return the_team.ballot;
+}
+
+/* Runs a coroutine until its next barrier or its end. */
+static void resume(Coroutine *thread, char *stack) {
+  the_team.running = thread;
+  if (_setjmp(the_team.scheduler) != 0) return;
+  if (thread->state != FRESH) _longjmp(thread->jump, 1);
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = STACK_BYTES;
+  context.uc_link = NULL;
+  makecontext(&context, run_coroutine, 0);
+  setcontext(&context);
+}
+
+/* A team's part of the block's shared memory. */
+typedef struct Share { char *start; size_t bytes; } Share;
+
+static char *image_of(const CoreEmulatedThreads *emulated, unsigned thread) {
+  return emulated->images + (size_t)thread * CORE_EMULATED_SHARED_BYTES;
+}
+
+/* What `count` threads in isolation have written becomes what all of them see. */
+static void merge_images(const CoreEmulatedThreads *emulated, Share share, unsigned count) {
+  for (unsigned k = 0; k < count; k++) {
+    const char *image = image_of(emulated, k);
+    if (memcmp(image, emulated->merged, share.bytes) == 0) continue;
+    for (size_t i = 0; i < share.bytes; i++) {
+      if (image[i] == emulated->merged[i]) continue;
+      CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]); /* else two wrote differently */
+      share.start[i] = image[i];
+    }
+  }
+  memcpy(emulated->merged, share.start, share.bytes);
+  for (unsigned k = 0; k < count; k++) memcpy(image_of(emulated, k), emulated->merged, share.bytes);
+}
+
+/* Runs thread k on its own shared memory. */
+static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, unsigned k) {
+  memcpy(share.start, image_of(emulated, k), share.bytes);
+  resume(&the_team.thread[k], emulated->stacks + (size_t)k * STACK_BYTES);
+  memcpy(image_of(emulated, k), share.start, share.bytes);
+  memcpy(share.start, emulated->merged, share.bytes);
+}
+
+/* That all of a team have come to the same kind of place. Gives which. */
+static int meet(unsigned count) {
+  const int state = (int)the_team.thread[0].state;
+  the_team.ballot = 0;
+  for (unsigned k = 0; k < count; k++) {
+    CORE_CHECK((int)the_team.thread[k].state == state); /* else some wait at a barrier that others never come to */
+    if (state == AT_BALLOT && the_team.thread[k].vote) the_team.ballot |= (uint32_t)1 << k;
+  }
+  return state;
+}
+
+/* All of a team from barrier to barrier. */
+static void run_team(CoreEmulatedThreads *emulated, CoreDeviceThread first, unsigned count, Share share) {
+  const bool backward = emulated->order == CORE_DEVICE_BACKWARD, isolated = emulated->order == CORE_DEVICE_ISOLATED;
+  for (unsigned i = 0; i < count; i++) {
+    the_team.thread[i].at = first;
+    the_team.thread[i].at.thread += i;
+    the_team.thread[i].at.team = &the_team;
+    the_team.thread[i].state = FRESH;
+  }
+  if (isolated) {
+    memcpy(emulated->merged, share.start, share.bytes);
+    for (unsigned k = 0; k < count; k++) memcpy(image_of(emulated, k), share.start, share.bytes);
+  }
+  for (int state = FRESH; state != FINISHED;) {
+    for (unsigned i = 0; i < count; i++) {
+      const unsigned k = backward ? count - 1 - i : i;
+      if (isolated) resume_isolated(emulated, share, k);
+      else resume(&the_team.thread[k], emulated->stacks + (size_t)k * STACK_BYTES);
+    }
+    state = meet(count);
+    if (isolated && state != AT_BALLOT) merge_images(emulated, share, count);
+  }
+}
+
+/* A block's teams, one after the other. */
+static void run_teams(CoreEmulatedThreads *emulated, CoreDeviceThread at, unsigned team, size_t shared) {
+  const unsigned teams = at.threads / team;
+  const size_t bytes = shared / teams;
+  for (unsigned i = 0; i < teams; i++) {
+    at.thread = i * team;
+    run_team(emulated, at, team, (Share){emulated->shared + i * bytes, bytes});
+  }
+}
+
+void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, unsigned blocks, unsigned threads,
+                               size_t shared, const void *arguments) {
+  const bool backward = emulated->order == CORE_DEVICE_BACKWARD;
+  const unsigned team = kernel->team == CORE_TEAM_BLOCK ? threads : (unsigned)kernel->team;
+  CORE_CHECK(team == 0 || threads % team == 0);
+  the_team.kernel = kernel;
+  the_team.arguments = arguments;
+  for (unsigned i = 0; i < blocks; i++) {
+    CoreDeviceThread at = {.block = backward ? blocks - 1 - i : i, .blocks = blocks, .threads = threads,
+                           .shared = emulated->shared};
+    memset(emulated->shared, 0xa5, shared); /* a GPU's is not zero either */
+    for (unsigned k = 0; team == 0 && k < threads; k++) {
+      at.thread = backward ? threads - 1 - k : k;
+      kernel->body(&at, arguments);
+    }
+    if (team > 0) run_teams(emulated, at, team, shared);
+  }
+}
+
+/* Memory that takes no room until it is touched. */
+static char *reserve(size_t bytes) {
+  char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  CORE_CHECK(start != MAP_FAILED);
+  return start;
+}
+
+CoreEmulatedThreads *core_emulated_threads_create(CoreDeviceOrder order) {
+  CoreEmulatedThreads *emulated = core_memory_zero_allocate(1, sizeof *emulated);
+  emulated->order = order;
+  emulated->shared = core_memory_allocate(CORE_EMULATED_SHARED_BYTES);
+  emulated->stacks = reserve((size_t)CORE_EMULATED_THREADS * STACK_BYTES);
+  if (order == CORE_DEVICE_ISOLATED) {
+    emulated->images = reserve((size_t)CORE_EMULATED_THREADS * CORE_EMULATED_SHARED_BYTES);
+    emulated->merged = core_memory_allocate(CORE_EMULATED_SHARED_BYTES);
+  }
+  return emulated;
+}
+
+void core_emulated_threads_destroy(CoreEmulatedThreads *emulated) {
+  munmap(emulated->stacks, (size_t)CORE_EMULATED_THREADS * STACK_BYTES);
+  if (emulated->images) munmap(emulated->images, (size_t)CORE_EMULATED_THREADS * CORE_EMULATED_SHARED_BYTES);
+  free(emulated->merged);
+  free(emulated->shared);
+  free(emulated);
+}

@@ -1,0 +1,61 @@
+/* Which jobs to name to slurmrestd so that just the chosen tasks are changed (rest_internal.h). Slurm keeps what waits of an array
+ * in one job, whose number is the array's, and gives a task a number of its own when it starts, is requeued or was changed before. */
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "slurm/rest_internal.h"
+
+/* What waits of a job record, and how much of that was chosen. */
+typedef struct Waiting { int64_t array, own, tasks, chosen; } Waiting;
+
+static int by_id(const void *a, const void *b) {
+  const SlurmId *x = a, *y = b;
+  if (x->job != y->job) return x->job < y->job ? -1 : 1;
+  return (x->task > y->task) - (x->task < y->task);
+}
+
+static bool is_chosen(const SlurmId *ids, size_t count, SlurmId id) {
+  const SlurmId all = {id.job, -1};
+  return bsearch(&id, ids, count, sizeof *ids, by_id) != NULL || bsearch(&all, ids, count, sizeof *ids, by_id) != NULL;
+}
+
+static int read_waiting(const json_t *record, const SlurmId *ids, size_t count, Waiting *waiting) {
+  SlurmTasks rows = {0};
+  *waiting = (Waiting){0};
+  const int code = rest_read_waiting(record, &waiting->own, &rows);
+  for (size_t i = 0; i < rows.count && code == CORE_OK; i++) {
+    const SlurmTask *row = &rows.rows[i];
+    waiting->array = row->job;
+    for (int64_t task = row->first; task <= row->last; task += row->step > 0 ? row->step : 1, waiting->tasks++)
+      waiting->chosen += is_chosen(ids, count, (SlurmId){row->job, task});
+  }
+  slurm_tasks_free(&rows);
+  return code;
+}
+
+/* Does anything wait of this array that was not chosen? */
+static bool is_partial(const Waiting *all, size_t count, int64_t array) {
+  for (size_t i = 0; i < count; i++)
+    if (all[i].array == array && all[i].chosen < all[i].tasks) return true;
+  return false;
+}
+
+int rest_update_numbers(const json_t *jobs, const SlurmId *ids, size_t count, int64_t *numbers, size_t *number_count) {
+  const size_t records = json_array_size(jobs);
+  Waiting *all = core_memory_zero_allocate(records + 1, sizeof *all);
+  int code = CORE_OK;
+  for (size_t i = 0; i < records && code == CORE_OK; i++)
+    code = read_waiting(json_array_get(jobs, i), ids, count, &all[i]);
+  for (size_t i = 0; i < records && code == CORE_OK; i++) {
+    const Waiting *one = &all[i];
+    const bool is_alone = one->own != one->array && one->chosen == one->tasks;
+    if (one->chosen == 0) continue;
+    if (is_alone || !is_partial(all, records, one->array)) numbers[(*number_count)++] = one->own;
+    else
+      code = core_error(CORE_USAGE, "slurmrestd of this version holds and releases arrays as a whole, and job %lld has "
+                        "waiting tasks that are not meant; leave out the runs (all of the sweep), or use slurm.api = cli",
+                        (long long)one->array);
+  }
+  free(all);
+  return code;
+}

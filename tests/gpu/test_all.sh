@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# tests/gpu/all.sh itself, with stand-ins for nvidia-smi and for the programs, since it has to work at its first try on a GPU
+# machine: its order, what it does with failures, and that the report outlives whoever ends it. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+mkdir "$tap_dir/bin" "$tap_dir/built" "$tap_dir/cuda"
+program() { # NAME, its text on standard input
+  { echo '#!/bin/bash'; cat; } >"$tap_dir/$1"
+  chmod +x "$tap_dir/$1"
+}
+program bin/nvidia-smi <<<'echo "GPU 0: stand-in (UUID: GPU-0)"'
+program built/trainer <<'END'
+root=$2
+[ "$1" = --root ] || { echo "trainer info"; exit 0; }
+mkdir -p "$root/runs/00/0"
+printf '#runlog\niteration\tsteps_per_second[transitions/s]\tkl[nat]\n1\t1.5e6\t0.25\n' >"$root/runs/00/0/stats.1.tsv"
+END
+for name in $(cat tests/gpu/programs.txt) bench_device; do
+  program "built/$name" <<<"echo 'ran $name'"
+done
+stand_ins=(env -u GPU_PARTS -u GPU_SECONDS PATH="$tap_dir/bin:$PATH" CUDA_HOME="$tap_dir/cuda" GPU_BUILT="$tap_dir/built.tar.gz")
+pack() { tar -czf "$tap_dir/built.tar.gz" -C "$tap_dir/built" .; }
+all() { pack && "${stand_ins[@]}" "$@"; }
+
+program bin/nvidia-smi <<<'exit 1'
+tap_run "without a GPU nothing is run" 77 "shows no GPU" all tests/gpu/all.sh "$tap_dir/report"
+program bin/nvidia-smi <<<'echo "GPU 0: stand-in (UUID: GPU-0)"'
+
+tap_run "all parts, and where the report is" 0 "report: $tap_dir/report" all tests/gpu/all.sh "$tap_dir/report"
+tap_check "the tests come first, then figures" "$(sed -n 's/^==== \(.*\)/\1/p' "$tap_dir/report" | grep -v '^exit' | head -6 |
+  diff - <(printf '%s\n' "physics: the CPU's hash" "ops: the CPU's numbers" "layers in bf16: the definition" "training, 1024 worlds" "training: as on the CPU" "figures of physics and products"))"
+tap_check "each training says its speed" "$([ "$(grep -c 'iteration 1: 1.5e+06 steps/s' "$tap_dir/report")" -ge 5 ] || echo "$(grep steps/s "$tap_dir/report")")"
+tap_check "what could not be run is listed" "$(grep -q 'memcheck, ops .*not run' "$tap_dir/report" || tail -40 "$tap_dir/report")"
+tap_check "nothing else is left beside the report" "$(ls "$tap_dir"/report?* 2>/dev/null)"
+
+program built/test_device_ops <<<'echo "not ok 3 - gpu_dense"; exit 2'
+tap_run "a part that fails fails it all" 1 "FAILED (2)" all tests/gpu/all.sh "$tap_dir/report"
+tap_check "and names what failed, and goes on" "$(grep -A60 '==== summary' "$tap_dir/report" >"$tap_dir/summary"
+  grep -q 'not ok 3 - gpu_dense' "$tap_dir/summary" && grep -q 'figures.* ok' "$tap_dir/summary" || cat "$tap_dir/summary")"
+program built/test_device_ops <<<'[ -n "${TEST_ONLY:-}" ] || kill -ABRT $$; echo "only $TEST_ONLY"; [ "$TEST_ONLY" != gpu_dense ]'
+all tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1
+tap_check "tests that one has ended are run one by one" "$([ "$(grep -c '^only gpu_' "$tap_dir/report")" -gt 10 ] &&
+  grep -q 'gpu_dense .*FAILED (1)' "$tap_dir/out" && grep -q 'gpu_gae .*ok' "$tap_dir/out" || cat "$tap_dir/out")"
+tap_run "parts by name" 0 "levels drawn" all env GPU_PARTS='levels|figures' tests/gpu/all.sh "$tap_dir/report"
+tap_check "and no others" "$(grep '^==== training' "$tap_dir/report")"
+all env GPU_SECONDS=0 tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1
+tap_check "without time every part is listed as not run" "$(grep -c 'no time is left' "$tap_dir/out" | grep -qE '^1[0-9]$' || cat "$tap_dir/out")"
+
+program built/test_device_ops <<<"echo begun; echo \$\$ >'$tap_dir/pid'; exec sleep 1000"
+pack
+"${stand_ins[@]}" GPU_SECONDS=900 tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1 &
+script=$!
+tap_wait 60 test -s "$tap_dir/pid"
+kill "$script"
+wait "$script"
+tap_check "who is ended leaves a report of what was done" "$(grep -q "physics: the CPU's hash .*ok" "$tap_dir/report" &&
+  grep -q 'ended from outside' "$tap_dir/report" || cat "$tap_dir/report" "$tap_dir/out")"
+gone() { ! kill -0 "$(cat "$tap_dir/pid")" 2>/dev/null; }
+tap_wait 60 gone
+tap_check "and no part behind" "$(gone || echo "process $(cat "$tap_dir/pid") is there")"
+tap_done

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# What the compiler made of the GPU's kernels keeps what the emulator can not see: no float32 operation is contracted,
+# approximate or flushed to zero, so the bits can be the CPU's; and none takes more registers than its threads can have. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+sim=$SWEEP_BUILD/obj/sim/kernels_cuda ops=$SWEEP_BUILD/obj/trainer/ops/kernels_cuda
+if [ ! -e "$sim.ptx" ] || [ ! -e "$ops.ptx" ]; then
+  tap_skip "GPU kernels" "this build has no CUDA"
+  tap_done
+fi
+
+# instructions FILE: all but moves, loads, stores, comparisons and conversions, each form once
+instructions() { grep -oE '^[[:space:]]+(@!?%p[0-9]+ )?[a-z0-9_]+(\.[a-z0-9_]+)+' "$1" | awk '{ print $NF }' | sort -u; }
+# Of float32: + - * and fma not rounded as IEEE 754 has it, quick approximations, denormals flushed. A tanh in float64, which
+# is CUDA's own, begins with ex2.approx.
+loose() {
+  instructions "$1" | grep -E '\.f32$' | grep -E '^fma|\.ftz|\.approx|^(add|sub|mul|mad|div|sqrt|rcp)\.' |
+    grep -vE '^(add|sub|mul|div|sqrt|rcp)\.rn\.f32$' | grep -vxF "${2:-none}"
+}
+tap_check "the simulator's kernels round every float32 operation once" "$(loose "$sim.ptx")"
+tap_check "the trainer's kernels round every float32 operation once" "$(loose "$ops.ptx" ex2.approx.ftz.f32)"
+tap_check "nor does the simulator contract or approximate float64" \
+  "$(instructions "$sim.ptx" | grep -E '\.f64$' | grep -E '^fma|^mad|\.approx')"
+tap_check "the simulator calls nothing of CUDA's mathematics" "$(grep -oE '__nv_[a-z0-9_]+|__internal_[a-z0-9_]+' "$sim.ptx" | sort -u)"
+
+# kernels: name, architecture, registers, bytes spilled, a line each
+kernels() {
+  awk '/Compiling entry function/ { split($0, q, "\047"); name = q[2]; arch = q[4]; sub(/^_Z[0-9]+/, "", name); sub(/_kernel[0-9].*/, "", name) }
+    /bytes stack frame/ { spilled = $5 + $9 }
+    /Used [0-9]+ registers/ { for (i = 1; i < NF; i++) if ($i == "Used") print name, arch, $(i + 1), spilled }' "$sim.ptxas" "$ops.ptxas"
+}
+listed=$(grep -hc '^KERNEL(' sim/kernels.def trainer/ops/kernels.def | paste -sd+ | { read -r sum; echo $((sum)); })
+architectures=$(kernels | awk '{ print $2 }' | sort -u | wc -l)
+tap_check "the compiler reported on every kernel" \
+  "$([ "$architectures" -ge 1 ] && [ "$(kernels | wc -l)" -eq $((listed * architectures)) ] || echo "$(kernels | wc -l) reports of $listed kernels, $architectures architectures")"
+tap_check "no kernel spills registers" "$(kernels | awk '$4 > 0')"
+# A processor has 65 536 registers: 256 threads a block (DEVICE_THREADS) may have all 255, 1024 (KERNEL_REWARD_THREADS) 64 each.
+tap_check "blocks of 1024 threads find registers" "$(kernels | awk '$1 == "ops_reward_moments" && $3 > 64')"
+tap_done

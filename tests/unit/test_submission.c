@@ -1,0 +1,81 @@
+/* sweep/batch: where the files of a sweep's submissions lie, so that no folder gets a thousand; what an older version wrote stays readable. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/paths.h"
+#include "sweep/batch.h"
+
+static char root[] = "/tmp/test_submission.XXXXXX";
+
+static void write_batch(int64_t number, char hash[SWEEP_HASH]) {
+  const SlurmSettings settings = slurm_settings_default();
+  const CoreConfig config = core_config_default();
+  char id[CORE_RUN_ID];
+  CoreText text = {0};
+  core_config_id(&config, id);
+  sweep_batch_begin("study", number, &settings, false, &config, &text);
+  sweep_batch_add(&config, 0, id, &config, &text);
+  sweep_batch_hash(&text, hash);
+  if (sweep_batch_write(root, "study", number, &text) != CORE_OK) fail_msg("%s", core_error_message());
+  core_text_free(&text);
+}
+
+static void assert_reads(int64_t number, const char *hash) {
+  SweepBatch batch;
+  if (sweep_batch_read(root, "study", number, &batch) != CORE_OK) fail_msg("%s", core_error_message());
+  assert_string_equal(batch.hash, hash);
+  assert_int_equal(batch.count, 1);
+  sweep_batch_free(&batch);
+}
+
+static size_t count_entries(const char *inner) {
+  char path[CORE_PATH_MAX], **names;
+  size_t count;
+  assert_int_equal(core_files_path(path, "%s/sweeps/study/%s", root, inner), CORE_OK);
+  assert_int_equal(core_files_list(path, &names, &count), CORE_OK);
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  return count;
+}
+
+static void test_folders(void **state) {
+  (void)state;
+  char hash[40][SWEEP_HASH], path[CORE_PATH_MAX];
+  for (int number = 1; number < 40; number++) write_batch(number, hash[number]);
+  for (int number = 1; number < 40; number++) assert_reads(number, hash[number]);
+  assert_int_equal(count_entries("batches"), 8 + 4); /* 1 to 8, and folders 1 to 4 */
+  assert_int_equal(count_entries("batches/1"), 9);
+  assert_int_equal(sweep_batch_output(root, "study", 8, 105, path), CORE_OK);
+  assert_non_null(strstr(path, "/sweeps/study/batches/000008.5.log"));
+  assert_int_equal(sweep_batch_output(root, "study", 17, 105, path), CORE_OK);
+  assert_non_null(strstr(path, "/sweeps/study/batches/1/000017.5.log"));
+}
+
+/* Batches that an older version put straight into batches/, whose jobs may still wait. */
+static void test_older(void **state) {
+  (void)state;
+  char hash[SWEEP_HASH], from[CORE_PATH_MAX], to[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  write_batch(50, hash);
+  assert_int_equal(core_files_path(from, "%s/sweeps/study/batches/5/000050.tsv", root), CORE_OK);
+  assert_int_equal(core_files_path(to, "%s/sweeps/study/batches/000050.tsv", root), CORE_OK);
+  assert_int_equal(rename(from, to), 0);
+  assert_reads(50, hash);
+  assert_int_equal(sweep_batch_output(root, "study", 50, 0, path), CORE_OK);
+  assert_non_null(strstr(path, "/batches/000050.0.log"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_folders), cmocka_unit_test(test_older)};
+  if (!mkdtemp(root)) return 1;
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  if (core_files_remove_tree(root) != CORE_OK) return 1;
+  return failed;
+}
