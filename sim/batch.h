@@ -108,7 +108,8 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
  * after the other, not at once. */
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
 /* What goes on beside steps on a device, levels that are tried for later episodes, is waited for there by what it is given
- * next. Before the end of a graph of steps. */
+ * next, and the next step is like any other that follows a rest. So a graph of steps is recorded and launched after one, and
+ * ends with one. */
 void sim_batch_rest(SimBatch *batch);
 
 /* The worlds as they are now: [worlds][length]. */

@@ -34,6 +34,7 @@ struct SimBatchDevice {
   int64_t *waiters;
   uint32_t *numbers;       /* of new levels, as in SimBatch */
   SimLevelDevice *drawing; /* level_device.c's; NULL: nothing is drawn through a filter */
+  bool keeps_levels;       /* all worlds do, so that none will wait for a new one */
   SimContact *overflow;
   StepLaunch step;
 };
@@ -186,6 +187,7 @@ void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observ
   sim_level_device_forget(batch);
   d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
                     0, &reset);
+  batch->device->keeps_levels = level != NULL;
   if (level == NULL) sim_level_device_renew(batch, true);
   sim_batch_device_observe(batch, observations);
 }
@@ -202,24 +204,29 @@ static void step_some(const SimBatch *batch, int first, int count, const void *a
     d->device->launch(d->device, d->step.kernel, d->step.blocks, TEAM_THREADS, d->step.shared, &team_step);
 }
 
-size_t sim_batch_device_teams(const SimBatch *batch) {
-  const SimBatchDevice *d = batch->device;
-  const size_t worlds = (size_t)batch->options.worlds;
-  const size_t teams = d->step.lanes == 1 ? worlds : (size_t)d->step.blocks * (TEAM_THREADS / d->step.lanes);
-  return teams < worlds ? teams : worlds;
+int sim_batch_device_places(SimSize size, const CoreDevice *device, size_t *places, size_t *bytes) {
+  const SimBatch many = {.size = size, .options = {.worlds = INT32_MAX}};
+  StepLaunch launch = {0};
+  TRY(choose_launch(&many, device, &launch));
+  *places = launch.lanes == 1 ? (size_t)device->processors * WORLD_THREADS
+                              : (size_t)launch.blocks * (TEAM_THREADS / launch.lanes);
+  *bytes = sizeof(SimWorld) + sizeof(SimModel) + (size_t)sim_observe_length(size) * sizeof(float) + 2 * sizeof(int32_t) +
+           sizeof(uint32_t) + (size_t)launch.layout.overflow * sizeof(SimContact);
+  return CORE_OK;
 }
 
-void sim_batch_device_play_idle(const SimBatch *batch, SimCast cast, size_t first, size_t places) {
+void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what) {
   const SimBatchDevice *d = batch->device;
   const unsigned lanes = d->step.lanes, threads = lanes == 1 ? WORLD_THREADS : TEAM_THREADS;
   const CoreKernel *kernel = lanes == 1   ? &sim_idle_alone_launch
                              : lanes == 4 ? &sim_idle_team_4_launch
                              : lanes == 8 ? &sim_idle_team_8_launch
                                           : &sim_idle_team_16_launch;
-  const SimDeviceStep step = {.batch = view(batch), .rules = batch->rules};
-  const SimDeviceIdle idle = {{step, d->step.layout, d->overflow}, sim_batch_device_maker(batch), cast, first, places};
-  d->device->launch(d->device, kernel, core_device_blocks(places, threads / lanes, BLOCKS_MAX), threads, d->step.shared,
-                    &idle);
+  SimDeviceIdle idle = *what;
+  idle.team = (SimDeviceTeamStep){{.batch = view(batch), .rules = batch->rules}, d->step.layout, d->overflow};
+  idle.maker = sim_batch_device_maker(batch);
+  d->device->launch(d->device, kernel, core_device_blocks(idle.places, threads / lanes, BLOCKS_MAX), threads,
+                    d->step.shared, &idle);
 }
 
 void sim_batch_rest(SimBatch *batch) {
@@ -229,7 +236,7 @@ void sim_batch_rest(SimBatch *batch) {
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   CORE_CHECK(batch->device && first >= 0 && count > 0 && count <= batch->options.worlds - first);
   step_some(batch, first, count, actions, out);
-  sim_level_device_renew(batch, true);
+  if (!batch->device->keeps_levels) sim_level_device_renew(batch, true);
   observe(batch, first, count, out->observations);
 }
 
@@ -263,12 +270,15 @@ void sim_batch_device_fetch(const SimBatch *batch) {
 }
 
 /* Worlds on new levels, which are not saved since they follow from the episode's number, get their levels again. */
-static void recall_levels(const SimBatch *batch) {
-  const SimBatchDevice *d = batch->device;
+static void recall_levels(SimBatch *batch) {
+  SimBatchDevice *d = batch->device;
   int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);
   int64_t waiters = 0;
-  for (int w = 0; w < batch->options.worlds; w++)
+  d->keeps_levels = true;
+  for (int w = 0; w < batch->options.worlds; w++) {
     if (batch->worlds[w].level >= batch->level_count) waiting[waiters++] = w;
+    if (!batch->worlds[w].keeps_level) d->keeps_levels = false;
+  }
   core_device_to_device(d->device, d->waiting, waiting, (size_t)waiters * sizeof *waiting);
   core_device_to_device(d->device, d->waiters, &waiters, sizeof waiters);
   free(waiting);

@@ -113,7 +113,23 @@ CORE_KERNEL_FN SimTeam sim_device_team(const CoreDeviceThread *at, unsigned lane
   return t;
 }
 
-/* An environment step by a team of `lanes` threads a world. What is decided about the task, all lanes decide alike. */
+/* An environment step of the team's world. What is decided about the task, all lanes decide alike; the first lane closes
+ * the step, and only its result is whole. */
+CORE_KERNEL_FN SimTaskResult sim_device_play_step(SimTeam *t, const SimTaskRules *rules, const SimCommand *command) {
+  SimTaskResult result = {0};
+  SimTeamJoint joint;
+  sim_team_begin(t, command, &joint);
+  for (int k = 0; k < rules->frame_skip; k++) {
+    const int bits = sim_team_step(t, command, &joint);
+    sim_task_judge(t->model, t->body, bits, &result);
+  }
+  const bool nonfinite = sim_team_end_steps(t, &joint);
+  sim_team_barrier(t);
+  if (t->lane == 0) sim_task_close(rules, nonfinite, t->world, &result);
+  return result;
+}
+
+/* An environment step by a team of `lanes` threads a world. */
 CORE_KERNEL_FN void sim_device_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments,
                                          unsigned lanes) {
   const SimDeviceStep *step = &arguments->step;
@@ -121,21 +137,10 @@ CORE_KERNEL_FN void sim_device_step_team(const CoreDeviceThread *at, const SimDe
   for (size_t i = core_device_first(at) / lanes; i < (size_t)step->batch.count; i += core_device_stride(at) / lanes) {
     const size_t w = (size_t)step->batch.first + i;
     const SimCommand command = sim_task_command(step->space, step->actions, w);
-    SimTaskResult result = {0};
-    SimTeamJoint joint;
     t.world = &step->batch.worlds[w];
     t.model = &step->batch.models[t.world->level];
-    sim_team_begin(&t, &command, &joint);
-    for (int k = 0; k < step->rules.frame_skip; k++) {
-      const int bits = sim_team_step(&t, &command, &joint);
-      sim_task_judge(t.model, t.body, bits, &result);
-    }
-    const bool nonfinite = sim_team_end_steps(&t, &joint);
-    sim_team_barrier(&t);
-    if (t.lane == 0) {
-      sim_task_close(&step->rules, nonfinite, t.world, &result);
-      sim_device_finish(step, w, &result);
-    }
+    const SimTaskResult result = sim_device_play_step(&t, &step->rules, &command);
+    if (t.lane == 0) sim_device_finish(step, w, &result);
   }
 }
 CORE_KERNEL_FN void sim_step_team_4(const CoreDeviceThread *at, const SimDeviceTeamStep *step) {

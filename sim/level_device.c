@@ -1,32 +1,28 @@
-/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. What the filter has to play is played in the places
- * of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of its own. */
+/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. What the filter has to play is played in the
+ * places of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of its
+ * own. */
 #include "sim/level_device_internal.h"
 
 #include "sim/kernels.h"
 
 enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
 /* Of a group, so many play first, which is mostly all that it takes; then the rest of those that lack levels. */
-enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128, PLACES_MAX = 1 << 15 };
+enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
 /* Steps from one start of the filter to the next, by when it is waited for. */
 enum { AHEAD_STEPS = 16 };
-
-/* Memory for choices that are made together: those that somebody waits for, and those ahead. */
-typedef struct Choices {
-  SimDeviceChoices of;         /* its arrays */
-  size_t first, places;        /* of the batch that is played in */
-} Choices;
 
 struct SimLevelDevice {
   CoreDevice *device;
   CoreArena *arena;
-  SimBatch *candidates;        /* its worlds are the places to play in */
+  SimBatch *candidates;        /* its worlds are the places to play in, `places` */
+  size_t places;
   size_t room, groups;         /* tasks, and groups of a sequence, that are drawn at a time */
   SimCast cast;                /* of groups: [room] */
   int32_t *lacks;              /* [groups] */
   int64_t *lackers;
   SimDeviceGroups group;       /* its arrays */
   uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
-  Choices waiting, ahead;      /* of worlds */
+  SimChoices choices;          /* of worlds: their arrays */
   int steps;                   /* since the filter was last set on what is ahead */
   bool busy;                   /* it is at it */
 };
@@ -42,38 +38,35 @@ static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
   levels->room = levels->groups * PLAYED_FIRST;
 }
 
-/* As many places as tasks may be played at once, and at most what finds room on the device. */
+/* As many places as the device could play in at once, however many worlds there are: what there is to play is a matter
+ * of episodes. */
 static int create_candidates(const SimBatch *batch, SimLevelDevice *levels) {
   SimBatchOptions options = sim_batch_options_default();
   const SimLevelSet none = {.size = batch->new_size};
-  const size_t tasks = filters(batch) ? 2 * (size_t)batch->options.worlds : levels->room;
-  options.worlds = (int)fewer(tasks, PLACES_MAX);
+  size_t bytes;
+  TRY(sim_batch_device_places(batch->new_size, levels->device, &levels->places, &bytes));
+  CORE_CHECK(levels->places > 1); /* half of them are for what is ahead */
+  options.worlds = (int)levels->places;
   options.auto_reset = false;  /* only the first end counts */
   options.reset = SIM_RESET_NEW;
   options.device = levels->device;
   return sim_batch_create(&options, &none, &levels->candidates);
 }
 
-static void register_cast(CoreArena *arena, SimCast *cast, size_t tasks) {
-  CORE_ARENA_DEVICE(arena, cast->key, tasks, "keys of levels to play [tasks]");
-  CORE_ARENA_DEVICE(arena, cast->number, tasks, "numbers of levels to play [tasks]");
-  CORE_ARENA_DEVICE(arena, cast->solved, tasks, "levels that solve themselves [tasks]");
-}
-
-static void register_choices(CoreArena *arena, SimDeviceChoices *choices, size_t worlds) {
-  register_cast(arena, &choices->cast, worlds);
+static void register_choices(CoreArena *arena, SimChoices *choices, size_t worlds) {
+  CORE_ARENA_DEVICE(arena, choices->until, worlds, "episodes decided [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->late, worlds, "choices decided [worlds]");
   CORE_ARENA_DEVICE(arena, choices->who, worlds, "worlds to choose for [worlds]");
   CORE_ARENA_DEVICE(arena, choices->episode, worlds, "episodes to choose for [worlds]");
   CORE_ARENA_DEVICE(arena, choices->chosen, worlds, "levels chosen [worlds]");
-  CORE_ARENA_DEVICE(arena, choices->lacks, worlds, "who lacks levels [worlds]");
   CORE_ARENA_DEVICE(arena, choices->listed, 1, "how many choose");
-  CORE_ARENA_DEVICE(arena, choices->lackers, 1, "how many lack levels");
 }
 
 static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
-  const size_t worlds = filters(batch) ? (size_t)batch->options.worlds : 0;
-  register_cast(l->arena, &l->cast, l->room);
+  CORE_ARENA_DEVICE(l->arena, l->cast.key, l->room, "keys of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->cast.number, l->room, "numbers of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->cast.solved, l->room, "levels that solve themselves [tasks]");
   CORE_ARENA_DEVICE(l->arena, l->lacks, l->groups, "who lacks levels [groups]");
   CORE_ARENA_DEVICE(l->arena, l->lackers, 1, "how many lack levels");
   CORE_ARENA_DEVICE(l->arena, l->group.good, l->groups, "levels found [groups]");
@@ -83,21 +76,7 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   CORE_ARENA_DEVICE(l->arena, l->group.order, drawn, "order of levels [drawn]");
   CORE_ARENA_DEVICE(l->arena, l->group.numbers, kept, "numbers of levels [kept]");
   CORE_ARENA_DEVICE(l->arena, l->given, kept, "numbers of levels again [kept]");
-  if (worlds == 0) return;
-  register_choices(l->arena, &l->waiting.of, worlds);
-  register_choices(l->arena, &l->ahead.of, worlds);
-  CORE_ARENA_DEVICE(l->arena, l->waiting.of.until, worlds, "episodes decided [worlds]");
-  CORE_ARENA_DEVICE(l->arena, l->waiting.of.late, worlds, "choices decided [worlds]");
-}
-
-/* The choices ahead have half of the places, and what somebody waits for the other: both may be played at once. */
-static void divide_places(SimLevelDevice *levels) {
-  const size_t teams = sim_batch_device_teams(levels->candidates), half = (teams + 1) / 2;
-  levels->waiting.places = half;
-  levels->ahead.first = half < teams ? half : 0;
-  levels->ahead.places = teams - half;
-  levels->ahead.of.until = levels->waiting.of.until;
-  levels->ahead.of.late = levels->waiting.of.late;
+  if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
 }
 
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
@@ -111,9 +90,7 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   choose_room(batch, made);
   register_memory(batch, made);
   TRY(core_arena_commit(made->arena));
-  TRY(create_candidates(batch, made));
-  divide_places(made);
-  return CORE_OK;
+  return create_candidates(batch, made);
 }
 
 void sim_level_device_destroy(SimLevelDevice **levels) {
@@ -130,7 +107,8 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels) {
 }
 
 size_t sim_level_device_stack_bytes(CoreDevice *device) {
-  const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_cast_launch, &sim_renew_launch, &sim_show_again_launch};
+  const CoreKernel *const kernels[] = {&sim_recall_launch,      &sim_renew_launch,       &sim_show_again_launch,
+                                       &sim_idle_team_4_launch, &sim_idle_team_8_launch, &sim_idle_team_16_launch};
   size_t most = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const size_t bytes = device->stack_bytes(device, kernels[i]);
@@ -139,10 +117,24 @@ size_t sim_level_device_stack_bytes(CoreDevice *device) {
   return most;
 }
 
+size_t sim_level_device_place_bytes(SimSize drawn, const CoreDevice *device) {
+  size_t places, bytes;
+  if (sim_batch_device_places(drawn, device, &places, &bytes) == CORE_OK) return places * bytes;
+  core_error_clear(); /* SIM_TEAM_LANES, about which creating the batch complains */
+  return 0;
+}
+
 /* ---- what draws have in common ------------------------------------------------------------------------------------- */
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
   device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
+}
+
+/* Plays in `places` places from `first` on. */
+static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCast *cast, size_t first, size_t places) {
+  const SimDeviceIdle idle = {
+    .kind = kind, .cast = *cast, .choices = levels->choices, .first = first, .places = places};
+  sim_batch_device_play_idle(levels->candidates, &idle);
 }
 
 static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
@@ -173,7 +165,7 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
     g.lacking = round == 0 ? NULL : levels->lacks;
     g.cast.count = playing * g.ranks;
     launch(device, &sim_group_cast_launch, g.cast.count, &g);
-    sim_batch_device_play_idle(levels->candidates, g.cast, 0, sim_batch_device_teams(levels->candidates));
+    play(levels, SIM_IDLE_CAST, &g.cast, 0, levels->places);
     launch(device, &sim_group_judge_launch, g.cast.count, &g);
     if (round > 0) break;
     launch(device, &sim_group_lacks_launch, groups, &g);
@@ -216,56 +208,33 @@ void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numb
 
 /* ---- new levels of worlds ------------------------------------------------------------------------------------------- */
 
-/* Makes the choices that are listed. */
-static void choose(const SimLevelDevice *levels, const Choices *choices) {
-  const SimDeviceChoices *a = &choices->of;
-  const size_t worlds = (size_t)a->batch.count;
-  SimCast cast = a->cast;
-  core_device_zero(levels->device, a->lackers, sizeof *a->lackers);
-  launch(levels->device, &sim_choose_first_launch, worlds, a);
-  cast.counted = a->listed;
-  sim_batch_device_play_idle(levels->candidates, cast, choices->first, choices->places);
-  launch(levels->device, &sim_choose_lacking_launch, worlds, a);
-  launch(levels->device, &sim_choose_second_launch, worlds, a);
-  cast.counted = a->lackers;
-  sim_batch_device_play_idle(levels->candidates, cast, choices->first, choices->places);
-  launch(levels->device, &sim_choose_last_launch, worlds, a);
-}
-
-static void list(const SimBatch *batch, SimLevelDevice *levels, Choices *choices, const CoreKernel *kernel) {
-  choices->of.batch = sim_batch_device_view(batch);
-  core_device_zero(levels->device, choices->of.listed, sizeof *choices->of.listed);
-  launch(levels->device, kernel, (size_t)batch->options.worlds, &choices->of);
-}
-
-static void publish(const SimLevelDevice *levels, const Choices *choices) {
-  launch(levels->device, &sim_choose_publish_launch, (size_t)choices->of.batch.count, &choices->of);
-}
+/* Choices ahead are made in half of the places, those that somebody waits for in the others: both may be played at once. */
+static size_t half(const SimLevelDevice *levels) { return (levels->places + 1) / 2; }
 
 /* What the filter has been set on is decided from now on. */
 static void take_ahead(SimLevelDevice *levels) {
   if (!levels->busy) return;
   levels->device->join(levels->device, CORE_LANE_AHEAD);
-  publish(levels, &levels->ahead);
+  launch(levels->device, &sim_choose_publish_launch, (size_t)levels->choices.batch.count, &levels->choices);
   levels->busy = false;
 }
 
 /* Sets the filter on what worlds will need next. */
-static void go_ahead(const SimBatch *batch, SimLevelDevice *levels) {
+static void go_ahead(SimLevelDevice *levels) {
+  SimChoices *choices = &levels->choices;
   levels->steps = 0;
-  if (levels->ahead.places == 0) return;
-  list(batch, levels, &levels->ahead, &sim_choose_ahead_launch);
+  core_device_zero(levels->device, choices->listed, sizeof *choices->listed);
+  launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
   levels->device->enter(levels->device, CORE_LANE_AHEAD);
-  choose(levels, &levels->ahead);
+  play(levels, SIM_IDLE_AHEAD, &levels->cast, half(levels), levels->places - half(levels));
   levels->device->leave(levels->device);
   levels->busy = true;
 }
 
 /* Decides what waiting worlds need and was not decided ahead, which is mostly nothing. */
-static void decide(const SimBatch *batch, SimLevelDevice *levels) {
-  list(batch, levels, &levels->waiting, &sim_choose_waiting_launch);
-  choose(levels, &levels->waiting);
-  publish(levels, &levels->waiting);
+static void decide(SimLevelDevice *levels) {
+  if (levels->steps >= AHEAD_STEPS) take_ahead(levels);
+  play(levels, SIM_IDLE_WAITING, &levels->cast, 0, half(levels));
 }
 
 void sim_level_device_rest(const SimBatch *batch) {
@@ -279,21 +248,21 @@ void sim_level_device_forget(const SimBatch *batch) {
   SimLevelDevice *levels = sim_batch_device_levels(batch);
   if (levels == NULL || !filters(batch)) return;
   sim_level_device_rest(batch);
-  core_device_zero(levels->device, levels->waiting.of.until, (size_t)batch->options.worlds * sizeof(uint32_t));
+  core_device_zero(levels->device, levels->choices.until, (size_t)batch->options.worlds * sizeof(uint32_t));
 }
 
 void sim_level_device_renew(const SimBatch *batch, bool start) {
   CoreDevice *device = sim_batch_device_of(batch);
-  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  SimLevelDevice *levels = filters(batch) ? sim_batch_device_levels(batch) : NULL;
   SimDeviceRenew renew = {.batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
   if (renew.batch.waiters == NULL) return;
-  if (filters(batch)) {
-    if (levels->steps >= AHEAD_STEPS) take_ahead(levels);
-    decide(batch, levels);
-    renew.late = levels->waiting.of.late;
+  if (levels) {
+    levels->choices.batch = renew.batch;
+    renew.late = levels->choices.late;
+    decide(levels);
   }
   launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
   core_device_zero(device, renew.batch.waiters, sizeof *renew.batch.waiters);
-  if (filters(batch) && !levels->busy) go_ahead(batch, levels);
-  if (filters(batch)) levels->steps++;
+  if (levels && !levels->busy) go_ahead(levels);
+  if (levels) levels->steps++;
 }

@@ -14,5 +14,8 @@ void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numb
 /* What the device sets aside for the stacks of the kernels that draw levels, once, whatever the number of batches: some
  * 3 GB on an H100, since each thread has a level and its solids there. */
 size_t sim_level_device_stack_bytes(CoreDevice *device);
+/* What a batch that draws levels of this size through the filter takes to play them in, whatever the number of its worlds:
+ * as many places as the device steps worlds at once. */
+size_t sim_level_device_place_bytes(SimSize drawn, const CoreDevice *device);
 
 #endif

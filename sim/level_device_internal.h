@@ -24,9 +24,11 @@ SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
 CoreDevice *sim_batch_device_of(const SimBatch *batch);
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch);
 SimDeviceMaker sim_batch_device_maker(const SimBatch *batch);
-/* Teams of lanes (or threads) that the batch's worlds are places for. */
-size_t sim_batch_device_teams(const SimBatch *batch);
-/* Draws and plays levels (idle_kernels.h) in the batch's places first .. first + places - 1, whose worlds they replace. */
-void sim_batch_device_play_idle(const SimBatch *batch, SimCast cast, size_t first, size_t places);
+/* How many worlds of the size the device steps at once, teams of lanes or threads, and what a batch of so many takes of
+ * each, on new levels and with flat observations. CORE_USAGE: SIM_TEAM_LANES. */
+int sim_batch_device_places(SimSize size, const CoreDevice *device, size_t *places, size_t *bytes);
+/* Plays what is to be played (idle_kernels.h) in the batch's places what->first .. first + places - 1, whose worlds it
+ * replaces; what->team and maker are filled in. At most sim_batch_device_places of them. */
+void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what);
 
 #endif

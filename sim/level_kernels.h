@@ -111,94 +111,30 @@ CORE_KERNEL_FN void sim_group_number(const CoreDeviceThread *at, const SimDevice
 
 /* ---- new levels of single worlds ---------------------------------------------------------------------------------- */
 
-/* Which of the two levels that the filter has for an episode (filter.h) is decided ahead of the episode: up to
- * SIM_AHEAD of them a world, a bit each. */
-enum { SIM_AHEAD = 16, SIM_AHEAD_BITS = 32 };
-
-/* Choices to be made, each by playing one level, or two. */
-typedef struct SimDeviceChoices {
-  SimDeviceBatch batch;        /* whose worlds these are for */
-  uint32_t *until;             /* [worlds]: episodes before this one are decided, SIM_AHEAD_BITS of them at most; */
-  uint32_t *late;              /* [worlds]: bit (episode % SIM_AHEAD_BITS): the one that comes up later is kept */
-  int32_t *who;                /* [worlds] the worlds, */
-  uint32_t *episode;           /* their episodes, */
-  uint8_t *chosen;             /* and what was chosen: 1 the late one */
-  int64_t *listed;             /* how many choices */
-  int32_t *lacks;              /* [worlds]: those whose first level solved itself ... */
-  int64_t *lackers;            /* ... and how many */
-  SimCast cast;                /* the levels played: first those of all, then the others of those that lack one */
-} SimDeviceChoices;
-
-CORE_KERNEL_FN void sim_choice_add(const SimDeviceChoices *a, size_t w, uint32_t episode) {
-  const int64_t place = core_device_take(a->listed);
-  a->who[place] = (int32_t)w;
-  a->episode[place] = episode;
-}
-
-/* Worlds that wait for a level which is not decided. */
-CORE_KERNEL_FN void sim_choose_waiting(const CoreDeviceThread *at, const SimDeviceChoices *a) {
-  const size_t waiting = (size_t)*a->batch.waiters;
-  for (size_t i = core_device_first(at); i < waiting; i += core_device_stride(at)) {
-    const size_t w = (size_t)a->batch.waiting[i];
-    if (a->batch.worlds[w].episode >= a->until[w]) sim_choice_add(a, w, a->batch.worlds[w].episode);
-  }
-}
-
-/* The next episode of each world that not so many are decided of. */
-CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimDeviceChoices *a) {
+/* Lists the next episode of each world that no more than SIM_AHEAD are decided of. */
+CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimChoices *a) {
   for (size_t w = core_device_first(at); w < (size_t)a->batch.count; w += core_device_stride(at)) {
     const SimWorld *world = &a->batch.worlds[w];
-    if (!world->keeps_level && a->until[w] > world->episode && a->until[w] <= world->episode + SIM_AHEAD)
-      sim_choice_add(a, w, a->until[w]);
+    if (world->keeps_level || a->until[w] <= world->episode || a->until[w] > world->episode + SIM_AHEAD) continue;
+    const int64_t place = core_device_take(a->listed);
+    a->who[place] = (int32_t)w;
+    a->episode[place] = a->until[w];
   }
 }
 
-SIM_FN SimFilterPair sim_choice_pair(const SimDeviceChoices *a, size_t i, uint64_t *key) {
-  *key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)a->who[i]);
-  return sim_filter_pair(*key, a->episode[i] * SIM_FILTER_RATIO);
-}
-
-CORE_KERNEL_FN void sim_choose_first(const CoreDeviceThread *at, const SimDeviceChoices *a) {
-  for (size_t i = core_device_first(at); i < (size_t)*a->listed; i += core_device_stride(at)) {
-    a->cast.number[i] = sim_choice_pair(a, i, &a->cast.key[i]).early;
-    a->chosen[i] = 0;
-  }
-}
-
-CORE_KERNEL_FN void sim_choose_lacking(const CoreDeviceThread *at, const SimDeviceChoices *a) {
-  for (size_t i = core_device_first(at); i < (size_t)*a->listed; i += core_device_stride(at))
-    if (a->cast.solved[i]) a->lacks[core_device_take(a->lackers)] = (int32_t)i;
-}
-
-CORE_KERNEL_FN void sim_choose_second(const CoreDeviceThread *at, const SimDeviceChoices *a) {
-  for (size_t i = core_device_first(at); i < (size_t)*a->lackers; i += core_device_stride(at))
-    a->cast.number[i] = sim_choice_pair(a, (size_t)a->lacks[i], &a->cast.key[i]).late;
-}
-
-CORE_KERNEL_FN void sim_choose_last(const CoreDeviceThread *at, const SimDeviceChoices *a) {
-  for (size_t i = core_device_first(at); i < (size_t)*a->lackers; i += core_device_stride(at)) {
-    uint64_t key;
-    const SimFilterPair pair = sim_choice_pair(a, (size_t)a->lacks[i], &key);
-    a->chosen[a->lacks[i]] = !sim_filter_keeps_early(key, pair, a->cast.solved[i]);
-  }
-}
-
-/* What was chosen is decided from now on, and the list is empty. A world may have been given it by another list since. */
-CORE_KERNEL_FN void sim_choose_publish(const CoreDeviceThread *at, const SimDeviceChoices *a) {
+/* Settles what was listed and then chosen, unless a world could not wait and has come to its choice by itself. */
+CORE_KERNEL_FN void sim_choose_publish(const CoreDeviceThread *at, const SimChoices *a) {
   for (size_t i = core_device_first(at); i < (size_t)*a->listed; i += core_device_stride(at)) {
     const size_t w = (size_t)a->who[i];
-    const uint32_t bit = (uint32_t)1 << a->episode[i] % SIM_AHEAD_BITS;
-    if (a->episode[i] < a->until[w]) continue;
-    a->late[w] = a->chosen[i] ? a->late[w] | bit : a->late[w] & ~bit;
-    a->until[w] = a->episode[i] + 1;
+    if (a->episode[i] >= a->until[w]) sim_choice_settle(a, w, a->episode[i], a->chosen[i] != 0);
   }
 }
 
-/* The worlds that wait for a new level, batch.waiting; until, late: NULL where levels are not filtered. */
+/* The worlds that wait for a new level, batch.waiting. */
 typedef struct SimDeviceRenew {
   SimDeviceBatch batch;
   SimDeviceMaker maker;
-  const uint32_t *late;        /* as above, all decided; NULL: unfiltered */
+  const uint32_t *late;        /* as in SimChoices, all decided; NULL: unfiltered */
   int start;                   /* put the world at the level's start, too */
 } SimDeviceRenew;
 

@@ -365,9 +365,9 @@ static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, cons
   open_book(rollout);
   begin(rollout, env, ops);
   const double environment_s = run_steps(rollout, env, ops, agent, draw);
-  if (env->rest) env->rest(env);
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
+  if (env->rest) env->rest(env);
   return environment_s;
 }
 
@@ -396,6 +396,7 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
     rollout->is_warm = true;
     return run(rollout, env, ops, agent, draw);
   }
+  if (env->rest) env->rest(env); /* what a reset or a checkpoint has set going is no part of the graph */
   if (rollout->graph == NULL) {
     device->begin_graph(device);
     run(rollout, env, ops, agent, draw);
