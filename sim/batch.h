@@ -37,8 +37,9 @@ typedef struct SimBatchOptions {
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
-  bool drawn_levels;         /* on a device: level_device.h will put levels of a sequence in the place of the set's, of
-                                which the host then knows nothing: not for sim_batch_get_world */
+  int drawn_places;          /* on a device: the set becomes so many places for levels of a sequence (level_device.h), of
+                                which the host knows nothing: not for sim_batch_get_world, nor can they be replaced.
+                                The levels given only say what observations show. 0: the set is what is given */
   CoreDevice *device;        /* where the worlds are and the physics runs; NULL: the CPU. Observations, actions and all
                                 that a step gives are then in its memory; levels and saved states in the host's */
 } SimBatchOptions;

@@ -127,7 +127,7 @@ int sim_batch_device_create(SimBatch *batch) {
   TRY(core_arena_commit(d->arena));
   core_device_to_device(d->device, d->features, batch->features,
                         (size_t)batch->observation_length * sizeof *batch->features);
-  sim_batch_device_take_levels(batch, 0, batch->level_count);
+  if (batch->options.drawn_places == 0) sim_batch_device_take_levels(batch, 0, batch->held_count);
   return sim_level_device_create(batch, d->device, &d->drawing);
 }
 

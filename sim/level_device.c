@@ -34,7 +34,7 @@ static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_
 /* A group more than the places fill, since ranges need not begin with a group. */
 static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
   const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
-  levels->groups = batch->options.drawn_levels ? fewer(groups, GROUPS_MAX) : 0;
+  levels->groups = batch->options.drawn_places > 0 ? fewer(groups, GROUPS_MAX) : 0;
   levels->room = levels->groups * PLAYED_FIRST;
 }
 
@@ -81,7 +81,7 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
 
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
   *levels = NULL;
-  if (!filters(batch) && !batch->options.drawn_levels) return CORE_OK;
+  if (!filters(batch) && batch->options.drawn_places == 0) return CORE_OK;
   SimLevelDevice *made = core_memory_zero_allocate(1, sizeof *made);
   *levels = made;
   made->device = device;

@@ -4,7 +4,7 @@
 #define SIM_LEVEL_DEVICE_H
 #include "sim/batch.h"
 
-/* For batches with options.drawn_levels on a device. Every world must be reset afterwards.
+/* For batches with options.drawn_places. Every world must be reset afterwards.
  *
  * draw: levels first .. first + count - 1 of the sequence `key` into places place, place + 1, ...; numbers[count] on the
  * host: of each, as sim_level_stream_draw gives it. Waits for the device a few times for every 8192 levels. */

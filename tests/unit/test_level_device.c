@@ -82,10 +82,10 @@ static SimLevelSet blank_set(SimSize size, int count) {
   return set;
 }
 
-/* Every place is played for a while. */
-static void play_places(Worlds *there, Worlds *here) {
+/* Every place from `first` on that levels were drawn for is played for a while. */
+static void play_places(Worlds *there, Worlds *here, int first) {
   int32_t place[PLACES];
-  for (int i = 0; i < PLACES; i++) place[i] = i;
+  for (int i = 0; i < PLACES; i++) place[i] = first + i % (PLACE + DRAWN - first);
   sim_batch_reset_to(there->batch, place, there->out.observations);
   sim_batch_reset_to(here->batch, place, here->out.observations);
   for (uint32_t t = 0; t < 5; t++) {
@@ -104,18 +104,19 @@ static void check_places(SimSize drawn, SimSize size, SimObservationKind kind) {
   options.observation = kind;
   options.reset = SIM_RESET_SAME;
   options.new_size = drawn;
-  options.drawn_levels = true;
-  Worlds there = make(options, &blank, device), here = make(options, &blank, NULL);
+  Worlds here = make(options, &blank, NULL);
+  options.drawn_places = PLACES;
+  Worlds there = make(options, &(SimLevelSet){blank.level, 1, size}, device);
   assert_int_equal(sim_level_stream_create(drawn, &stream), CORE_OK);
   sim_level_stream_draw(stream, KEY, FIRST, DRAWN, levels.level, wanted);
   assert_int_equal(sim_level_set_expand(&levels, size), CORE_OK);
   assert_int_equal(sim_batch_replace_some(here.batch, PLACE, &levels), CORE_OK);
   sim_level_device_draw(there.batch, KEY, FIRST, DRAWN, PLACE, numbers);
   assert_memory_equal(numbers, wanted, sizeof wanted);
-  play_places(&there, &here);
+  play_places(&there, &here, PLACE);
   sim_level_device_recall(there.batch, KEY, wanted + 40, 20, 0);
   assert_int_equal(sim_batch_replace_some(here.batch, 0, &(SimLevelSet){levels.level + 40, 20, size}), CORE_OK);
-  play_places(&there, &here);
+  play_places(&there, &here, 0);
   sim_level_stream_destroy(&stream);
   sim_level_set_free(&blank), sim_level_set_free(&levels);
   destroy(&there), destroy(&here);

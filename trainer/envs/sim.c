@@ -192,26 +192,29 @@ static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uin
   return sim_env_make(&options, &levels, sibling);
 }
 
-/* The places are made with the set's levels, over and over: nobody plays them. Siblings of it could only have those. */
+/* On a device places hold nothing until levels are drawn, and the set's first level says what observations show. On the
+ * host they are made with the set's levels, over and over: nobody plays them. Siblings could only have those. */
 static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made) {
   const SimEnv *sim = sim_of(env);
+  const int held = env->device ? 1 : places;
   SimBatchOptions options = sim->options;
   SimLevelStream *stream = NULL;
-  SimLevelSet levels = {.count = places, .size = sim->levels.size};
+  SimLevelSet levels = {.count = held, .size = sim->levels.size};
   options.worlds = worlds;
   options.seed = seed;
   options.reset = SIM_RESET_SAME;
   options.device = env->device;
-  options.drawn_levels = env->device != NULL;
+  options.drawn_places = env->device ? places : 0;
   if (!env->device) TRY(sim_level_stream_create(options.new_size, &stream));
-  levels.level = core_memory_allocate((size_t)places * sizeof *levels.level);
-  for (int i = 0; i < places; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
+  levels.level = core_memory_allocate((size_t)held * sizeof *levels.level);
+  for (int i = 0; i < held; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
   int code = sim_env_make(&options, &levels, made);
   if (code != CORE_OK) {
     sim_level_stream_destroy(&stream);
     return code;
   }
   SimEnv *with = sim_of(*made);
+  (*made)->levels = places;
   with->stream = stream;
   if (stream) with->drawn = core_memory_zero_allocate(DRAWN_AT_ONCE, sizeof *with->drawn);
   with->levels.level = core_memory_resize(with->levels.level, sizeof *with->levels.level);
