@@ -188,7 +188,7 @@ void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observ
   d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
                     0, &reset);
   batch->device->keeps_levels = level != NULL;
-  if (level == NULL) sim_level_device_renew(batch, true);
+  if (level == NULL) sim_level_device_renew(batch, true, 0);
   sim_batch_device_observe(batch, observations);
 }
 
@@ -236,7 +236,7 @@ void sim_batch_rest(SimBatch *batch) {
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   CORE_CHECK(batch->device && first >= 0 && count > 0 && count <= batch->options.worlds - first);
   step_some(batch, first, count, actions, out);
-  if (!batch->device->keeps_levels) sim_level_device_renew(batch, true);
+  if (!batch->device->keeps_levels) sim_level_device_renew(batch, true, count);
   observe(batch, first, count, out->observations);
 }
 
@@ -283,7 +283,7 @@ static void recall_levels(SimBatch *batch) {
   core_device_to_device(d->device, d->waiters, &waiters, sizeof waiters);
   free(waiting);
   sim_level_device_forget(batch);
-  sim_level_device_renew(batch, false);
+  sim_level_device_renew(batch, false, 0);
 }
 
 void sim_batch_device_put(SimBatch *batch) {

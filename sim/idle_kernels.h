@@ -37,17 +37,17 @@ typedef struct SimCast {
 } SimCast;
 
 /* Choices for episodes of a batch's worlds, which are decided ahead of their time where that can be: up to SIM_AHEAD a
- * world, a bit each. */
-enum { SIM_AHEAD = 8, SIM_AHEAD_BITS = 32 };
+ * world, a bit each, SIM_AHEAD_ROUND of them in a round. */
+enum { SIM_AHEAD = 8, SIM_AHEAD_ROUND = 2, SIM_AHEAD_BITS = 32 };
 typedef struct SimChoices {
   SimDeviceBatch batch;
   uint32_t *until;             /* [worlds]: episodes before this one are decided */
   uint32_t *late;              /* [worlds]: bit (episode % SIM_AHEAD_BITS): the level that comes up later is kept */
-  /* Those that are made ahead, beside steps: the worlds, their episodes, the result, and how many. */
-  int32_t *who;                /* [worlds] */
-  uint32_t *episode;
-  uint8_t *chosen;             /* 1: the later level */
-  int64_t *listed;
+  /* Those that are made ahead, beside steps: */
+  int32_t *who;                /* [worlds] for these worlds ... */
+  int64_t *listed;             /* ... so many, ... */
+  uint32_t *episode;           /* [worlds] for this episode of each and those after it; */
+  uint8_t *chosen;             /* [worlds][SIM_AHEAD_ROUND] and the result, 1: the later level */
 } SimChoices;
 
 CORE_KERNEL_FN void sim_choice_settle(const SimChoices *a, size_t w, uint32_t episode, bool late) {
@@ -81,7 +81,7 @@ typedef struct SimIdleTask {
 SIM_FN size_t sim_idle_tasks(const SimDeviceIdle *a) {
   return a->kind == SIM_IDLE_CAST      ? a->cast.count
          : a->kind == SIM_IDLE_WAITING ? (size_t)*a->choices.batch.waiters
-                                       : (size_t)*a->choices.listed;
+                                       : (size_t)*a->choices.listed * SIM_AHEAD_ROUND;
 }
 
 /* Reads task number t->number; is there anything to play for it? */
@@ -95,8 +95,9 @@ SIM_FN bool sim_idle_read(const SimDeviceIdle *a, SimIdleTask *t) {
     return true;
   }
   const bool ahead = a->kind == SIM_IDLE_AHEAD;
-  t->world = (size_t)(ahead ? c->who : c->batch.waiting)[t->number];
-  t->episode = ahead ? c->episode[t->number] : c->batch.worlds[t->world].episode;
+  const size_t place = ahead ? t->number / SIM_AHEAD_ROUND : t->number;
+  t->world = (size_t)(ahead ? c->who : c->batch.waiting)[place];
+  t->episode = ahead ? c->episode[place] + (uint32_t)(t->number % SIM_AHEAD_ROUND) : c->batch.worlds[t->world].episode;
   if (!ahead && t->episode < c->until[t->world]) return false;
   t->key = sim_world_level_key(c->batch.seed, c->batch.first_world + (uint32_t)t->world);
   t->pair = sim_filter_pair(t->key, t->episode * SIM_FILTER_RATIO);

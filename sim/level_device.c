@@ -9,7 +9,7 @@ enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
 /* Of a group, so many play first, which is mostly all that it takes; then the rest of those that lack levels. */
 enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
 /* Steps from one start of the filter to the next, by when it is waited for. */
-enum { AHEAD_STEPS = 16 };
+enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64 };
 
 struct SimLevelDevice {
   CoreDevice *device;
@@ -23,7 +23,8 @@ struct SimLevelDevice {
   SimDeviceGroups group;       /* its arrays */
   uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
   SimChoices choices;          /* of worlds: their arrays */
-  int steps;                   /* since the filter was last set on what is ahead */
+  int64_t period;              /* environment steps of worlds from one start of the filter to the next */
+  int64_t stepped;             /* since it was last set on what is ahead */
   bool busy;                   /* it is at it */
 };
 
@@ -58,7 +59,7 @@ static void register_choices(CoreArena *arena, SimChoices *choices, size_t world
   CORE_ARENA_DEVICE(arena, choices->late, worlds, "choices decided [worlds]");
   CORE_ARENA_DEVICE(arena, choices->who, worlds, "worlds to choose for [worlds]");
   CORE_ARENA_DEVICE(arena, choices->episode, worlds, "episodes to choose for [worlds]");
-  CORE_ARENA_DEVICE(arena, choices->chosen, worlds, "levels chosen [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->chosen, worlds * SIM_AHEAD_ROUND, "levels chosen [worlds][round]");
   CORE_ARENA_DEVICE(arena, choices->listed, 1, "how many choose");
 }
 
@@ -79,6 +80,14 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
 }
 
+/* A choice is two levels at most, one step after the other. Where the worlds fill the device many times in a step, few of
+ * their steps take as long as that; where they do not fill it, as many. */
+static int64_t choose_period(const SimBatch *batch, size_t places) {
+  const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)places - 1) / (int64_t)places;
+  const int64_t steps = 2 * SIM_FILTER_STEPS / rounds;
+  return worlds * (steps < AHEAD_STEPS_LEAST ? AHEAD_STEPS_LEAST : steps > AHEAD_STEPS_MOST ? AHEAD_STEPS_MOST : steps);
+}
+
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
   *levels = NULL;
   if (!filters(batch) && batch->options.drawn_places == 0) return CORE_OK;
@@ -90,7 +99,9 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   choose_room(batch, made);
   register_memory(batch, made);
   TRY(core_arena_commit(made->arena));
-  return create_candidates(batch, made);
+  TRY(create_candidates(batch, made));
+  made->period = choose_period(batch, made->places);
+  return CORE_OK;
 }
 
 void sim_level_device_destroy(SimLevelDevice **levels) {
@@ -222,7 +233,7 @@ static void take_ahead(SimLevelDevice *levels) {
 /* Sets the filter on what worlds will need next. */
 static void go_ahead(SimLevelDevice *levels) {
   SimChoices *choices = &levels->choices;
-  levels->steps = 0;
+  levels->stepped = 0;
   core_device_zero(levels->device, choices->listed, sizeof *choices->listed);
   launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
   levels->device->enter(levels->device, CORE_LANE_AHEAD);
@@ -233,7 +244,7 @@ static void go_ahead(SimLevelDevice *levels) {
 
 /* Decides what waiting worlds need and was not decided ahead, which is mostly nothing. */
 static void decide(SimLevelDevice *levels) {
-  if (levels->steps >= AHEAD_STEPS) take_ahead(levels);
+  if (levels->stepped >= levels->period) take_ahead(levels);
   play(levels, SIM_IDLE_WAITING, &levels->cast, 0, half(levels));
 }
 
@@ -241,7 +252,6 @@ void sim_level_device_rest(const SimBatch *batch) {
   SimLevelDevice *levels = sim_batch_device_levels(batch);
   if (levels == NULL || !filters(batch)) return;
   take_ahead(levels);
-  levels->steps = 0;
 }
 
 void sim_level_device_forget(const SimBatch *batch) {
@@ -251,12 +261,13 @@ void sim_level_device_forget(const SimBatch *batch) {
   core_device_zero(levels->device, levels->choices.until, (size_t)batch->options.worlds * sizeof(uint32_t));
 }
 
-void sim_level_device_renew(const SimBatch *batch, bool start) {
+void sim_level_device_renew(const SimBatch *batch, bool start, int stepped) {
   CoreDevice *device = sim_batch_device_of(batch);
   SimLevelDevice *levels = filters(batch) ? sim_batch_device_levels(batch) : NULL;
   SimDeviceRenew renew = {.batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
   if (renew.batch.waiters == NULL) return;
   if (levels) {
+    levels->stepped += stepped;
     levels->choices.batch = renew.batch;
     renew.late = levels->choices.late;
     decide(levels);
@@ -264,5 +275,4 @@ void sim_level_device_renew(const SimBatch *batch, bool start) {
   launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
   core_device_zero(device, renew.batch.waiters, sizeof *renew.batch.waiters);
   if (levels && !levels->busy) go_ahead(levels);
-  if (levels) levels->steps++;
 }

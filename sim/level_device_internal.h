@@ -11,9 +11,9 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
 void sim_level_device_destroy(SimLevelDevice **levels);
 size_t sim_level_device_bytes(const SimLevelDevice *levels);
 /* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then. The
- * filter is mostly through with the level already: every so many calls it is set on what worlds will need next, on a lane of
- * its own (CORE_LANE_AHEAD). */
-void sim_level_device_renew(const SimBatch *batch, bool start);
+ * filter is mostly through with the level already: every so many steps it is set on what worlds will need next, on a lane
+ * of its own (CORE_LANE_AHEAD). stepped: environment steps of worlds since the last call. */
+void sim_level_device_renew(const SimBatch *batch, bool start, int stepped);
 /* Waits, on the device, for what the filter is at: nothing is left on its lane. */
 void sim_level_device_rest(const SimBatch *batch);
 /* Nothing is decided ahead any more: worlds go on from other episodes. */

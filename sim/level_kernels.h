@@ -111,11 +111,12 @@ CORE_KERNEL_FN void sim_group_number(const CoreDeviceThread *at, const SimDevice
 
 /* ---- new levels of single worlds ---------------------------------------------------------------------------------- */
 
-/* Lists the next episode of each world that no more than SIM_AHEAD are decided of. */
+/* Lists the worlds of which a round more may be decided, from the first episode on that is not. */
 CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimChoices *a) {
   for (size_t w = core_device_first(at); w < (size_t)a->batch.count; w += core_device_stride(at)) {
     const SimWorld *world = &a->batch.worlds[w];
-    if (world->keeps_level || a->until[w] <= world->episode || a->until[w] > world->episode + SIM_AHEAD) continue;
+    const uint32_t last = a->until[w] + SIM_AHEAD_ROUND - 1;
+    if (world->keeps_level || a->until[w] <= world->episode || last > world->episode + SIM_AHEAD) continue;
     const int64_t place = core_device_take(a->listed);
     a->who[place] = (int32_t)w;
     a->episode[place] = a->until[w];
@@ -126,7 +127,9 @@ CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimChoice
 CORE_KERNEL_FN void sim_choose_publish(const CoreDeviceThread *at, const SimChoices *a) {
   for (size_t i = core_device_first(at); i < (size_t)*a->listed; i += core_device_stride(at)) {
     const size_t w = (size_t)a->who[i];
-    if (a->episode[i] >= a->until[w]) sim_choice_settle(a, w, a->episode[i], a->chosen[i] != 0);
+    for (uint32_t k = 0; k < SIM_AHEAD_ROUND; k++)
+      if (a->episode[i] + k >= a->until[w])
+        sim_choice_settle(a, w, a->episode[i] + k, a->chosen[i * SIM_AHEAD_ROUND + k] != 0);
   }
 }
 

@@ -215,8 +215,8 @@ static uint32_t find_world(uint32_t episode, bool both) {
 static void check_choices(void) {
   for (uint32_t i = 0; i < 6; i++) {
     const uint32_t episode = i / 2;
-    check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 1, 30, find_world(episode, i % 2),
-                    30 * episode + 5});
+    check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 1, 80, find_world(episode, i % 2),
+                    80 * episode + 5});
   }
 }
 
@@ -225,7 +225,7 @@ static void test_teams(void **state) {
   (void)state;
   device = core_device_emulated(CORE_DEVICE_ISOLATED);
   setenv("SIM_TEAM_LANES", "8", 1);
-  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 3, 20, 40, 30});
+  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 3, 20, 40, 90});
   setenv("SIM_TEAM_LANES", "1", 1);
   core_device_close(&device);
 }
@@ -239,7 +239,7 @@ static void run_all(void) {
   check_new((New){SIM_RESET_NEW, SIM_SIZE_S, SIM_SIZE_M, SIM_OBSERVATION_PADDED, 12, 7, 1000, 20});
   check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 12, 7, 1000, 20});
   check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_M, SIM_SIZE_L, SIM_OBSERVATION_ENTITY, 12, 7, 1000, 20});
-  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 250, 20, 0, 50});
+  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 120, 20, 0, 150});
   check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 5, 1, 3, 40});
   check_turns();
   check_choices();
