@@ -12,19 +12,35 @@
 /* ---- pushes ------------------------------------------------------------------------------------------------------ */
 
 /* A body that can not move receives 0, and several lanes may give it that at once: it is not written, unless with the
- * NaN that a world out of bounds gives even to it. at: its place, with SIM_TEAM_MOVES. */
-CORE_KERNEL_FN void sim_team_give(const SimTeam *t, unsigned at, SimVec velocity, real spin) {
-  SimBody *body = &t->body[at & ~(unsigned)SIM_TEAM_MOVES];
-  if (!(at & SIM_TEAM_MOVES) && velocity.x == 0.0f && velocity.y == 0.0f && spin == 0.0f) return;
-  body->velocity = sim_vec_add(body->velocity, velocity);
-  body->angular_velocity += spin;
+ * NaN that a world out of bounds gives even to it. */
+CORE_KERNEL_FN bool sim_team_changes(bool moves, SimVec velocity, real spin) {
+  return moves || (real_bits(velocity.x) | real_bits(velocity.y) | real_bits(spin)) << 1 != 0;
 }
 
-CORE_KERNEL_FN void sim_team_turn(const SimTeam *t, unsigned at, real spin) {
-  if (at & SIM_TEAM_MOVES || spin != 0.0f) t->body[at & ~(unsigned)SIM_TEAM_MOVES].angular_velocity += spin;
+/* was: the body as this lane has read it. */
+CORE_KERNEL_FN void sim_team_give_to(SimBody *body, const SimBody *was, bool moves, SimVec velocity, real spin) {
+  if (!sim_team_changes(moves, velocity, spin)) return;
+  body->velocity = sim_vec_add(was->velocity, velocity);
+  body->angular_velocity = was->angular_velocity + spin;
+}
+CORE_KERNEL_FN void sim_team_give(const SimTeam *t, unsigned at, bool moves, SimVec velocity, real spin) {
+  SimBody *body = sim_team_body(t, at);
+  const SimBody was = *body;
+  sim_team_give_to(body, &was, moves, velocity, spin);
+}
+
+CORE_KERNEL_FN void sim_team_turn(const SimTeam *t, unsigned at, bool moves, real spin) {
+  if (moves || spin != 0.0f) sim_team_body(t, at)->angular_velocity += spin;
 }
 
 /* ---- joints ------------------------------------------------------------------------------------------------------ */
+
+SIM_FN unsigned sim_team_joint_number(const SimTeam *t, unsigned world, int j) {
+  return 1 + world * (unsigned)t->layout->joints + (unsigned)j;
+}
+SIM_FN SimTeamJoint *sim_team_joint(const SimTeam *t, unsigned world, int j) {
+  return &t->joint[sim_team_joint_number(t, world, j)];
+}
 
 /* What sim_joint_resolve reads of a joint; all else is 0. */
 CORE_KERNEL_FN SimJointModel sim_team_joint_model(const SimTeamJoint *r) {
@@ -47,26 +63,25 @@ CORE_KERNEL_FN void sim_team_begin_joint(const SimTeam *t, int j) {
   const SimTeamWorld *world = &t->world[t->mine];
   const SimJointModel *model = &world->model->joint[j];
   const bool *moves = world->model->moves;
-  const unsigned first = t->mine * (unsigned)t->layout->shapes;
-  const SimBody *a = &t->body[first + model->a], *b = &t->body[first + model->b];
+  const uint16_t a_at = sim_team_place_of(t, t->mine, model->a), b_at = sim_team_place_of(t, t->mine, model->b);
+  const SimBody *a = sim_team_body(t, a_at), *b = sim_team_body(t, b_at);
   const SimJointStep s = sim_joint_begin(model, a, b, world->state->joint_impulse[model->slot],
                                          world->state->joint_spin_impulse[model->slot]);
   const SimTeamJoint made = {
     .a_share = model->a_share, .b_share = model->b_share, .inverse_sum_mass = model->inverse_sum_mass,
     .inverse_sum_inertia = model->inverse_sum_inertia, .a_mass = model->a_mass, .b_mass = model->b_mass,
-    .a_arm = s.a_arm, .b_arm = s.b_arm, .spin_bias = s.spin_bias,
+    .a_arm = s.a_arm, .b_arm = s.b_arm, .impulse = s.impulse, .spin_impulse = s.spin_impulse, .spin_bias = s.spin_bias,
+    .a = a_at, .b = b_at,
+    .flags = (uint8_t)((moves[model->a] ? SIM_TEAM_A_MOVES : 0) | (moves[model->b] ? SIM_TEAM_B_MOVES : 0)),
+    .fixed = model->fixed != 0, .spins = s.spins != 0,
     .spin = sim_actuate_motor(model, a, b, sim_task_motor(model, &world->command)),
-    .a = (uint16_t)((first + model->a) | (moves[model->a] ? SIM_TEAM_MOVES : 0)),
-    .b = (uint16_t)((first + model->b) | (moves[model->b] ? SIM_TEAM_MOVES : 0)),
-    .fixed = model->fixed != 0, .spins = s.spins != 0, .impulse = s.impulse, .spin_impulse = s.spin_impulse,
   };
-  t->joint[t->mine * (unsigned)t->layout->joints + (unsigned)j] = made;
+  *sim_team_joint(t, t->mine, j) = made;
 }
 
-/* This lane's joint of a pass, or NULL. */
-CORE_KERNEL_FN SimTeamJoint *sim_team_joint_of(const SimTeam *t, int pass) {
-  const unsigned number = sim_team_order(t, pass)[t->lane];
-  return number == SIM_TEAM_EMPTY ? NULL : &t->joint[number];
+/* This lane's joint of a pass. */
+CORE_KERNEL_FN SimTeamJoint *sim_team_joint_of(const SimTeam *t, int pass, bool near) {
+  return &t->joint[*sim_team_order(t, pass, near)];
 }
 
 /* Gives the joints of all worlds their passes, for as long as the levels stay. */
@@ -80,7 +95,7 @@ CORE_KERNEL_FN void sim_team_order_joints(SimTeam *t) {
   sim_team_barrier(t);
   for (int j = 0; j < joints; j++) {
     const unsigned wave = model->joint[j].wave;
-    sim_team_seat(t, 0, t->lane, wave, sim_waves_size(seated, wave), t->lane * (unsigned)t->layout->joints + (unsigned)j);
+    sim_team_seat(t, 0, t->lane, wave, sim_waves_size(seated, wave), sim_team_joint_number(t, t->lane, j));
     seated += (uint64_t)1 << SIM_WAVE_BITS * wave;
   }
   sim_team_barrier(t);
@@ -90,15 +105,14 @@ CORE_KERNEL_FN void sim_team_order_joints(SimTeam *t) {
 
 /* Motors and thrusters; motors all see the velocities before any of them acts. */
 CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t) {
+  if (t->lane == 0) sim_team_idle_joint(t);
   if (sim_team_works(t))
     for (int j = (int)t->part; j < t->world[t->mine].model->joint_count; j += (int)t->parts) sim_team_begin_joint(t, j);
   sim_team_barrier(t);
   for (int pass = 0; pass < t->joint_passes; pass++) {
-    const SimTeamJoint *joint = sim_team_joint_of(t, pass);
-    if (joint) {
-      sim_team_turn(t, joint->a, joint->spin * joint->a_mass.inverse_inertia);
-      sim_team_turn(t, joint->b, -(joint->spin * joint->b_mass.inverse_inertia));
-    }
+    const SimTeamJoint joint = *sim_team_joint_of(t, pass, false);
+    sim_team_turn(t, joint.a, joint.flags & SIM_TEAM_A_MOVES, joint.spin * joint.a_mass.inverse_inertia);
+    sim_team_turn(t, joint.b, joint.flags & SIM_TEAM_B_MOVES, -(joint.spin * joint.b_mass.inverse_inertia));
     sim_team_barrier(t);
   }
   if (sim_team_keeps(t)) {
@@ -106,10 +120,10 @@ CORE_KERNEL_FN void sim_team_actuate(const SimTeam *t) {
     for (int i = 0; i < world->model->thruster_count; i++) {
       const SimThrusterModel *thruster = &world->model->thruster[i];
       const real control = sim_task_thruster(thruster, &world->command);
-      const unsigned at = t->lane * (unsigned)t->layout->shapes + thruster->shape;
+      const unsigned at = sim_team_place_of(t, t->lane, thruster->shape);
       if (control == 0.0f) continue;
-      const SimPush push = sim_actuate_thruster(thruster, &t->body[at], control);
-      sim_team_give(t, world->model->moves[thruster->shape] ? at | SIM_TEAM_MOVES : at, push.a_velocity, push.a_spin);
+      const SimPush push = sim_actuate_thruster(thruster, sim_team_body(t, at), control);
+      sim_team_give(t, at, world->model->moves[thruster->shape], push.a_velocity, push.a_spin);
     }
   }
   sim_team_barrier(t);
@@ -126,104 +140,99 @@ CORE_KERNEL_FN SimContact sim_team_read_contact(const SimTeamContact *r) {
 /* Contacts, of a world one after the other in the order of listing, then joints. */
 CORE_KERNEL_FN void sim_team_warm_start(const SimTeam *t, int contacts) {
   for (int begin = 0; begin < contacts; begin += SIM_TEAM_LANES) {
-    const int i = begin + (int)t->lane;
-    unsigned ordinal = SIM_WAVE_ALONE, a = 0, b = 0;
-    SimPush push = {{0, 0}, {0, 0}, 0, 0};
-    if (i < contacts) {
-      const SimTeamContact *r = sim_team_contact(t, i);
-      const SimContact c = sim_team_read_contact(r);
-      ordinal = r->ordinal, a = r->a, b = r->b;
-      push = sim_contact_warm_start(&c, &t->body[a & ~(unsigned)SIM_TEAM_MOVES], &t->body[b & ~(unsigned)SIM_TEAM_MOVES]);
-    }
-    for (uint32_t left = sim_team_ballot(t, i < contacts), next = 0; left; next++) {
-      const bool now = ordinal == next;
+    const bool some = begin + (int)t->lane < contacts;
+    const SimTeamContact r = *sim_team_contact(t, some ? 1 + (unsigned)begin + t->lane : SIM_TEAM_IDLE, false);
+    const SimContact c = sim_team_read_contact(&r);
+    const SimPush push = sim_contact_warm_start(&c, sim_team_body(t, r.a), sim_team_body(t, r.b));
+    for (uint32_t left = sim_team_ballot(t, some), next = 0; left; next++) {
+      const bool now = some && r.ordinal == next;
       if (now) {
-        sim_team_give(t, a, push.a_velocity, push.a_spin);
-        sim_team_give(t, b, push.b_velocity, push.b_spin);
+        sim_team_give(t, r.a, r.flags & SIM_TEAM_A_MOVES, push.a_velocity, push.a_spin);
+        sim_team_give(t, r.b, r.flags & SIM_TEAM_B_MOVES, push.b_velocity, push.b_spin);
       }
       left &= ~sim_team_ballot(t, now);
       sim_team_barrier(t);
     }
   }
   for (int pass = 0; pass < t->joint_passes; pass++) {
-    const SimTeamJoint *joint = sim_team_joint_of(t, pass);
-    if (joint) {
-      const SimJointModel model = sim_team_joint_model(joint);
-      const SimJointStep step = sim_team_joint_step(joint);
-      const SimPush push = sim_joint_warm_start(&model, &step);
-      sim_team_give(t, joint->a, push.a_velocity, push.a_spin);
-      sim_team_give(t, joint->b, push.b_velocity, push.b_spin);
-    }
+    const SimTeamJoint r = *sim_team_joint_of(t, pass, false);
+    const SimJointModel model = sim_team_joint_model(&r);
+    const SimJointStep step = sim_team_joint_step(&r);
+    const SimPush push = sim_joint_warm_start(&model, &step);
+    sim_team_give(t, r.a, r.flags & SIM_TEAM_A_MOVES, push.a_velocity, push.a_spin);
+    sim_team_give(t, r.b, r.flags & SIM_TEAM_B_MOVES, push.b_velocity, push.b_spin);
     sim_team_barrier(t);
   }
 }
 
 /* ---- the solver's iterations ------------------------------------------------------------------------------------- */
 
-CORE_KERNEL_FN void sim_team_apply_joints(const SimTeam *t, int pass) {
-  SimTeamJoint *joint = sim_team_joint_of(t, pass);
-  if (joint) {
-    const SimJointModel model = sim_team_joint_model(joint);
-    SimJointStep step = sim_team_joint_step(joint);
-    const unsigned a_at = joint->a, b_at = joint->b;
-    SimBody *a = &t->body[a_at & ~(unsigned)SIM_TEAM_MOVES], *b = &t->body[b_at & ~(unsigned)SIM_TEAM_MOVES];
-    const SimBody a_was = *a, b_was = *b;
-    const SimJointPush push = sim_joint_resolve(&model, &step, &a_was, &b_was);
-    joint->impulse = step.impulse;
-    joint->spin_impulse = step.spin_impulse;
-    if (a_at & SIM_TEAM_MOVES) a->position = sim_vec_add(a_was.position, push.a_shift);
-    if (b_at & SIM_TEAM_MOVES) b->position = sim_vec_add(b_was.position, push.b_shift);
-    sim_team_give(t, a_at, push.on.a_velocity, push.on.a_spin);
-    sim_team_give(t, b_at, push.on.b_velocity, push.on.b_spin);
-  }
+CORE_KERNEL_FN void sim_team_apply_joints(const SimTeam *t, int pass, bool near) {
+  SimTeamJoint *joint = sim_team_joint_of(t, pass, near);
+  const SimTeamJoint r = *joint;
+  const SimJointModel model = sim_team_joint_model(&r);
+  SimJointStep step = sim_team_joint_step(&r);
+  const bool a_moves = r.flags & SIM_TEAM_A_MOVES, b_moves = r.flags & SIM_TEAM_B_MOVES;
+  SimBody *a = sim_team_body(t, r.a), *b = sim_team_body(t, r.b);
+  const SimBody a_was = *a, b_was = *b;
+  const SimJointPush push = sim_joint_resolve(&model, &step, &a_was, &b_was);
+  joint->impulse = step.impulse;
+  joint->spin_impulse = step.spin_impulse;
+  if (a_moves) a->position = sim_vec_add(a_was.position, push.a_shift);
+  if (b_moves) b->position = sim_vec_add(b_was.position, push.b_shift);
+  sim_team_give_to(a, &a_was, a_moves, push.on.a_velocity, push.on.a_spin);
+  sim_team_give_to(b, &b_was, b_moves, push.on.b_velocity, push.on.b_spin);
   sim_team_barrier(t);
 }
 
 /* What contacts of groups that share bodies give, in order: bodies receive as their a, then as their b. */
-CORE_KERNEL_FN void sim_team_share_out(const SimTeam *t, unsigned place, unsigned a, unsigned b, const SimPush *push) {
-  const bool shares = place != SIM_WAVE_ALONE;
-  const uint32_t all = sim_team_ballot(t, shares);
-  uint32_t left = all;
-  for (unsigned next = 0; left; next++) {
-    if (place == next) sim_team_give(t, a, push->a_velocity, push->a_spin);
-    left &= ~sim_team_ballot(t, place == next);
+CORE_KERNEL_FN void sim_team_share_out(const SimTeam *t, const SimTeamContact *r, const SimPush *push) {
+  bool shares = r->place != SIM_WAVE_ALONE;
+  for (uint32_t left = sim_team_ballot(t, shares), next = 0; left; next++) {
+    const bool now = r->place == next;
+    if (now) sim_team_give(t, r->a, r->flags & SIM_TEAM_A_MOVES, push->a_velocity, push->a_spin);
+    left &= ~sim_team_ballot(t, now);
     sim_team_barrier(t);
   }
-  left = all;
-  for (unsigned next = 0; left; next++) {
-    if (place == next) sim_team_give(t, b, push->b_velocity, push->b_spin);
-    left &= ~sim_team_ballot(t, place == next);
+  shares = shares && sim_team_changes(r->flags & SIM_TEAM_B_MOVES, push->b_velocity, push->b_spin);
+  for (uint32_t left = sim_team_ballot(t, shares), next = 0; left; next++) {
+    const bool now = r->place == next;
+    if (now) sim_team_give(t, r->b, r->flags & SIM_TEAM_B_MOVES, push->b_velocity, push->b_spin);
+    left &= ~sim_team_ballot(t, now);
     sim_team_barrier(t);
   }
 }
 
-CORE_KERNEL_FN void sim_team_apply_contacts(const SimTeam *t, int pass, bool shared_out) {
-  const unsigned number = sim_team_order(t, pass)[t->lane];
-  unsigned place = SIM_WAVE_ALONE, a_at = 0, b_at = 0;
-  SimPush push = {{0, 0}, {0, 0}, 0, 0};
-  if (number != SIM_TEAM_EMPTY) {
-    SimTeamContact *r = sim_team_contact(t, (int)number);
-    SimContact c = sim_team_read_contact(r);
-    a_at = r->a, b_at = r->b, place = r->place;
-    const SimBody a = t->body[a_at & ~(unsigned)SIM_TEAM_MOVES], b = t->body[b_at & ~(unsigned)SIM_TEAM_MOVES];
-    const SimContactArms arms = sim_contact_arms(&c, a.position, b.position);
-    push = sim_contact_resolve(&c, &arms, &a, &b);
-    r->impulse = r->forgets ? sim_vec(0.0f, 0.0f) : c.impulse;
-    if (place == SIM_WAVE_ALONE) {
-      sim_team_give(t, a_at, push.a_velocity, push.a_spin);
-      sim_team_give(t, b_at, push.b_velocity, push.b_spin);
-    }
+CORE_KERNEL_FN void sim_team_apply_contacts(const SimTeam *t, int pass, bool shared_out, bool near) {
+  SimTeamContact *contact = sim_team_contact(t, *sim_team_order(t, pass, near), near);
+  const SimTeamContact r = *contact;
+  SimContact c = sim_team_read_contact(&r);
+  SimBody *a = sim_team_body(t, r.a), *b = sim_team_body(t, r.b);
+  const SimBody a_was = *a, b_was = *b;
+  const SimContactArms arms = sim_contact_arms(&c, a_was.position, b_was.position);
+  const SimPush push = sim_contact_resolve(&c, &arms, &a_was, &b_was);
+  contact->impulse = r.flags & SIM_TEAM_FORGETS ? sim_vec(0.0f, 0.0f) : c.impulse;
+  if (r.place == SIM_WAVE_ALONE) {
+    sim_team_give_to(a, &a_was, r.flags & SIM_TEAM_A_MOVES, push.a_velocity, push.a_spin);
+    sim_team_give_to(b, &b_was, r.flags & SIM_TEAM_B_MOVES, push.b_velocity, push.b_spin);
   }
   sim_team_barrier(t);
-  if (shared_out) sim_team_share_out(t, place, a_at, b_at, &push);
+  if (shared_out) sim_team_share_out(t, &r, &push);
 }
 
-CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int passes, uint32_t shared_out) {
+CORE_KERNEL_FN void sim_team_iterate(const SimTeam *t, int passes, uint32_t shared_out, bool near) {
   for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
-    for (int pass = 0; pass < t->joint_passes; pass++) sim_team_apply_joints(t, pass);
+    for (int pass = 0; pass < t->joint_passes; pass++) sim_team_apply_joints(t, pass, near);
     for (int pass = 0; pass < passes; pass++)
-      sim_team_apply_contacts(t, t->joint_passes + pass, shared_out >> (pass < 31 ? pass : 31) & 1u);
+      sim_team_apply_contacts(t, t->joint_passes + pass, shared_out >> (pass < 31 ? pass : 31) & 1u, near);
   }
+}
+
+/* Two of the same, so that what is in shared memory, as nearly always, is read as such. */
+CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int contacts, int passes, uint32_t shared_out) {
+  if (contacts <= t->layout->room && t->joint_passes + passes <= SIM_TEAM_PASSES)
+    sim_team_iterate(t, passes, shared_out, true);
+  else sim_team_iterate(t, passes, shared_out, false);
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
@@ -242,14 +251,14 @@ CORE_KERNEL_FN void sim_team_keep_impulses(const SimTeam *t, const SimTeamFound 
       world->state->warm[word] = warm;
     }
   }
-  for (int i = (int)t->lane; i < found->contacts; i += SIM_TEAM_LANES) {
-    const SimTeamContact *c = sim_team_contact(t, i);
+  for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_TEAM_LANES) {
+    const SimTeamContact *c = sim_team_contact(t, i, false);
     t->world[c->world].state->contact_impulse[c->slot] = c->impulse;
   }
   if (sim_team_works(t)) {
     const SimTeamWorld *world = &t->world[t->mine];
     for (int j = (int)t->part; j < world->model->joint_count; j += (int)t->parts) {
-      const SimTeamJoint *joint = &t->joint[t->mine * (unsigned)t->layout->joints + (unsigned)j];
+      const SimTeamJoint *joint = sim_team_joint(t, t->mine, j);
       const int slot = world->model->joint[j].slot;
       world->state->joint_impulse[slot] = joint->impulse;
       world->state->joint_spin_impulse[slot] = joint->spin_impulse;
@@ -260,6 +269,7 @@ CORE_KERNEL_FN void sim_team_keep_impulses(const SimTeam *t, const SimTeamFound 
 /* Before the first step: bodies come to shared memory, and joints get their passes. The keepers have noted their worlds'
  * model, state and command. */
 CORE_KERNEL_FN void sim_team_begin(SimTeam *t) {
+  if (t->lane == 0) sim_team_idle_contact(t);
   sim_team_barrier(t);
   if (sim_team_works(t)) {
     const SimWorld *state = t->world[t->mine].state;
@@ -277,7 +287,7 @@ CORE_KERNEL_FN int sim_team_step(const SimTeam *t) {
   const int passes = sim_team_collide(t, &found, &shared_out);
   sim_team_actuate(t);
   sim_team_warm_start(t, found.contacts);
-  sim_team_solve(t, passes, shared_out);
+  sim_team_solve(t, found.contacts, passes, shared_out);
   sim_team_keep_impulses(t, &found);
   if (sim_team_works(t)) {
     const SimModel *model = t->world[t->mine].model;
@@ -300,7 +310,7 @@ CORE_KERNEL_FN bool sim_team_end_steps(const SimTeam *t) {
     for (int i = (int)t->part; i < world->model->moving_count; i += (int)t->parts)
       zero += sim_task_body_zero(&body[world->model->moving[i]]);
     for (int j = (int)t->part; j < world->model->joint_count; j += (int)t->parts) {
-      const SimTeamJoint *joint = &t->joint[t->mine * (unsigned)t->layout->joints + (unsigned)j];
+      const SimTeamJoint *joint = sim_team_joint(t, t->mine, j);
       zero += sim_task_joint_zero(joint->impulse, joint->spin_impulse);
     }
   }

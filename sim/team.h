@@ -14,44 +14,48 @@
 
 enum {
   SIM_TEAM_LANES = 32,
-  SIM_TEAM_WORLDS_MAX = 32,
-  SIM_TEAM_PASSES = 8,    /* of joints and contacts that shared memory has room for; further ones are in device memory */
-  SIM_TEAM_MOVES = 0x8000, /* with a body's place: it can move */
-  SIM_TEAM_EMPTY = 0xffff, /* nobody's place in a pass */
+  SIM_TEAM_PASSES = 8,   /* of joints and contacts that shared memory has room for; further ones are in device memory */
+  SIM_TEAM_IDLE = 0,     /* the contact, and the joint, of lanes that have none: of a body that does not exist with itself */
 };
 
+/* Flags of contacts and joints: which of its bodies can move, and SimPair.forgets. */
+enum { SIM_TEAM_A_MOVES = 1, SIM_TEAM_B_MOVES = 2, SIM_TEAM_FORGETS = 4 };
+
+/* Records that lanes read sixteen bytes at a time. Eight neighbouring lanes then meet all banks of shared memory, since a
+ * record is an odd number of them. */
 #if defined(__cplusplus)
 #define SIM_TEAM_ALIGN alignas(16)
 #else
 #define SIM_TEAM_ALIGN _Alignas(16)
 #endif
 
-/* A contact during a step. Sixteen bytes at a time by eight neighbouring lanes come from all banks of shared memory, as
- * they do from records of any odd number of them. */
+/* A contact during a step. */
 typedef struct SimTeamContact {
-  SIM_TEAM_ALIGN SimVec normal, point;
+  SIM_TEAM_ALIGN SimVec normal;
+  SimVec point;
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
-  uint16_t a, b;         /* places of its bodies in SimTeam.body, with SIM_TEAM_MOVES */
+  uint16_t a, b;         /* where its bodies are in SimTeam.body, in bytes */
   SimVec impulse;
-  uint8_t world, ordinal; /* whose, and which of that world's contacts in the order of listing */
-  uint8_t slot, forgets; /* as in SimPair */
-  uint8_t kind, round, rank; /* round: which of its pair's; rank: of the pair, see sim_waves_group */
   uint8_t place;         /* as in SimWaveContact */
-  uint8_t ends[2];       /* its bodies as there */
-  uint8_t spare[14];
+  uint8_t flags, slot;   /* slot: as in SimPair */
+  uint8_t world;         /* whose it is */
+  uint8_t ordinal;       /* which of that world's in the order of listing */
+  uint8_t kind, round, rank; /* round: which of its pair's; rank: of the pair, see sim_waves_group */
+  uint8_t ends[2];       /* its bodies as in SimWaveContact */
 } SimTeamContact;
 
 /* A joint during a step: what sim_joint_resolve reads of SimJointModel and SimJointStep. */
 typedef struct SimTeamJoint {
-  SIM_TEAM_ALIGN real a_share, b_share, inverse_sum_mass, inverse_sum_inertia;
+  SIM_TEAM_ALIGN real a_share;
+  real b_share, inverse_sum_mass, inverse_sum_inertia;
   SimMass a_mass, b_mass;
   SimVec a_arm, b_arm;
-  real spin_bias, spin;  /* spin: the motor's */
-  uint16_t a, b;         /* as in SimTeamContact */
-  uint8_t fixed, spins, spare[2];
   SimVec impulse;
-  real spin_impulse, spare_real;
+  real spin_impulse, spin_bias;
+  uint16_t a, b;         /* as in SimTeamContact */
+  uint8_t flags, fixed, spins;
+  real spin;             /* the motor's */
 } SimTeamJoint;
 
 /* What lanes must know of a world. */
@@ -83,15 +87,15 @@ typedef struct SimTeam {
   unsigned mine, part, parts;   /* work that is divided by worlds: this lane takes every parts-th of world `mine`, from part on */
   uint32_t earlier;             /* bits of the lanes before this one */
   SimTeamWorld *world;          /* shared memory, [worlds] */
-  SimBody *body;                /* [worlds][shapes] */
+  SimBody *body;                /* [worlds][shapes], and the idle one's */
   SimBox *box;                  /* [worlds][shapes], until all pairs are tested; then */
-  SimTeamJoint *joint;          /* [worlds][joints] */
-  SimTeamContact *contact;      /* [room] */
+  SimTeamJoint *joint;          /* [1 + worlds * joints], the idle one first */
+  SimTeamContact *contact;      /* [1 + room], the idle one first */
   SimWaveContact *turn;         /* [contacts]: world by world, in the order of listing */
   uint32_t *meets;              /* [lanes]: bits of pairs whose boxes meet */
   uint16_t *hit;                /* [hits]: of a kind, world by world: 256 * world + pair; then */
   uint16_t *seat;               /* [worlds][waves]: where each wave sits, 32 * pass + its first lane */
-  uint16_t *order;              /* [passes][lanes]: what a lane applies; first the passes of joints, then those of contacts */
+  uint16_t *order;              /* [passes][lanes]: what a lane applies: first passes of joints, then those of contacts */
   char *far_memory;             /* device memory: what the above have no room for */
   int joint_passes;
 } SimTeam;
@@ -121,21 +125,21 @@ SIM_FN SimTeamLayout sim_team_layout(SimSize size, int worlds, size_t budget) {
   l.hits = worlds * (most < 32 ? most : 32);
   l.pair_words = (pairs + 31) / 32;
   l.warm_words = (sim_model_contacts(size) + 63) / 64;
-  const size_t boxes = (size_t)l.shapes * sizeof(SimBox), joints = (size_t)l.joints * sizeof(SimTeamJoint);
-  const size_t seats = (size_t)(worlds * l.waves);
-  l.bytes = (uint32_t)(crowd * (size_t)l.shapes * sizeof(SimBody));
-  l.box = sim_team_place(&l.bytes, crowd * (boxes > joints ? boxes : joints), 16);
+  const size_t boxes = crowd * (size_t)l.shapes * sizeof(SimBox), seats = (size_t)(worlds * l.waves);
+  const size_t joints = (1 + crowd * (size_t)l.joints) * sizeof(SimTeamJoint);
+  l.bytes = (uint32_t)((crowd * (size_t)l.shapes + 1) * sizeof(SimBody));
+  l.box = sim_team_place(&l.bytes, boxes > joints ? boxes : joints, 16);
   l.world = sim_team_place(&l.bytes, crowd * sizeof(SimTeamWorld), 16);
   l.part = sim_team_place(&l.bytes, SIM_TEAM_LANES * sizeof(uint32_t), 4);
   l.hit = sim_team_place(&l.bytes, ((size_t)l.hits > seats ? (size_t)l.hits : seats) * sizeof(uint16_t), 4);
   l.order = sim_team_place(&l.bytes, SIM_TEAM_PASSES * SIM_TEAM_LANES * sizeof(uint16_t), 4);
-  l.contact = sim_team_place(&l.bytes, 0, 16);
+  l.contact = sim_team_place(&l.bytes, sizeof(SimTeamContact), 16);
   const size_t each = sizeof(SimTeamContact) + sizeof(SimWaveContact);
   l.room = budget > l.bytes ? (int)((budget - l.bytes) / each) : 0;
   if (l.room < worlds) l.room = worlds;
   if (l.room > contacts) l.room = contacts;
   l.bytes += (uint32_t)((size_t)l.room * sizeof(SimTeamContact));
-  l.turn = sim_team_place(&l.bytes, (size_t)l.room * sizeof(SimWaveContact), 2);
+  l.turn = sim_team_place(&l.bytes, (size_t)l.room * sizeof(SimWaveContact), 4);
   l.bytes = (l.bytes + 15) / 16 * 16;
   l.overflow = contacts - l.room;
   l.passes = worlds * (l.waves + l.joints); /* a pass has a wave of one world at least */
@@ -184,9 +188,10 @@ SIM_FN SimBody *sim_team_bodies(const SimTeam *t, unsigned world) { return t->bo
 /* Bits below n <= 32. */
 SIM_FN uint32_t sim_team_below(unsigned n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1; }
 
-SIM_FN SimTeamContact *sim_team_contact(const SimTeam *t, int i) {
-  const int room = t->layout->room;
-  return i < room ? &t->contact[i] : (SimTeamContact *)t->far_memory + (i - room);
+/* Contact number i, from 1 on; near: shared memory has room for all. */
+SIM_FN SimTeamContact *sim_team_contact(const SimTeam *t, unsigned i, bool near) {
+  const unsigned room = (unsigned)t->layout->room;
+  return near || i <= room ? &t->contact[i] : (SimTeamContact *)t->far_memory + (i - room - 1);
 }
 
 /* The turns of so many contacts. */
@@ -194,10 +199,34 @@ SIM_FN SimWaveContact *sim_team_turns(const SimTeam *t, int contacts) {
   return contacts <= t->layout->room ? t->turn : (SimWaveContact *)(t->far_memory + t->layout->far_turn);
 }
 
-/* A pass of `order`. */
-SIM_FN uint16_t *sim_team_order(const SimTeam *t, int pass) {
-  uint16_t *list = pass < SIM_TEAM_PASSES ? t->order : (uint16_t *)(t->far_memory + t->layout->far_order);
-  return list + (pass < SIM_TEAM_PASSES ? pass : pass - SIM_TEAM_PASSES) * SIM_TEAM_LANES;
+/* Where this lane's contact or joint of a pass stands; near: shared memory has room for all passes. */
+SIM_FN uint16_t *sim_team_order(const SimTeam *t, int pass, bool near) {
+  uint16_t *far_order = (uint16_t *)(t->far_memory + t->layout->far_order) - SIM_TEAM_PASSES * SIM_TEAM_LANES;
+  return (near || pass < SIM_TEAM_PASSES ? t->order : far_order) + pass * SIM_TEAM_LANES + (int)t->lane;
+}
+
+/* A body of a contact or joint. That it is aligned lets the compiler read it in few pieces. */
+SIM_FN SimBody *sim_team_body(const SimTeam *t, unsigned at) {
+  return (SimBody *)__builtin_assume_aligned((char *)t->body + at, 16);
+}
+SIM_FN uint16_t sim_team_place_of(const SimTeam *t, unsigned world, unsigned shape) {
+  return (uint16_t)((world * (unsigned)t->layout->shapes + shape) * sizeof(SimBody));
+}
+
+/* The two idle ones, and their body. */
+CORE_KERNEL_FN void sim_team_idle_joint(const SimTeam *t) {
+  SimTeamJoint idle;
+  memset(&idle, 0, sizeof idle);
+  idle.a = idle.b = sim_team_place_of(t, (unsigned)t->layout->worlds, 0);
+  t->joint[SIM_TEAM_IDLE] = idle;
+}
+CORE_KERNEL_FN void sim_team_idle_contact(const SimTeam *t) {
+  SimTeamContact idle;
+  memset(&idle, 0, sizeof idle);
+  idle.a = idle.b = sim_team_place_of(t, (unsigned)t->layout->worlds, 0);
+  idle.place = SIM_WAVE_ALONE;
+  t->contact[SIM_TEAM_IDLE] = idle;
+  memset(sim_team_body(t, idle.a), 0, sizeof(SimBody));
 }
 
 /* Sums of a number of each lane's: over the lanes before it, and over all. As many ballots as the largest has bits, and as
@@ -227,7 +256,7 @@ CORE_KERNEL_FN int sim_team_pack(const SimTeam *t, int first, uint64_t sizes, un
     if (sum.all == 0) return pass;
     const bool granted = size > 0 && sum.before + size <= SIM_TEAM_LANES;
     if (sim_team_ballot(t, granted && sharing & 1u)) *shared_out |= 1u << (pass < 31 ? pass : 31);
-    sim_team_order(t, first + pass)[t->lane] = SIM_TEAM_EMPTY;
+    *sim_team_order(t, first + pass, false) = SIM_TEAM_IDLE;
     if (!granted) continue;
     *seat++ = (uint16_t)(SIM_TEAM_LANES * (unsigned)pass + sum.before);
     sizes >>= SIM_WAVE_BITS;
@@ -238,7 +267,8 @@ CORE_KERNEL_FN int sim_team_pack(const SimTeam *t, int first, uint64_t sizes, un
 /* Puts `number` where a seat of a wave is: wave `wave` of a world, `further` places on. */
 CORE_KERNEL_FN void sim_team_seat(const SimTeam *t, int first, unsigned world, unsigned wave, unsigned further, unsigned number) {
   const unsigned seat = t->seat[world * (unsigned)t->layout->waves + wave] + further;
-  sim_team_order(t, first + (int)(seat / SIM_TEAM_LANES))[seat % SIM_TEAM_LANES] = (uint16_t)number;
+  uint16_t *const order = sim_team_order(t, first + (int)(seat / SIM_TEAM_LANES), false) - t->lane;
+  order[seat % SIM_TEAM_LANES] = (uint16_t)number;
 }
 
 #endif

@@ -73,24 +73,27 @@ CORE_KERNEL_FN mask sim_team_test_pair(const SimModel *model, const SimBody *bod
   return overlap.active;
 }
 
-/* Makes a pair's contact number `round`; `number` of the team, `ordinal` of its world. */
+/* Makes a pair's contact `round`: number `number` of the team, `ordinal` of its world. */
 CORE_KERNEL_FN void sim_team_make_contact(const SimTeam *t, unsigned w, int kind, const SimPair *pair,
-                                          const SimManifold *m, int round, int number, unsigned ordinal, unsigned rank) {
+                                          const SimManifold *m, int round, unsigned number, unsigned ordinal,
+                                          unsigned rank) {
   const SimModel *model = t->world[w].model;
-  const unsigned first = w * (unsigned)t->layout->shapes, slot = pair->slot + (unsigned)round;
-  const bool a_moves = model->moves[pair->a], b_moves = model->moves[pair->b];
+  const unsigned slot = pair->slot + (unsigned)round;
+  const int a_moves = model->moves[pair->a], b_moves = model->moves[pair->b];
   SimContact c;
   sim_step_make_contact(model, sim_team_bodies(t, w), pair, m, round, t->world[w].state->contact_impulse[slot], &c);
   const SimTeamContact made = {
     .normal = c.normal, .point = c.point, .a_mass = c.a_mass, .b_mass = c.b_mass, .penetration = c.penetration,
     .restitution_target = c.restitution_target, .friction = c.friction,
-    .a = (uint16_t)((first + pair->a) | (a_moves ? SIM_TEAM_MOVES : 0)),
-    .b = (uint16_t)((first + pair->b) | (b_moves ? SIM_TEAM_MOVES : 0)),
-    .impulse = c.impulse, .world = (uint8_t)w, .ordinal = (uint8_t)ordinal, .slot = (uint8_t)slot,
-    .forgets = pair->forgets, .kind = (uint8_t)kind, .round = (uint8_t)round, .rank = (uint8_t)rank,
-    .place = SIM_WAVE_ALONE, .ends = {(uint8_t)sim_waves_end(model, pair->a), (uint8_t)sim_waves_end(model, pair->b)},
+    .a = sim_team_place_of(t, w, pair->a), .b = sim_team_place_of(t, w, pair->b), .impulse = c.impulse,
+    .place = SIM_WAVE_ALONE,
+    .flags = (uint8_t)((a_moves ? SIM_TEAM_A_MOVES : 0) | (b_moves ? SIM_TEAM_B_MOVES : 0) |
+                       (pair->forgets ? SIM_TEAM_FORGETS : 0)),
+    .slot = (uint8_t)slot, .world = (uint8_t)w, .ordinal = (uint8_t)ordinal, .kind = (uint8_t)kind,
+    .round = (uint8_t)round, .rank = (uint8_t)rank,
+    .ends = {(uint8_t)sim_waves_end(model, pair->a), (uint8_t)sim_waves_end(model, pair->b)},
   };
-  *sim_team_contact(t, number) = made;
+  *sim_team_contact(t, number, false) = made;
 }
 
 /* What the keeper makes of the ballots of hits begin .. begin + 31, of which its world has first .. end - 1. */
@@ -132,11 +135,12 @@ CORE_KERNEL_FN void sim_team_test_hits(const SimTeam *t, int kind, unsigned hits
     if (points) {
       const SimTeamWorld *world = &t->world[w];
       const uint32_t earlier = t->earlier, own = earlier & ~sim_team_below(world->hit > begin ? world->hit - begin : 0);
-      const int number = found->contacts + (int)(core_device_count_bits(one & earlier) + core_device_count_bits(two & earlier));
+      const unsigned number = 1 + (unsigned)found->contacts + core_device_count_bits(one & earlier) +
+                              core_device_count_bits(two & earlier);
       const unsigned ordinal = world->made + core_device_count_bits(one & own) + core_device_count_bits(two & own);
       const unsigned rank = world->touched + core_device_count_bits(overlapping & own);
       for (int k = 0; k < points; k++)
-        sim_team_make_contact(t, w, kind, pair, &m, k, number + k, ordinal + (unsigned)k, rank);
+        sim_team_make_contact(t, w, kind, pair, &m, k, number + (unsigned)k, ordinal + (unsigned)k, rank);
     }
     found->contacts += (int)(core_device_count_bits(one) + core_device_count_bits(two));
     sim_team_barrier(t);
@@ -182,8 +186,8 @@ CORE_KERNEL_FN int sim_team_settle(const SimTeam *t, const SimTeamFound *found, 
       world->lead[kind] = (uint8_t)sim_step_deal(world->model->listed[kind], found->touched[kind]).lead;
   }
   sim_team_barrier(t);
-  for (int i = (int)t->lane; i < found->contacts; i += SIM_TEAM_LANES) {
-    const SimTeamContact *c = sim_team_contact(t, i);
+  for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_TEAM_LANES) {
+    const SimTeamContact *c = sim_team_contact(t, i, false);
     const SimTeamWorld *world = &t->world[c->world];
     const unsigned listed = (unsigned)world->model->listed[c->kind];
     const SimDeal deal = {(listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES, world->lead[c->kind]};
@@ -194,11 +198,11 @@ CORE_KERNEL_FN int sim_team_settle(const SimTeam *t, const SimTeamFound *found, 
   if (sim_team_keeps(t) && found->made > 0) waves = sim_waves_settle(turn + first, (int)found->made);
   const int passes = sim_team_pack(t, t->joint_passes, waves.sizes, waves.sharing, shared_out);
   sim_team_barrier(t);
-  for (int i = (int)t->lane; i < found->contacts; i += SIM_TEAM_LANES) {
-    SimTeamContact *c = sim_team_contact(t, i);
+  for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_TEAM_LANES) {
+    SimTeamContact *c = sim_team_contact(t, i, false);
     const SimWaveContact mine = turn[t->world[c->world].contact + c->ordinal];
     c->place = mine.place;
-    sim_team_seat(t, t->joint_passes, c->world, mine.turn - (unsigned)SIM_WAVE_SETTLED, mine.seat, (unsigned)i);
+    sim_team_seat(t, t->joint_passes, c->world, mine.turn - (unsigned)SIM_WAVE_SETTLED, mine.seat, i);
   }
   sim_team_barrier(t);
   return passes;
