@@ -88,8 +88,8 @@ CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceSt
   }
 }
 
-/* An environment step by warps that have several worlds each; a block is one. What happens to a world beside the physics is
- * its keeper's to do. */
+/* An environment step by warps that have several worlds each; a block is one. What happens to a world beside the physics
+ * is its keeper's to do. */
 CORE_KERNEL_FN void sim_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments) {
   const SimDeviceStep *step = &arguments->step;
   SimTeam t = sim_team_of(at, &arguments->layout, arguments->far_memory);

@@ -1,10 +1,10 @@
-/* The physics step of step.h by a warp of a GPU that has several worlds (team.h): the same functions of collide.h, contact.h,
- * joint.h and actuate.h, applied by many lanes at once to bodies, contacts and joints in shared memory. Same bits as step.h: what
- * is summed is summed in its order.
+/* The physics step of step.h by a warp of a GPU that has several worlds (team.h): the same functions of collide.h,
+ * contact.h, joint.h and actuate.h, applied by many lanes at once to bodies, contacts and joints in shared memory. Same
+ * bits as step.h: what is summed is summed in its order.
  *
- * Contacts and joints go in *passes*: one of each lane's at most, of any world, so that all which a pass applies do not notice each
- * other, or see the same velocities (waves.h). Between a lane's write and another's read is a barrier. Knows nothing of tasks
- * (batch_kernels.h). */
+ * Contacts and joints go in *passes*: one of each lane's at most, of any world, so that all which a pass applies do
+ * not notice each other, or see the same velocities (waves.h). Between a lane's write and another's read is a
+ * barrier. Knows nothing of tasks (batch_kernels.h). */
 #ifndef SIM_STEP_TEAM_H
 #define SIM_STEP_TEAM_H
 #include "sim/team_collide.h"
@@ -58,7 +58,8 @@ CORE_KERNEL_FN SimJointStep sim_team_joint_step(const SimTeamJoint *r) {
   return s;
 }
 
-/* Joint j of the world `mine`, at the beginning of a step: what its motor gives, and what stays as it is for the step. */
+/* Joint j of the world `mine`, at the beginning of a step: what its motor gives, and what stays as it is for the
+ * step. */
 CORE_KERNEL_FN void sim_team_begin_joint(const SimTeam *t, int j) {
   const SimTeamWorld *world = &t->world[t->mine];
   const SimJointModel *model = &world->model->joint[j];
@@ -237,7 +238,8 @@ CORE_KERNEL_FN void sim_team_solve(const SimTeam *t, int contacts, int passes, u
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-/* Keeps the impulses of contacts and joints for the next step; those of contacts that are no longer there count as 0. */
+/* Keeps the impulses of contacts and joints for the next step; those of contacts that are no longer there count as
+ * 0. */
 CORE_KERNEL_FN void sim_team_keep_impulses(const SimTeam *t, const SimTeamFound *found) {
   if (sim_team_keeps(t)) {
     const SimTeamWorld *world = &t->world[t->lane];
@@ -266,8 +268,8 @@ CORE_KERNEL_FN void sim_team_keep_impulses(const SimTeam *t, const SimTeamFound 
   }
 }
 
-/* Before the first step: bodies come to shared memory, and joints get their passes. The keepers have noted their worlds'
- * model, state and command. */
+/* Before the first step: bodies come to shared memory, and joints get their passes. The keepers have noted their
+ * worlds' model, state and command. */
 CORE_KERNEL_FN void sim_team_begin(SimTeam *t) {
   if (t->lane == 0) sim_team_idle_contact(t);
   sim_team_barrier(t);

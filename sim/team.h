@@ -1,9 +1,10 @@
 /* A warp of a GPU that steps several worlds at once: where their things are, and how its lanes divide work among them.
  *
- * A world has little to do at any one time (two or three contacts, a joint), so that lanes of its own would mostly idle. The
- * 32 lanes of a team take the work of all its worlds instead: pairs whose boxes meet, contacts and joints are lists over all of
- * them. What a world needs one of (its order, its result) is done by the lane of its number, its *keeper*. All lanes of a team
- * go through the same barriers, the warp's own, so that a barrier is one instruction at most.
+ * A world has little to do at any one time (two or three contacts, a joint), so that lanes of its own would mostly
+ * idle. The 32 lanes of a team take the work of all its worlds instead: pairs whose boxes meet, contacts and joints are
+ * lists over all of them. What a world needs one of (its order, its result) is done by the lane of its number, its
+ * *keeper*. All lanes of a team go through the same barriers, the warp's own, so that a barrier is one instruction at
+ * most.
  *
  * team_collide.h and step_team.h are the step itself. */
 #ifndef SIM_TEAM_H
@@ -15,14 +16,14 @@
 enum {
   SIM_TEAM_LANES = 32,
   SIM_TEAM_PASSES = 8,   /* of joints and contacts that shared memory has room for; further ones are in device memory */
-  SIM_TEAM_IDLE = 0,     /* the contact, and the joint, of lanes that have none: of a body that does not exist with itself */
+  SIM_TEAM_IDLE = 0,     /* contact, and joint, of lanes that have none: of a body that does not exist with itself */
 };
 
 /* Flags of contacts and joints: which of its bodies can move, and SimPair.forgets. */
 enum { SIM_TEAM_A_MOVES = 1, SIM_TEAM_B_MOVES = 2, SIM_TEAM_FORGETS = 4 };
 
-/* Records that lanes read sixteen bytes at a time. Eight neighbouring lanes then meet all banks of shared memory, since a
- * record is an odd number of them. */
+/* Records that lanes read sixteen bytes at a time. Eight neighbouring lanes then meet all banks of shared memory,
+ * since a record is an odd number of them. */
 #if defined(__cplusplus)
 #define SIM_TEAM_ALIGN alignas(16)
 #else
@@ -68,13 +69,14 @@ typedef struct SimTeamWorld {
   uint8_t lead[SIM_PAIR_KINDS], spare[7]; /* SimDeal.lead of each kind */
 } SimTeamWorld;
 
-/* Where a team's things are, in bytes from the beginning of its shared memory; the same for all teams of a launch. Room is
- * used again: joints lie where the boxes were, and the waves' seats where the hits were. */
+/* Where a team's things are, in bytes from the beginning of its shared memory; the same for all teams of a launch.
+ * Room is used again: joints lie where the boxes were, and the waves' seats where the hits were. */
 typedef struct SimTeamLayout {
   int worlds, shapes, joints, waves; /* of a team; of a world: as its size has them; waves: at most */
-  int room, overflow, passes;        /* contacts that there is room for; further ones, and passes, that go to device memory */
+  int room, overflow, passes;        /* contacts that there is room for; further ones, and passes, in device memory */
   int hits;                          /* at most, of a team and a kind and 32 pairs */
   int pair_words, warm_words;        /* of SimWorld.touching and .warm that a world of this size uses */
+  uint32_t bodies, boxes;            /* from one world's to the next's, in bytes: an odd number of sixteen */
   uint32_t world, box, contact, turn, part, hit, order, bytes; /* bodies are at 0 */
   uint32_t far_turn, far_order, far_bytes; /* of a team's device memory; contacts are at 0 */
 } SimTeamLayout;
@@ -84,18 +86,18 @@ typedef struct SimTeam {
   const CoreDeviceThread *at;
   const SimTeamLayout *layout;
   unsigned lane, count;         /* count: worlds that the team has now, at most layout->worlds */
-  unsigned mine, part, parts;   /* work that is divided by worlds: this lane takes every parts-th of world `mine`, from part on */
+  unsigned mine, part, parts;   /* of what is divided by worlds: every parts-th of world `mine`, from part on */
   uint32_t earlier;             /* bits of the lanes before this one */
   SimTeamWorld *world;          /* shared memory, [worlds] */
-  SimBody *body;                /* [worlds][shapes], and the idle one's */
-  SimBox *box;                  /* [worlds][shapes], until all pairs are tested; then */
+  char *body;                   /* SimBody [worlds][shapes] (sim_team_bodies), and the idle one */
+  char *box;                    /* SimBox [worlds][shapes] (sim_team_boxes), until all pairs are tested; then */
   SimTeamJoint *joint;          /* [1 + worlds * joints], the idle one first */
   SimTeamContact *contact;      /* [1 + room], the idle one first */
   SimWaveContact *turn;         /* [contacts]: world by world, in the order of listing */
   uint32_t *meets;              /* [lanes]: bits of pairs whose boxes meet */
   uint16_t *hit;                /* [hits]: of a kind, world by world: 256 * world + pair; then */
   uint16_t *seat;               /* [worlds][waves]: where each wave sits, 32 * pass + its first lane */
-  uint16_t *order;              /* [passes][lanes]: what a lane applies: first passes of joints, then those of contacts */
+  uint16_t *order;              /* [passes][lanes]: what a lane applies: passes of joints, then those of contacts */
   char *far_memory;             /* device memory: what the above have no room for */
   int joint_passes;
 } SimTeam;
@@ -106,8 +108,9 @@ SIM_FN uint32_t sim_team_place(uint32_t *end, size_t bytes, uint32_t alignment) 
   return start;
 }
 
-/* For `worlds` worlds of a size (a power of two up to SIM_TEAM_WORLDS_MAX), with as much room for contacts as `budget` bytes
- * leave: at least one a world. The kernels' shared memory is layout.bytes, and their device memory far_bytes, a team. */
+/* For `worlds` worlds of a size (a power of two up to SIM_TEAM_LANES), with as much room for contacts as
+ * `budget` bytes leave: at least one a world. The kernels' shared memory is layout.bytes, and their device memory
+ * far_bytes, a team. */
 SIM_FN SimTeamLayout sim_team_layout(SimSize size, int worlds, size_t budget) {
   const size_t crowd = (size_t)worlds;
   SimTeamLayout l;
@@ -125,9 +128,11 @@ SIM_FN SimTeamLayout sim_team_layout(SimSize size, int worlds, size_t budget) {
   l.hits = worlds * (most < 32 ? most : 32);
   l.pair_words = (pairs + 31) / 32;
   l.warm_words = (sim_model_contacts(size) + 63) / 64;
-  const size_t boxes = crowd * (size_t)l.shapes * sizeof(SimBox), seats = (size_t)(worlds * l.waves);
+  l.bodies = (uint32_t)((size_t)l.shapes * sizeof(SimBody) + 16);
+  l.boxes = (uint32_t)((size_t)(l.shapes | 1) * sizeof(SimBox));
+  const size_t boxes = crowd * l.boxes, seats = (size_t)(worlds * l.waves);
   const size_t joints = (1 + crowd * (size_t)l.joints) * sizeof(SimTeamJoint);
-  l.bytes = (uint32_t)((crowd * (size_t)l.shapes + 1) * sizeof(SimBody));
+  l.bytes = (uint32_t)(crowd * l.bodies + sizeof(SimBody));
   l.box = sim_team_place(&l.bytes, boxes > joints ? boxes : joints, 16);
   l.world = sim_team_place(&l.bytes, crowd * sizeof(SimTeamWorld), 16);
   l.part = sim_team_place(&l.bytes, SIM_TEAM_LANES * sizeof(uint32_t), 4);
@@ -144,7 +149,8 @@ SIM_FN SimTeamLayout sim_team_layout(SimSize size, int worlds, size_t budget) {
   l.overflow = contacts - l.room;
   l.passes = worlds * (l.waves + l.joints); /* a pass has a wave of one world at least */
   l.far_turn = (uint32_t)((size_t)l.overflow * sizeof(SimTeamContact));
-  l.far_order = l.far_turn + (uint32_t)((size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWaveContact) + 15) / 16 * 16;
+  const size_t turns = (size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWaveContact);
+  l.far_order = l.far_turn + (uint32_t)((turns + 15) / 16 * 16);
   l.far_bytes = l.far_order + (uint32_t)((size_t)l.passes * SIM_TEAM_LANES * sizeof(uint16_t));
   return l;
 }
@@ -162,8 +168,8 @@ SIM_FN SimTeam sim_team_of(const CoreDeviceThread *at, const SimTeamLayout *layo
   t.parts = SIM_TEAM_LANES / (unsigned)layout->worlds;
   t.earlier = (1u << t.lane) - 1;
   t.world = (SimTeamWorld *)(share + layout->world);
-  t.body = (SimBody *)share;
-  t.box = (SimBox *)(share + layout->box);
+  t.body = share;
+  t.box = share + layout->box;
   t.joint = (SimTeamJoint *)(share + layout->box);
   t.contact = (SimTeamContact *)(share + layout->contact);
   t.turn = (SimWaveContact *)(share + layout->turn);
@@ -183,7 +189,12 @@ CORE_KERNEL_FN uint32_t sim_team_ballot(const SimTeam *t, int vote) {
 /* Whether this lane is some world's keeper, and whether its share of divided work is some world's. */
 SIM_FN bool sim_team_keeps(const SimTeam *t) { return t->lane < t->count; }
 SIM_FN bool sim_team_works(const SimTeam *t) { return t->mine < t->count; }
-SIM_FN SimBody *sim_team_bodies(const SimTeam *t, unsigned world) { return t->body + world * (unsigned)t->layout->shapes; }
+SIM_FN SimBody *sim_team_bodies(const SimTeam *t, unsigned world) {
+  return (SimBody *)__builtin_assume_aligned(t->body + world * t->layout->bodies, 16);
+}
+SIM_FN SimBox *sim_team_boxes(const SimTeam *t, unsigned world) {
+  return (SimBox *)__builtin_assume_aligned(t->box + world * t->layout->boxes, 16);
+}
 
 /* Bits below n <= 32. */
 SIM_FN uint32_t sim_team_below(unsigned n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1; }
@@ -207,10 +218,10 @@ SIM_FN uint16_t *sim_team_order(const SimTeam *t, int pass, bool near) {
 
 /* A body of a contact or joint. That it is aligned lets the compiler read it in few pieces. */
 SIM_FN SimBody *sim_team_body(const SimTeam *t, unsigned at) {
-  return (SimBody *)__builtin_assume_aligned((char *)t->body + at, 16);
+  return (SimBody *)__builtin_assume_aligned(t->body + at, 16);
 }
 SIM_FN uint16_t sim_team_place_of(const SimTeam *t, unsigned world, unsigned shape) {
-  return (uint16_t)((world * (unsigned)t->layout->shapes + shape) * sizeof(SimBody));
+  return (uint16_t)(world * t->layout->bodies + shape * (unsigned)sizeof(SimBody));
 }
 
 /* The two idle ones, and their body. */
@@ -229,8 +240,8 @@ CORE_KERNEL_FN void sim_team_idle_contact(const SimTeam *t) {
   memset(sim_team_body(t, idle.a), 0, sizeof(SimBody));
 }
 
-/* Sums of a number of each lane's: over the lanes before it, and over all. As many ballots as the largest has bits, and as
- * many to see that. */
+/* Sums of a number of each lane's: over the lanes before it, and over all. As many ballots as the largest has bits,
+ * and as many to see that. */
 typedef struct SimTeamSum { unsigned before, all; } SimTeamSum;
 CORE_KERNEL_FN SimTeamSum sim_team_sum(const SimTeam *t, unsigned n) {
   SimTeamSum sum = {0, 0};
@@ -242,10 +253,11 @@ CORE_KERNEL_FN SimTeamSum sim_team_sum(const SimTeam *t, unsigned n) {
   return sum;
 }
 
-/* Packs the waves of all worlds into passes of at most 32 (contacts or joints), a world's waves into passes one after the
- * other: a pass takes the next wave of each world for which there is room. sizes, sharing: of the keeper's world, as in
- * SimWaves; 0 where the lane keeps none. Writes `seat`, empties the passes of `order` from `first` on, and gives their number;
- * *shared_out: bits of the passes, from the first, with a wave that shares bodies (bit 31 for all from there on). */
+/* Packs the waves of all worlds into passes of at most 32 (contacts or joints), a world's waves into passes one
+ * after the other: a pass takes the next wave of each world for which there is room. sizes, sharing: of the keeper's
+ * world, as in SimWaves; 0 where the lane keeps none. Writes `seat`, empties the passes of `order` from `first` on,
+ * and gives their number; *shared_out: bits of the passes, from the first, with a wave that shares bodies (bit 31
+ * for all from there on). */
 CORE_KERNEL_FN int sim_team_pack(const SimTeam *t, int first, uint64_t sizes, unsigned sharing, uint32_t *shared_out) {
   uint16_t *seat = t->seat + t->lane * (unsigned)t->layout->waves;
   int pass = 0;
@@ -265,7 +277,8 @@ CORE_KERNEL_FN int sim_team_pack(const SimTeam *t, int first, uint64_t sizes, un
 }
 
 /* Puts `number` where a seat of a wave is: wave `wave` of a world, `further` places on. */
-CORE_KERNEL_FN void sim_team_seat(const SimTeam *t, int first, unsigned world, unsigned wave, unsigned further, unsigned number) {
+CORE_KERNEL_FN void sim_team_seat(const SimTeam *t, int first, unsigned world, unsigned wave, unsigned further,
+                                  unsigned number) {
   const unsigned seat = t->seat[world * (unsigned)t->layout->waves + wave] + further;
   uint16_t *const order = sim_team_order(t, first + (int)(seat / SIM_TEAM_LANES), false) - t->lane;
   order[seat % SIM_TEAM_LANES] = (uint16_t)number;

@@ -1,5 +1,6 @@
-/* The first half of a team's physics step: which pairs overlap, their contacts, and the order in which those are applied.
- * Same bits as sim_step_collide, whatever lane does what: contacts of a world are numbered in the order of listing. */
+/* The first half of a team's physics step: which pairs overlap, their contacts, and the order in which those are
+ * applied. Same bits as sim_step_collide, whatever lane does what: contacts of a world are numbered in the order of
+ * listing. */
 #ifndef SIM_TEAM_COLLIDE_H
 #define SIM_TEAM_COLLIDE_H
 #include "sim/team.h"
@@ -18,7 +19,7 @@ CORE_KERNEL_FN void sim_team_place_shapes(const SimTeam *t) {
   if (sim_team_works(t)) {
     const SimModel *model = t->world[t->mine].model;
     SimBody *body = sim_team_bodies(t, t->mine);
-    SimBox *box = t->box + t->mine * (unsigned)t->layout->shapes;
+    SimBox *box = sim_team_boxes(t, t->mine);
     for (unsigned k = t->part; k < (unsigned)t->layout->shapes; k += t->parts)
       if (!model->moves[k]) box[k] = model->box[k];
     for (int i = (int)t->part; i < model->moving_count; i += (int)t->parts) {
@@ -37,11 +38,13 @@ CORE_KERNEL_FN uint32_t sim_team_meet(const SimTeam *t, int word) {
   uint32_t meets = 0;
   if (sim_team_works(t)) {
     const SimModel *model = t->world[t->mine].model;
-    const char *box = (const char *)(t->box + t->mine * (unsigned)t->layout->shapes);
+    const char *box = (const char *)sim_team_boxes(t, t->mine);
     const int listed = model->pair_end[SIM_CC], end = listed < 32 * word + 32 ? listed : 32 * word + 32;
     for (int i = 32 * word + (int)t->part; i < end; i += (int)t->parts) {
       const uint8_t *at = model->pair_box[i];
-      if (sim_collide_boxes(*(const SimBox *)(box + at[0]), *(const SimBox *)(box + at[1]))) meets |= 1u << i % 32;
+      const SimBox *a = (const SimBox *)__builtin_assume_aligned(box + at[0], 16);
+      const SimBox *b = (const SimBox *)__builtin_assume_aligned(box + at[1], 16);
+      if (sim_collide_boxes(*a, *b)) meets |= 1u << i % 32;
     }
   }
   if (t->parts == 1) return meets;

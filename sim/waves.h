@@ -15,8 +15,8 @@ enum {
   SIM_WAVE_MOVES = 0x80,           /* with a body's number: it can move */
   SIM_WAVE_SETTLED = 0x80,         /* with a wave's number: no longer a group's */
   SIM_WAVE_ALONE = 255,            /* place of a contact that shares no moving body with its group */
-  SIM_WAVE_BITS = 5,               /* for the size of a wave: alone are at most as many contacts as bodies move, and a group
-                                    * that shares some of those has 16 */
+  SIM_WAVE_BITS = 5,               /* for the size of a wave: alone are at most as many contacts as bodies move, and a
+                                    * group that shares some of those has 16 */
   SIM_WAVE_MOST = (1 << SIM_WAVE_BITS) - 1,
 };
 

@@ -1,7 +1,7 @@
-/* How full the lanes of the GPU's physics are (sim/team.h), counted and not timed: what the worlds of a warp need in a step
- * under random actions, how many passes its lanes make of that, since a warp goes on until the last of them is done, and what
- * it comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md rests on it.
- * Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels, those. */
+/* How full the lanes of the GPU's physics are (sim/team.h), counted and not timed: what the worlds of a warp need in
+ * a step under random actions, how many passes its lanes make of that, since a warp goes on until the last of them
+ * is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md rests on
+ * it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels, those. */
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -24,8 +24,8 @@ typedef struct Need {
   int a_rounds, b_rounds; /* of the largest group that shares bodies: who gives to its a, and to its b that moves */
 } Need;
 
-/* Instructions of a warp, as nvdisasm counts them in sim_step_team for sm_90 (docs/cuda.md): on the way that a step takes, so
- * without slow divisions, contacts beyond shared memory and resets. */
+/* Instructions of a warp, as nvdisasm counts them in sim_step_team for sm_90 (docs/cuda.md): on the way that a step
+ * takes, so without slow divisions, contacts beyond shared memory and resets. */
 enum {
   COST_ENVIRONMENT = 640,       /* command, joints' passes, result, reset now and then */
   COST_STEP = 420,              /* what every step has once */
@@ -52,7 +52,8 @@ typedef struct Load {
   int passes, joint_passes, sharing, visits;
 } Load;
 
-/* How many passes the waves of a team's worlds take: the same packing as sim_team_pack. *sharing: passes that share out. */
+/* How many passes the waves of a team's worlds take: the same packing as sim_team_pack. *sharing: passes that share
+ * out. */
 static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *sharing) {
   int wave[SIM_TEAM_LANES] = {0}, pass = 0;
   for (;; pass++) {
@@ -95,13 +96,15 @@ static Load load_of(const Need *need, int count) {
 /* Instructions that a team of `count` such worlds issues in a physics step. */
 static double step_cost(const Load *load, int count, int shapes) {
   const int parts = SIM_TEAM_LANES / count, contacts = rounds(load->all.contacts, SIM_TEAM_LANES);
-  double cost = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts) + (double)COST_BOXES * rounds(shapes, parts);
+  double cost = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts);
+  cost += (double)COST_BOXES * rounds(shapes, parts);
   cost += (double)COST_PAIR * rounds(load->most.pairs, parts) + (double)COST_HIT * load->most.hits[0];
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     const int tests = rounds(load->all.hits[kind], SIM_TEAM_LANES), points = kind == SIM_RR ? 2 : 1;
     cost += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
   }
-  cost += (double)contacts * (COST_DEAL + COST_WARM) + (double)COST_PACK * load->passes + (double)COST_VISIT * load->visits;
+  cost += (double)contacts * (COST_DEAL + COST_WARM) + (double)COST_PACK * load->passes;
+  cost += (double)COST_VISIT * load->visits;
   cost += (double)load->most.contacts * (COST_WARM_ROUND + COST_KEEP) + (double)COST_GOAL * load->most.goals;
   cost += (double)COST_BEGIN_JOINT * rounds(load->most.joints, parts) + (double)COST_JOINT * load->joint_passes;
   cost += (double)COST_THRUSTER * load->most.thrusters;
@@ -227,7 +230,8 @@ static void report(const char *name, const SimLevelSet *levels) {
     const double cost = (2 * s.cost[i] / teams + COST_ENVIRONMENT + COST_SHAPES * shapes) / TEAM[i];
     const SimTeamLayout layout = sim_team_layout(levels->size, TEAM[i], BUDGET);
     const struct { const char *metric, *unit; double value; } row[] = {
-      {"passes", "a team and iteration", s.passes[i] / teams}, {"joint_passes", "a team and iteration", s.joint_passes[i] / teams},
+      {"passes", "a team and iteration", s.passes[i] / teams},
+      {"joint_passes", "a team and iteration", s.joint_passes[i] / teams},
       {"shares_out", "% of a team's steps", 100 * s.shared_out[i] / teams},
       {"solver_lanes_busy", "%", 100 * s.applied[i] / (SIM_TEAM_LANES * passes)},
       {"shared_bytes", "a world", layout.bytes / (double)TEAM[i]},

@@ -276,7 +276,7 @@ static void on_a_device_in_isolation(void **state) {
 static void on_a_device_with_few_worlds_a_team(void **state) {
   (void)state;
   if (asked_for("brief")) skip();
-  check_device(CORE_DEVICE_BACKWARD, "2", (Way){1, 1});
+  check_device(CORE_DEVICE_BACKWARD, "4", (Way){1, 1});
 }
 static void on_a_device_with_a_world_for_each_lane(void **state) {
   (void)state;
