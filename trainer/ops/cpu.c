@@ -25,7 +25,7 @@ static const Ops cpu_table = {
     .name = "cpu",
     .dense_forward = cpu_dense_forward, .dense_backward = cpu_dense_backward,
     .chain_forward = cpu_chain_forward, .chain_backward = cpu_chain_backward, .norm_forward = cpu_norm_forward,
-    .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows, .gather_halves = cpu_gather_halves,
+    .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows, .gather_fields = cpu_gather_fields, .gather_halves = cpu_gather_halves,
     .store_halves = cpu_store_halves, .add = cpu_add,
     .q_policy = cpu_q_policy, .q_values = cpu_q_values, .q_loss = cpu_q_loss,
     .policy_sample = cpu_policy_sample, .policy_logp = cpu_policy_logp, .policy_kl = cpu_policy_kl,

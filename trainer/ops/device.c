@@ -10,30 +10,6 @@ _Static_assert((int)KERNEL_PART_ROWS == (int)CPU_BIAS_ROWS && (int)KERNEL_ROWS =
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-static void fold(DeviceState *state, OpsFold fold) {
-  const size_t groups = ((size_t)fold.count + (size_t)fold.group - 1) / (size_t)fold.group;
-  DEVICE_LAUNCH(state, ops_fold, groups * (size_t)fold.columns, &fold);
-}
-
-void device_fold_columns(DeviceState *state, const float *floats, const double *doubles, size_t count, size_t columns,
-                         float *result) {
-  const size_t groups = device_groups(count);
-  fold(state, (OpsFold){floats, doubles, (int)count, (int)columns, DEVICE_FOLD, state->column_sums, NULL});
-  fold(state, (OpsFold){NULL, state->column_sums, (int)groups, (int)columns, (int)groups, NULL, result});
-}
-
-void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments,
-                     double sums[KERNEL_SUMS], int place) {
-  const size_t parts = device_row_parts(rows), groups = device_groups(parts);
-  double *result = sums ? state->sums : state->book->now + place;
-  CORE_CHECK(rows >= 1 && rows <= state->max_rows && (sums || state->book));
-  state->device->launch(state->device, kernel, (unsigned)parts, KERNEL_ROWS, KERNEL_ROWS * KERNEL_SUMS * sizeof(double),
-                        arguments);
-  fold(state, (OpsFold){NULL, state->row_parts, (int)parts, KERNEL_SUMS, DEVICE_FOLD, state->row_sums, NULL});
-  fold(state, (OpsFold){NULL, state->row_sums, (int)groups, KERNEL_SUMS, (int)groups, result, NULL});
-  if (sums) core_device_to_host(state->device, sums, result, KERNEL_SUMS * sizeof *sums);
-}
-
 DeviceParts device_parts(size_t n) {
   const size_t size = ops_part_size(n, CPU_SUM_PARTS, CPU_SUM_LEAST);
   return (DeviceParts){size, (unsigned)((n + size - 1) / size)};
@@ -156,7 +132,7 @@ static void destroy(Ops *ops) {
 static const Ops device_table = {
   .dense_forward = device_dense_forward, .dense_backward = device_dense_backward,
   .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
-  .gather_bytes = device_gather_bytes, .gather_halves = device_gather_halves, .store_halves = device_store_halves,
+  .gather_bytes = device_gather_bytes, .gather_fields = device_gather_fields, .gather_halves = device_gather_halves, .store_halves = device_store_halves,
   .permute = device_permute, .world_rows = device_world_rows,
   .policy_sample = device_policy_sample, .policy_sample_at = device_policy_sample_at, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
@@ -181,18 +157,17 @@ static void register_rounded(DeviceState *state) {
   CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width), "gathered inputs in bf16 [rows][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
                     "a chain's weights in bf16 [layers][width + 1][width]");
-  CORE_ARENA_DEVICE(state->arena, rounded->db, width, "a bias's gradient in bf16 [width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->db, DEVICE_ROUNDED_LAYERS * width, "biases' gradients in bf16 [layers][width]");
 }
 
 static void register_scratch(DeviceState *state) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
-  const size_t columns = (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS, blocks = device_row_parts(state->max_rows);
-  const size_t each = larger(KERNEL_SUMS, width);
-  CORE_ARENA_DEVICE(state->arena, state->column_parts, columns * width, "column sums of parts [parts][width]");
-  CORE_ARENA_DEVICE(state->arena, state->column_sums, device_groups(columns) * width, "column sums [groups][width]");
+  const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS : 1; /* whose sums wait for each other */
+  state->columns_room = layers * device_column_parts(rows) * width;
+  state->rows_room = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
+  CORE_ARENA_DEVICE(state->arena, state->column_parts, state->columns_room, "column sums of parts [parts][widths]");
   CORE_ARENA_DEVICE(state->arena, state->product, rows * width, "a layer's product [rows][width]");
-  CORE_ARENA_DEVICE(state->arena, state->row_parts, blocks * each, "sums of rows [blocks][sums]");
-  CORE_ARENA_DEVICE(state->arena, state->row_sums, device_groups(blocks) * each, "sums of rows [groups][sums]");
+  CORE_ARENA_DEVICE(state->arena, state->row_parts, state->rows_room, "sums of rows [blocks][sums]");
   CORE_ARENA_DEVICE(state->arena, state->sums, CPU_SUM_PARTS, "sums");
   CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");

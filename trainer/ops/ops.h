@@ -94,6 +94,10 @@ typedef struct OpsWatch {
   void *context;
 } OpsWatch;
 
+/* One of several arrays whose rows, of so many bytes, are gathered by the same index: source [*] -> target [rows]. */
+typedef struct OpsField { const void *source; void *target; size_t bytes; } OpsField;
+enum { OPS_FIELDS_MAX = 8 };
+
 typedef struct Ops Ops;
 struct Ops {
   const char *name;               /* "cpu", "cuda", "emulated" */
@@ -135,8 +139,9 @@ struct Ops {
    * target as it is. Chains over target find them until the next call. index NULL: of target's own rows (source = target).
    * NULL: there is no other form. */
   void (*gather_inputs)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
-  /* gather_rows of rows of so many bytes. */
+  /* gather_rows of rows of so many bytes; and of several arrays by one index, at once. */
   void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+  void (*gather_fields)(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
 
   /* The same of half-precision numbers (IEEE binary16), exactly; and x[n] -> the nearest halves, ties to even, the largest
    * for what is larger and finite. */
