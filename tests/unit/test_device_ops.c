@@ -266,7 +266,7 @@ static void test_rounded_factors(void) {
   const double bf16 = is_gpu() ? 1e-2 : 1e-6; /* a GPU may cut where the CPU rounds, or not round at all */
   Ops *host, *rounded;
   assert_int_equal(ops_cpu_create_bf16(1, ROWS, 64, &host), CORE_OK);
-  assert_int_equal(ops_device_create(device, OPS_BF16, ROWS, 64, &rounded), CORE_OK);
+  assert_int_equal(ops_device_create(device, OPS_BF16, ROWS, 64, false, &rounded), CORE_OK);
   memcpy(dy, x, sizeof dy);
   host->dense_forward(host, x, w, b, y, ROWS, IN, OUT, OPS_TANH);
   rounded->dense_forward(rounded, gx, gw, gb, gy, ROWS, IN, OUT, OPS_TANH);
@@ -277,7 +277,7 @@ static void test_rounded_factors(void) {
   assert_close(dw, gdw, IN * OUT, bf16);
   ops_destroy(&host), ops_destroy(&rounded);
 
-  assert_int_equal(ops_device_create(device, OPS_TF32, ROWS, 64, &rounded), CORE_OK);
+  assert_int_equal(ops_device_create(device, OPS_TF32, ROWS, 64, false, &rounded), CORE_OK);
   memset(b, 0, OUT * sizeof *b);
   rounded->dense_forward(rounded, gx, gw, UP(b, OUT), gy, ROWS, IN, OUT, OPS_LINEAR);
   for (int r = 0; r < ROWS; r++)
@@ -546,7 +546,7 @@ static void test_arguments_have_one_layout(void **state) {
 static void begin(void) {
   buffers = 0; /* of a part that failed */
   host_ops = make_ops(1);
-  if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, false, &ops) != CORE_OK) fail_msg("%s", core_error_message());
 }
 
 static void end(void) {

@@ -19,7 +19,7 @@ enum { KERNELS_MAX = 64 };
 typedef struct Recorded {
   const char *name[KERNELS_MAX];
   int count[KERNELS_MAX], kernels, launches;
-  int chain[CORE_LANES];         /* kernels up to where each order is now, on the longest way */
+  int chain[CORE_LANES], longest; /* kernels up to where each order is now, on the longest way; and at the end */
   int entered[CORE_LANES], depth;
 } Recorded;
 
@@ -70,6 +70,7 @@ static int count_of(const Recorded *graph, const char *name) {
 }
 static CoreGraph *count_end(CoreDevice *device) {
   is_recording = false;
+  now.longest = now.chain[0];
   if (count_of(&now, "ops_descend") > 0) update = now;
   return counted.end_graph(device);
 }
@@ -110,24 +111,84 @@ static Recorded recorded(const Case *c) {
 }
 
 static void report(const char *what, const Recorded *graph) {
-  int longest = 0;
-  for (int lane = 0; lane < CORE_LANES; lane++) later_of(&longest, graph->chain[lane]);
-  print_message("# %s: %d kernels a minibatch, %d one behind the other\n", what, graph->launches, longest);
+  print_message("# %s: %d kernels a minibatch, %d one behind the other\n", what, graph->launches, graph->longest);
   for (int k = 0; k < graph->kernels; k++) print_message("#   %2d %s\n", graph->count[k], graph->name[k]);
 }
 
+/* ReLU on a GPU takes no pass of its own: without a library, epilogues are kernels, of which this many more are launched. */
+static int of_epilogues(const Recorded *graph) {
+  const int masked = count_of(graph, "ops_hidden_gradient"); /* after a masked product: sums, folded, and rounded */
+  return count_of(graph, "ops_hidden_activate") > 0 ? 0 : 3 * masked;
+}
+
+static void check_count(const char *what, const Case *c, int launches, int longest) {
+  const Recorded graph = recorded(c);
+  report(what, &graph);
+  assert_int_equal(graph.launches - of_epilogues(&graph), launches);
+  assert_int_equal(graph.longest - of_epilogues(&graph) / 2, longest);
+}
+
+/* As docs/cuda.md has them. */
 static void test_counts(void **state) {
-  static const Case tanh_bf16 = {{"train.precision=bf16", NULL}};
-  static const Case relu_bf16 = {{"train.precision=bf16", "net.activation=relu", NULL}};
-  static const Case floats = {{NULL}};
   (void)state;
-  const Recorded of_tanh = recorded(&tanh_bf16), of_relu = recorded(&relu_bf16), of_floats = recorded(&floats);
-  report("bf16, tanh", &of_tanh);
-  report("bf16, ReLU", &of_relu);
-  report("float32, tanh", &of_floats);
+  check_count("bf16, tanh", &(Case){{"train.precision=bf16"}}, 48, 27);
+  check_count("bf16, ReLU", &(Case){{"train.precision=bf16", "net.activation=relu"}}, 36, 21);
+  check_count("float32, tanh", &(Case){{NULL}}, 52, 29);
+  check_count("bf16, tanh, common trunk", &(Case){{"train.precision=bf16", "net.sharing=shared", "net.trunk_activation=tanh"}}, 62, 62);
+}
+
+/* ---- the same bits ----------------------------------------------------------------------------------------------------- */
+
+static void assert_same_vector(const Training *a, const float *x, const Training *b, const float *y, size_t n) {
+  void *first, *second;
+  core_device_view(a->device, x, n * sizeof *x, &first), core_device_view(b->device, y, n * sizeof *y, &second);
+  assert_memory_equal(first, second, n * sizeof *x);
+  free(first), free(second);
+}
+
+/* Three iterations, the first of which measures: minibatches whose steps the host decides, one network after the other,
+ * against queued ones, whose networks go side by side as far apart as lanes may be. */
+static void compare(const Case *c) {
+  static const char *const orders[] = {"forward", "backward", "isolated"};
+  setenv("TRAINER_QUEUE", "none", 1);
+  Training *decided = made(c, "forward");
+  unsetenv("TRAINER_QUEUE");
+  StoreIteration want = iterate(decided, 3);
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    Training *queued = made(c, orders[i]);
+    const StoreIteration got = iterate(queued, 3);
+    const Agent *x = &decided->agent, *y = &queued->agent;
+    assert_true(queued->device->graphs > decided->device->graphs);
+    assert_same_vector(decided, x->actor.theta, queued, y->actor.theta, x->actor.n);
+    assert_same_vector(decided, x->critic.theta, queued, y->critic.theta, x->critic.n);
+    assert_same_vector(decided, decided->rollout.values, queued, queued->rollout.values, 160);
+    assert_true(got.kl == want.kl);
+    if (i == 0) want = got; /* sums of means on the device, where the host has means of sums */
+    assert_true(got.policy_loss == want.policy_loss && got.value_loss == want.value_loss && got.entropy == want.entropy &&
+                got.clip_fraction == want.clip_fraction);
+    training_destroy(&queued);
+  }
+  training_destroy(&decided);
+}
+
+static void test_same_bits(void **state) {
+  (void)state;
+  compare(&(Case){{"train.precision=bf16"}});
+  compare(&(Case){{"train.precision=bf16", "net.activation=relu", "ppo.normalize_advantage=minibatch"}});
+  compare(&(Case){{"train.precision=bf16", "net.activation=silu", "net.depth=6", "net.width=16"}});
+  compare(&(Case){{"algo.name=ppo_ewma", "env.actions=continuous", "ppo.ratio_cap=10", "ppo.kl_penalty=0.1"}});
+  compare(&(Case){{"net.sharing=joint", "net.norm=layer", "env.actions=continuous", "net.action_head=gaussian"}});
+  compare(&(Case){{"train.precision=bf16", "net.sharing=shared"}});
+}
+
+/* Shards of a deterministic run, a piece each. */
+static void test_same_bits_of_shards(void **state) {
+  (void)state;
+  compare(&(Case){{"env.num=12", "comm.shards=4", "comm.deterministic=yes", "train.precision=bf16"}});
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_same_bits),
+                                     cmocka_unit_test(test_same_bits_of_shards)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

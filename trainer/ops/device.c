@@ -119,12 +119,35 @@ static void count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, i
   DEVICE_LAUNCH(device_state(ops), ops_count_trials, arguments.worlds, &arguments);
 }
 
+/* ---- the lane ------------------------------------------------------------------------------------------------------- */
+
+static void enter(Ops *ops) {
+  DeviceState *state = device_state(ops), *lane = state->other;
+  lane->book = state->book;
+  lane->count = state->count;
+  lane->refuses = state->refuses;
+  lane->rounded.gathered = state->rounded.gathered;
+  lane->rounded.target = state->rounded.target;
+  state->device->enter(state->device, CORE_LANE_ACTOR);
+  ops->state = lane;
+}
+
+static void leave(Ops *ops) {
+  DeviceState *lane = device_state(ops);
+  device_fold_now(lane);
+  ops->state = lane->other;
+  lane->device->leave(lane->device);
+}
+
+static void join(Ops *ops) { ops->device->join(ops->device, CORE_LANE_ACTOR); }
+
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
 static void destroy(Ops *ops) {
   DeviceState *state = device_state(ops);
   device_library_close(&state->library);
   core_arena_destroy(&state->arena);
+  free(state->other);
   free(state);
   free(ops);
 }
@@ -150,17 +173,17 @@ static const Ops device_table = {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static void register_rounded(DeviceState *state) {
+static void register_rounded(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   DeviceRounded *rounded = &state->rounded;
   CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
-  CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width), "gathered inputs in bf16 [rows][width]");
+  if (is_first) CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width), "gathered inputs in bf16 [rows][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
                     "a chain's weights in bf16 [layers][width + 1][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->db, DEVICE_ROUNDED_LAYERS * width, "biases' gradients in bf16 [layers][width]");
 }
 
-static void register_scratch(DeviceState *state) {
+static void register_scratch(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS : 1; /* whose sums wait for each other */
   state->columns_room = layers * device_column_parts(rows) * width;
@@ -172,32 +195,48 @@ static void register_scratch(DeviceState *state) {
   CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
-  if (state->precision == OPS_BF16) register_rounded(state);
+  if (state->device->stream)
+    CORE_ARENA_DEVICE(state->arena, state->workspace, DEVICE_WORKSPACE_BYTES, "workspace of products");
+  if (state->precision == OPS_BF16) register_rounded(state, is_first);
 }
 
-double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width) {
-  DeviceState state = {.arena = core_arena_create("device ops"), .precision = precision, .max_rows = max_rows,
-                       .max_width = max_width};
-  core_arena_set_device(state.arena, device);
-  register_scratch(&state);
-  const double bytes = (double)core_arena_device_bytes(state.arena) + (device->stream ? DEVICE_WORKSPACE_BYTES : 0);
+/* Of the first order and, unless NULL, of the lane. */
+static void register_all(DeviceState *state, DeviceState *lane) {
+  core_arena_set_device(state->arena, state->device);
+  register_scratch(state, true);
+  if (lane) register_scratch(lane, false);
+}
+
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside) {
+  DeviceState state = {.device = device, .arena = core_arena_create("device ops"), .precision = precision,
+                       .max_rows = max_rows, .max_width = max_width}, lane = state;
+  register_all(&state, beside ? &lane : NULL);
+  const double bytes = (double)core_arena_device_bytes(state.arena);
   core_arena_destroy(&state.arena);
   return bytes;
 }
 
-int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops) {
+static DeviceState *make_state(const DeviceState *state) {
+  DeviceState *made = core_memory_allocate(sizeof *made);
+  *made = *state;
+  return made;
+}
+
+int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside, Ops **ops) {
   char reason[256] = "";
   *ops = NULL;
   if (max_rows < 1 || max_width < 1)
     return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
-  DeviceState *state = core_memory_zero_allocate(1, sizeof *state);
   Ops *made = core_memory_zero_allocate(1, sizeof *made);
-  *state = (DeviceState){.device = device, .arena = core_arena_create("device ops"),
-                         .precision = precision, .max_rows = max_rows,
-                         .max_width = max_width};
-  core_arena_set_device(state->arena, device);
+  DeviceState *state = make_state(&(DeviceState){.device = device, .arena = core_arena_create("device ops"),
+                                                 .precision = precision, .max_rows = max_rows, .max_width = max_width});
+  if (beside) {
+    state->other = make_state(state);
+    state->other->other = state;
+  }
   *made = device_table;
   made->name = device->name;
+  if (beside) made->enter = enter, made->leave = leave, made->join = join;
   if (precision == OPS_BF16) {
     made->chain_forward = device_chain_forward;
     made->chain_backward = device_chain_backward;
@@ -206,12 +245,13 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   }
   made->device = device;
   made->state = state;
-  register_scratch(state);
+  register_all(state, state->other);
   int code = core_arena_commit(state->arena);
   if (code == CORE_OK && device->stream) {
     state->library = device_library_open(device, precision, reason);
     if (state->library == NULL) code = core_error(CORE_USAGE, "%s", reason);
   }
+  if (state->other) state->other->library = state->library;
   if (code != CORE_OK) destroy(made);
   else *ops = made;
   return code;

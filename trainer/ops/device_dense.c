@@ -22,7 +22,7 @@ static void sum_columns(DeviceState *state, const DeviceProduct *p) {
 }
 
 int device_multiply(DeviceState *state, const DeviceProduct *p) {
-  if (state->library && device_library_multiply(state->library, p)) return 1;
+  if (state->library && device_library_multiply(state->library, p, state->workspace)) return 1;
   if (p->epilogue != OPS_PRODUCT && (state->library || state->refuses)) return 0;
   const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
                                 p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,

@@ -34,8 +34,9 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
 void device_library_close(DeviceLibrary **library);
 /* Whether the library has an algorithm for the product and what comes after it; of pointers only alignments count. */
 int device_library_takes(DeviceLibrary *library, const DeviceProduct *product);
-/* The product, if it takes it; 0: it does not, and nothing was done. */
-int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product);
+/* The product, if it takes it; 0: it does not, and nothing was done. workspace: of DEVICE_WORKSPACE_BYTES, for products of one
+ * order. */
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace);
 
 /* Room for what a chain keeps as bf16; of OPS_BF16 only. */
 typedef struct DeviceRounded {
@@ -50,11 +51,14 @@ enum { DEVICE_ROUNDED_LAYERS = 4 };
 /* Numbers from one row of bf16 to the next, so that each begins at a multiple of 16 bytes. */
 static inline size_t device_rounded_row(size_t columns) { return (columns + 7) / 8 * 8; }
 
+/* Of an order of operations: the first's, or the lane's (ops.h, enter), who share the library and what the book says. */
 typedef struct DeviceState {
   CoreDevice *device;
-  CoreArena *arena;
+  struct DeviceState *other;  /* of the other order; NULL: there is none */
+  CoreArena *arena;           /* of both */
   OpsPrecision precision;     /* of products */
   DeviceLibrary *library;     /* NULL: ops_product */
+  char *workspace;            /* [DEVICE_WORKSPACE_BYTES] the library's; NULL without one */
   int max_rows, max_width;
   float *column_parts;        /* [columns_room]: column sums of parts of KERNEL_PART_ROWS rows, of so many so far: */
   size_t columns_room, columns_taken;
