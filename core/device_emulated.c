@@ -3,9 +3,9 @@
  *
  * - Threads run as emulated_threads.h says.
  * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
- * - Lanes do what they are given at once or, taken backward, only when somebody waits for them: the two extremes of how far
- *   they may be. In isolation they take turns with the first order. A result that differs comes from memory that two orders
- *   used without waiting.
+ * - Lanes do what they are given at once or, taken backward, only when somebody waits for them: the two extremes of how
+ *   far they may be. In isolation they take turns with the first order. A result that differs comes from memory that
+ *   two orders used without waiting.
  * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes: in the second
  *   order when the first waits for it, since until then the host must not wait for other processes.
  * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
@@ -338,7 +338,8 @@ static void catch_up(Emulator *emulator, int lane) { advance(emulator, lane, giv
 /* An operation of each lane that has one. */
 static void take_turns(Emulator *emulator) {
   for (int lane = 1; lane < CORE_LANES; lane++)
-    if (emulator->lane[lane].done < given(&emulator->lane[lane])) advance(emulator, lane, emulator->lane[lane].done + 1);
+    if (emulator->lane[lane].done < given(&emulator->lane[lane]))
+      advance(emulator, lane, emulator->lane[lane].done + 1);
 }
 
 /* The order at hand goes on when `lane` has done all that it has been given. The first order does what it is given at

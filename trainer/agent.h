@@ -117,8 +117,8 @@ void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, c
 /* "actor.W1[3,17]", "actor.log_sigma[2]": the k-th parameter in a message. buffer >= 64. */
 const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer);
 
-/* Whether the networks have nothing in common but their input, on a device: then the actor's passes may go beside the critic's
- * (ops->enter), since each has activations, and AgentGradient scratch, for itself. */
+/* Whether the networks have nothing in common but their input, on a device: then the actor's passes may go beside the
+ * critic's (ops->enter), since each has activations, and AgentGradient scratch, for itself. */
 bool agent_is_apart(const Agent *agent);
 
 /* Whether observations go into chains of dense layers (ops.h) and nowhere else. */

@@ -131,7 +131,8 @@ static void test_gather(void) {
   const float *from = source;
   for (int host = 0; host < 2; host++, from = dsource) { /* rows of 4, 6, 4 and 3 bytes, one array behind the other */
     char *to = host == 0 ? fields : dfields;
-    const OpsField field[] = {{from, to, 4}, {from + 1, to + 4 * ROWS, 6}, {from + 30, to + 10 * ROWS, 4}, {from, to + 14 * ROWS, 3}};
+    const OpsField field[] = {{from, to, 4}, {from + 1, to + 4 * ROWS, 6}, {from + 30, to + 10 * ROWS, 4},
+                              {from, to + 14 * ROWS, 3}};
     if (host == 0) host_ops->gather_fields(host_ops, field, 4, index, ROWS);
     else ops->gather_fields(ops, field, 4, dindex, ROWS);
   }

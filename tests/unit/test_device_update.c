@@ -1,5 +1,5 @@
-/* What a queued minibatch is made of on a device, and that its networks, side by side, come to the bits of one after the
- * other: kernels are counted as they are recorded (core/device.h, graphs), with the orders that they are given to. */
+/* What a queued minibatch is made of on a device, and that its networks, side by side, come to the bits of one after
+ * the other: kernels are counted as they are recorded (core/device.h, graphs), with the orders that they go to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "trainer/learners/ppo.h"
 #include "training_tools.h"
 
-/* ---- counting ------------------------------------------------------------------------------------------------------ */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 enum { KERNELS_MAX = 64 };
 
@@ -115,7 +115,7 @@ static void report(const char *what, const Recorded *graph) {
   for (int k = 0; k < graph->kernels; k++) print_message("#   %2d %s\n", graph->count[k], graph->name[k]);
 }
 
-/* ReLU on a GPU takes no pass of its own: without a library, epilogues are kernels, of which this many more are launched. */
+/* ReLU on a GPU takes no pass of its own: without a library, epilogues are kernels, of which so many more are there. */
 static int of_epilogues(const Recorded *graph) {
   const int masked = count_of(graph, "ops_hidden_gradient"); /* after a masked product: sums, folded, and rounded */
   return count_of(graph, "ops_hidden_activate") > 0 ? 0 : 3 * masked;
@@ -134,10 +134,11 @@ static void test_counts(void **state) {
   check_count("bf16, tanh", &(Case){{"train.precision=bf16"}}, 48, 27);
   check_count("bf16, ReLU", &(Case){{"train.precision=bf16", "net.activation=relu"}}, 36, 21);
   check_count("float32, tanh", &(Case){{NULL}}, 52, 29);
-  check_count("bf16, tanh, common trunk", &(Case){{"train.precision=bf16", "net.sharing=shared", "net.trunk_activation=tanh"}}, 62, 62);
+  check_count("bf16, tanh, common trunk",
+              &(Case){{"train.precision=bf16", "net.sharing=shared", "net.trunk_activation=tanh"}}, 62, 62);
 }
 
-/* ---- the same bits ----------------------------------------------------------------------------------------------------- */
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
 
 static void assert_same_vector(const Training *a, const float *x, const Training *b, const float *y, size_t n) {
   void *first, *second;
@@ -164,8 +165,8 @@ static void compare(const Case *c) {
     assert_same_vector(decided, decided->rollout.values, queued, queued->rollout.values, 160);
     assert_true(got.kl == want.kl);
     if (i == 0) want = got; /* sums of means on the device, where the host has means of sums */
-    assert_true(got.policy_loss == want.policy_loss && got.value_loss == want.value_loss && got.entropy == want.entropy &&
-                got.clip_fraction == want.clip_fraction);
+    assert_true(got.policy_loss == want.policy_loss && got.value_loss == want.value_loss &&
+                got.entropy == want.entropy && got.clip_fraction == want.clip_fraction);
     training_destroy(&queued);
   }
   training_destroy(&decided);

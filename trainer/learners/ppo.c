@@ -330,7 +330,7 @@ static void queue_divided(Ppo *ppo, const LearnerStep *step) {
     queue_actor(ppo, step);
     if (beside) ops->leave(ops);
     critic_loss(ppo, ops, NULL);
-    if (!beside) queue_add_sums(&ppo->queue, ops, s == 0, is_last); /* ranks' sums go beside the critic's backward pass */
+    if (!beside) queue_add_sums(&ppo->queue, ops, s == 0, is_last); /* ranks' sums hide behind the backward pass */
     critic_backward(ppo, ops);
     if (beside) {
       ops->join(ops);

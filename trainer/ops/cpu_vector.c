@@ -131,7 +131,8 @@ void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
   for (int row = 0; row < rows; row++)
     for (const OpsField *f = field; f < field + fields; f++)
-      memcpy((char *)f->target + (size_t)row * f->bytes, (const char *)f->source + (size_t)index[row] * f->bytes, f->bytes);
+      memcpy((char *)f->target + (size_t)row * f->bytes, (const char *)f->source + (size_t)index[row] * f->bytes,
+             f->bytes);
 }
 
 CPU_VECTOR static void part_add(float *restrict x, const float *restrict y, size_t n) {

@@ -119,7 +119,7 @@ static void count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, i
   DEVICE_LAUNCH(device_state(ops), ops_count_trials, arguments.worlds, &arguments);
 }
 
-/* ---- the lane ------------------------------------------------------------------------------------------------------- */
+/* ---- the lane ---------------------------------------------------------------------------------------------------- */
 
 static void enter(Ops *ops) {
   DeviceState *state = device_state(ops), *lane = state->other;
@@ -155,7 +155,8 @@ static void destroy(Ops *ops) {
 static const Ops device_table = {
   .dense_forward = device_dense_forward, .dense_backward = device_dense_backward,
   .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
-  .gather_bytes = device_gather_bytes, .gather_fields = device_gather_fields, .gather_halves = device_gather_halves, .store_halves = device_store_halves,
+  .gather_bytes = device_gather_bytes, .gather_fields = device_gather_fields,
+  .gather_halves = device_gather_halves, .store_halves = device_store_halves,
   .permute = device_permute, .world_rows = device_world_rows,
   .policy_sample = device_policy_sample, .policy_sample_at = device_policy_sample_at, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
@@ -177,10 +178,13 @@ static void register_rounded(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   DeviceRounded *rounded = &state->rounded;
   CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
-  if (is_first) CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width), "gathered inputs in bf16 [rows][width]");
+  if (is_first)
+    CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width),
+                      "gathered inputs in bf16 [rows][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
                     "a chain's weights in bf16 [layers][width + 1][width]");
-  CORE_ARENA_DEVICE(state->arena, rounded->db, DEVICE_ROUNDED_LAYERS * width, "biases' gradients in bf16 [layers][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->db, DEVICE_ROUNDED_LAYERS * width,
+                    "biases' gradients in bf16 [layers][width]");
 }
 
 static void register_scratch(DeviceState *state, bool is_first) {

@@ -49,7 +49,7 @@ static const uint16_t *take_input(DeviceState *state, const float *x, size_t row
 }
 
 /* The chain's input as bf16, and where its layers follow each other in one vector that fits, as networks' do, their
- * parameters, all in one launch; backward they are those of the forward pass, unless another chain's came in between. */
+ * parameters, all in one launch; backward they are the forward pass's, unless another chain's came in between. */
 static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, int count, int rows, bool is_forward) {
   Pass pass = {.state = state, .layers = layers, .count = count, .rows = rows, .is_whole = true};
   const size_t width = (size_t)state->max_width;
@@ -188,7 +188,8 @@ static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   const OpsLayer *last = &pass->layers[pass->count - 1];
   const float *y = last->activation == OPS_SILU ? (const float *)product_again(pass, pass->count - 1) : last->y;
   float *parts = room_for_bias(pass, last);
-  const OpsOutputGradient arguments = {y, last->b, dy, dz, parts, (size_t)pass->rows, (size_t)last->out, last->activation};
+  const OpsOutputGradient arguments = {y, last->b, dy, dz, parts, (size_t)pass->rows, (size_t)last->out,
+                                       last->activation};
   DEVICE_LAUNCH(pass->state, ops_output_gradient, part_columns(pass, last), &arguments);
   fold_bias(pass, last, parts);
 }

@@ -34,15 +34,15 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
 void device_library_close(DeviceLibrary **library);
 /* Whether the library has an algorithm for the product and what comes after it; of pointers only alignments count. */
 int device_library_takes(DeviceLibrary *library, const DeviceProduct *product);
-/* The product, if it takes it; 0: it does not, and nothing was done. workspace: of DEVICE_WORKSPACE_BYTES, for products of one
- * order. */
+/* The product, if it takes it; 0: it does not, and nothing was done. workspace: of DEVICE_WORKSPACE_BYTES, for products
+ * of one order. */
 int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace);
 
 /* Room for what a chain keeps as bf16; of OPS_BF16 only. */
 typedef struct DeviceRounded {
   uint16_t *x;                /* [max_rows][max_width], padded: a chain's input */
   uint16_t *theta;            /* [DEVICE_ROUNDED_LAYERS][max_width + 1][max_width]: weights and biases */
-  const float *whole;         /* whose: of all layers from this address on, as the last forward pass had them; NULL: of none */
+  const float *whole;         /* whose: of all layers from this address on, as of the last pass; NULL: of none */
   uint16_t *db;               /* [DEVICE_ROUNDED_LAYERS][max_width]: biases' gradients, waiting to be floats */
   uint16_t *gathered;         /* the same of rows that gather_inputs took, */
   const float *target;        /* and what chains call them; NULL: none so far */
@@ -51,7 +51,7 @@ enum { DEVICE_ROUNDED_LAYERS = 4 };
 /* Numbers from one row of bf16 to the next, so that each begins at a multiple of 16 bytes. */
 static inline size_t device_rounded_row(size_t columns) { return (columns + 7) / 8 * 8; }
 
-/* Of an order of operations: the first's, or the lane's (ops.h, enter), who share the library and what the book says. */
+/* Of an order of operations: the first's, or the lane's (ops.h, enter), which share library and book. */
 typedef struct DeviceState {
   CoreDevice *device;
   struct DeviceState *other;  /* of the other order; NULL: there is none */
@@ -84,8 +84,8 @@ static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->s
                           core_device_blocks((elements), DEVICE_THREADS, DEVICE_BLOCKS_MAX), DEVICE_THREADS, \
                           DEVICE_THREADS * sizeof(float), __VA_ARGS__)
 
-/* device_sums.c. Room for a kernel's sums of parts of rows, which the fold that must follow ends; what stands there already and
- * waits is folded first where there is no room. */
+/* device_sums.c. Room for a kernel's sums of parts of rows, which the fold that must follow ends; what stands there
+ * already and waits is folded first where there is no room. */
 size_t device_column_parts(size_t rows);
 float *device_column_room(DeviceState *state, size_t rows, size_t columns); /* [device_column_parts][columns] */
 size_t device_row_parts(int rows);
@@ -96,7 +96,8 @@ void device_fold_later(DeviceState *state, OpsFold fold);
 /* Column sums of parts [device_column_parts][columns], rounded to result[columns]: later. */
 void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result);
 /* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in parts (of
- * device_row_room), and brings the sums over all of them to the host; sums NULL: to this place of the open book, later. */
+ * device_row_room), and brings the sums over all of them to the host; sums NULL: to this place of the open book,
+ * later. */
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
                      double sums[KERNEL_SUMS], int place);
 /* A vector's parts, as the CPU cuts it for sums. */

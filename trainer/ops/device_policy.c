@@ -63,7 +63,8 @@ void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *l
                                        parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_TANH_AFFINE);
-  device_sum_rows(state, &ops_sampled_entropy_launch, rows, &arguments, parts, sum ? all : NULL, OPS_BOOK_SAMPLED_ENTROPY);
+  device_sum_rows(state, &ops_sampled_entropy_launch, rows, &arguments, parts, sum ? all : NULL,
+                  OPS_BOOK_SAMPLED_ENTROPY);
   if (sum) *sum = all[0];
 }
 

@@ -1,8 +1,8 @@
-/* Sums over rows on a device. A kernel leaves the sums of parts of its rows in the state's room; they are folded later, as
- * many as possible in one launch: before anybody reads them, or where there is no room for more. */
+/* Sums over rows on a device. A kernel leaves the sums of parts of its rows in the state's room; they are folded later,
+ * as many as possible in one launch: before anybody reads them, or where there is no room for more. */
 #include "trainer/ops/device_internal.h"
 
-/* ---- folding ------------------------------------------------------------------------------------------------------- */
+/* ---- folding ----------------------------------------------------------------------------------------------------- */
 
 void device_fold_now(DeviceState *state) {
   OpsFolds *folds = &state->folds;
@@ -16,7 +16,8 @@ void device_fold_now(DeviceState *state) {
   }
   const size_t most = DEVICE_THREADS / KERNEL_FOLD_COLUMNS;
   const unsigned threads = (unsigned)((groups < most ? groups : most) * KERNEL_FOLD_COLUMNS);
-  if (blocks > 0) state->device->launch(state->device, &ops_fold_launch, blocks, threads, threads * sizeof(double), folds);
+  if (blocks > 0)
+    state->device->launch(state->device, &ops_fold_launch, blocks, threads, threads * sizeof(double), folds);
   folds->folds = 0;
   state->columns_taken = state->rows_taken = 0;
 }
@@ -27,7 +28,7 @@ void device_fold_later(DeviceState *state, OpsFold fold) {
   if (folds->folds == KERNEL_FOLDS) device_fold_now(state);
 }
 
-/* ---- sums of columns ----------------------------------------------------------------------------------------------- */
+/* ---- sums of columns --------------------------------------------------------------------------------------------- */
 
 size_t device_column_parts(size_t rows) { return (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS; }
 
@@ -45,7 +46,7 @@ void device_fold_columns(DeviceState *state, const float *parts, size_t rows, si
                                      .columns = columns, .result = result});
 }
 
-/* ---- sums of what each row has ------------------------------------------------------------------------------------- */
+/* ---- sums of what each row has ----------------------------------------------------------------------------------- */
 
 size_t device_row_parts(int rows) { return ((size_t)rows + KERNEL_ROWS - 1) / KERNEL_ROWS; }
 
@@ -72,8 +73,8 @@ void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, con
   const size_t blocks = device_row_parts(rows);
   CORE_CHECK(sums || state->book);
   double *result = sums ? state->sums : state->book->now + place;
-  state->device->launch(state->device, kernel, (unsigned)blocks, KERNEL_ROWS, KERNEL_ROWS * KERNEL_SUMS * sizeof(double),
-                        arguments);
+  state->device->launch(state->device, kernel, (unsigned)blocks, KERNEL_ROWS,
+                        KERNEL_ROWS * KERNEL_SUMS * sizeof(double), arguments);
   keep_order(state, result);
   device_fold_later(state, (OpsFold){.of = OPS_PARTS_DOUBLE, .parts = parts, .count = blocks, .columns = KERNEL_SUMS,
                                      .sums = result});

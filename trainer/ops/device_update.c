@@ -82,7 +82,8 @@ static void count_silent(Ops *ops, const OpsHead *head, const float *logits, con
                          const float *logp_around, const float *advantage, int rows, double epsilon) {
   DeviceState *state = device_state(ops);
   double *parts = device_row_room(state, rows, KERNEL_SUMS);
-  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, logp_around, advantage, epsilon, parts};
+  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, logp_around, advantage, epsilon,
+                               parts};
   device_sum_rows(state, &ops_silent_launch, rows, &arguments, parts, NULL, OPS_BOOK_SILENT);
 }
 

@@ -80,7 +80,8 @@ CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfPart
   for (size_t first = 0; first < a->count; first += at->threads) {
     if (first + at->thread < a->count) fetched[at->thread] = a->records[first + at->thread];
     core_device_barrier(at);
-    for (size_t i = 0; at->thread == 0 && i < at->threads && first + i < a->count; i++) moments_merge(&all, &fetched[i]);
+    for (size_t i = 0; at->thread == 0 && i < at->threads && first + i < a->count; i++)
+      moments_merge(&all, &fetched[i]);
     core_device_barrier(at);
   }
   if (at->thread > 0) return;
@@ -132,8 +133,8 @@ CORE_KERNEL_FN int ops_book_is_finite(const double *sums) {
          isfinite(sums[OPS_BOOK_PULL]);
 }
 
-/* One block: what the step's gradients are multiplied by, and the book; or that there is no step. A thread a network adds
- * up its parts, so that the two do it at once. */
+/* One block: what the step's gradients are multiplied by, and the book; or that there is no step. A thread a network
+ * adds up its parts, so that the two do it at once. */
 CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   OpsUpdateBook *book = plan->book;

@@ -101,8 +101,8 @@ typedef struct OpsFold {
   float *result;          /* ... or, rounded, here */
 } OpsFold;
 
-/* Several of them in one launch. A block has KERNEL_FOLD_COLUMNS columns of one, and a thread for each of them in each of
- * threads / KERNEL_FOLD_COLUMNS groups; shared memory: a double a thread. */
+/* Several of them in one launch. A block has KERNEL_FOLD_COLUMNS columns of one, and a thread for each of them in each
+ * of threads / KERNEL_FOLD_COLUMNS groups; shared memory: a double a thread. */
 enum { KERNEL_FOLDS = 12, KERNEL_FOLD = 64, KERNEL_FOLD_COLUMNS = 8 };
 typedef struct OpsFolds { int folds; OpsFold fold[KERNEL_FOLDS]; } OpsFolds;
 CORE_DEVICE_FN unsigned ops_fold_blocks(const OpsFold *f) {
@@ -111,7 +111,8 @@ CORE_DEVICE_FN unsigned ops_fold_blocks(const OpsFold *f) {
 
 CORE_DEVICE_FN double ops_fold_part(const OpsFold *f, size_t i) {
   if (f->of == OPS_PARTS_DOUBLE) return ((const double *)f->parts)[i];
-  return (double)(f->of == OPS_PARTS_FLOAT ? ((const float *)f->parts)[i] : row_from_bf16(((const uint16_t *)f->parts)[i]));
+  if (f->of == OPS_PARTS_FLOAT) return (double)((const float *)f->parts)[i];
+  return (double)row_from_bf16(((const uint16_t *)f->parts)[i]);
 }
 
 /* Eight at once, so that as many loads are under way; added one after the other. */
@@ -194,7 +195,8 @@ CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
   }
 }
 
-/* Short rows of several arrays by one index: a thread a row of one of them, so that neighbours read neighbouring indices. */
+/* Short rows of several arrays by one index: a thread a row of one of them, so that neighbours read neighbouring
+ * indices. */
 typedef struct OpsGatherFields {
   const uint32_t *index;
   size_t rows, fields;
@@ -203,12 +205,12 @@ typedef struct OpsGatherFields {
 CORE_KERNEL_FN void ops_gather_fields(const CoreDeviceThread *at, const OpsGatherFields *a) {
   for (size_t i = core_device_first(at); i < a->rows * a->fields; i += core_device_stride(at)) {
     const OpsField *field = &a->field[i / a->rows];
-    const size_t row = i % a->rows, from = a->index[row], unit = field->bytes % 4 == 0 ? 4 : field->bytes % 2 == 0 ? 2 : 1;
-    const size_t units = field->bytes / unit;
+    const size_t row = i % a->rows, unit = field->bytes % 4 == 0 ? 4 : field->bytes % 2 == 0 ? 2 : 1;
+    const size_t units = field->bytes / unit, from = a->index[row] * units, to = row * units;
     for (size_t k = 0; k < units; k++) {
-      if (unit == 4) ((uint32_t *)field->target)[row * units + k] = ((const uint32_t *)field->source)[from * units + k];
-      else if (unit == 2) ((uint16_t *)field->target)[row * units + k] = ((const uint16_t *)field->source)[from * units + k];
-      else ((uint8_t *)field->target)[row * units + k] = ((const uint8_t *)field->source)[from * units + k];
+      if (unit == 4) ((uint32_t *)field->target)[to + k] = ((const uint32_t *)field->source)[from + k];
+      else if (unit == 2) ((uint16_t *)field->target)[to + k] = ((const uint16_t *)field->source)[from + k];
+      else ((uint8_t *)field->target)[to + k] = ((const uint8_t *)field->source)[from + k];
     }
   }
 }

@@ -250,9 +250,9 @@ struct Ops {
   void (*standardise_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
   void (*restore_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 
-  /* Work of the actor's beside the critic's: from `enter` to `leave` all goes to CORE_LANE_ACTOR of the device, after what
-   * came before `enter`, and with scratch of its own. What is gathered for chains is seen there. `join`: what follows waits for it.
-   * In between neither may read or write what the other writes. NULL: there is no such lane. */
+  /* Work of the actor's beside the critic's: from `enter` to `leave` all goes to CORE_LANE_ACTOR of the device, after
+   * what came before `enter`, and with scratch of its own. What is gathered for chains is seen there. `join`: what
+   * follows waits for it. In between neither may read or write what the other writes. NULL: there is no such lane. */
   void (*enter)(Ops *ops);
   void (*leave)(Ops *ops);
   void (*join)(Ops *ops);
