@@ -57,6 +57,10 @@ int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *levels);
 /* The same for places first .. first + levels->count - 1 only. */
 int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *levels);
 
+/* What a batch of so many worlds of the size takes on this device that it would not take on the host: the memory of teams
+ * for what does not fit into shared memory. */
+size_t sim_batch_far_bytes(SimSize size, int worlds, const CoreDevice *device);
+
 int sim_batch_worlds(const SimBatch *batch);
 /* Flat: S 140, M 247, L 679, fewer when compact. Others: the length in their layout (observe_layout.h). */
 int sim_batch_observation_length(const SimBatch *batch);

@@ -1,9 +1,9 @@
-/* Kernels that play levels with idle hands, for the no-op filter (filter.h). A task is a level that may solve itself, or
- * a choice between the two levels that the filter has for an episode: its first level is played, and if that solves
- * itself the other one. A team of lanes (or a thread) draws levels into a place of its own, plays them for as long as the
- * filter asks or until their first episode ends, and judges, for one task after the other and all in one launch. How many
- * tasks there are may stand in device memory, so that nobody waits for their number. Listed in kernels.def; launched by
- * batch_device.c for level_device.c. */
+/* Kernels that play levels with idle hands, for the no-op filter (filter.h). A task is a level that may solve itself,
+ * or a choice between the two levels that the filter has for an episode: its first level is played, and if that solves
+ * itself the other one. Each world of a team (or each thread) has a place of its own, into which its keeper draws
+ * levels, one task after the other; they are played for as long as the filter asks or until their first episode ends,
+ * all in one launch. How many tasks there are may stand in device memory, so that nobody waits for their number. Listed
+ * in kernels.def; launched by batch_device.c for level_device.c. */
 #ifndef SIM_IDLE_KERNELS_H
 #define SIM_IDLE_KERNELS_H
 #include "sim/batch_kernels.h"
@@ -65,10 +65,10 @@ typedef struct SimDeviceIdle {
   SimIdleKind kind;
   SimCast cast;
   SimChoices choices;
-  size_t first, places;        /* places first .. first + places - 1 are this launch's */
+  unsigned first;              /* block of places that this launch's first block plays in */
 } SimDeviceIdle;
 
-/* What a team is at. All of its lanes know it alike. */
+/* What a place is at. */
 typedef struct SimIdleTask {
   size_t number, world;
   uint32_t episode;
@@ -109,16 +109,20 @@ SIM_FN void sim_idle_seek(const SimDeviceIdle *a, size_t tasks, size_t stride, S
   while (t->number < tasks && !sim_idle_read(a, t)) t->number += stride;
 }
 
-/* The level being played is over: is the task? Its result is then written by who `writes`. */
-CORE_KERNEL_FN bool sim_idle_conclude(const SimDeviceIdle *a, SimIdleTask *t, bool solved, bool writes) {
-  const bool chooses = a->kind != SIM_IDLE_CAST;
+SIM_FN bool sim_idle_solved(const SimTaskResult *result) {
+  return result->done && result->reward > SIM_FILTER_SOLVED_REWARD;
+}
+
+/* After a step: is the task done, and its result written? A level is over after SIM_FILTER_STEPS, or with its episode. */
+CORE_KERNEL_FN bool sim_idle_conclude(const SimDeviceIdle *a, SimIdleTask *t, const SimTaskResult *result) {
+  const bool chooses = a->kind != SIM_IDLE_CAST, solved = sim_idle_solved(result);
+  if (++t->steps < SIM_FILTER_STEPS && !result->done) return false;
   if (chooses && solved && !t->second) {
     t->second = true;
     t->steps = 0;
     return false;
   }
   const bool late = chooses && t->second && !sim_filter_keeps_early(t->key, t->pair, solved);
-  if (!writes) return true;
   switch (a->kind) {
     case SIM_IDLE_CAST: a->cast.solved[t->number] = solved; break;
     case SIM_IDLE_WAITING: sim_choice_settle(&a->choices, t->world, t->episode, late); break;
@@ -133,70 +137,48 @@ CORE_KERNEL_FN void sim_idle_begin(const SimDeviceIdle *a, const SimIdleTask *t,
   sim_world_start(&a->team.step.batch.worlds[place], &a->maker.models[place], (int)place);
 }
 
-SIM_FN bool sim_idle_solved(const SimTaskResult *result) {
-  return result->done && result->reward > SIM_FILTER_SOLVED_REWARD;
-}
-
 /* ---- playing ----------------------------------------------------------------------------------------------------- */
 
-/* Beginnings of levels and steps are one loop, so that teams of a warp step together whatever each of them is at. */
+/* Beginnings of levels and steps are one loop, so that worlds of a warp step together whatever each of them is at. */
 
 /* A thread a task. */
 CORE_KERNEL_FN void sim_idle_alone(const CoreDeviceThread *at, const SimDeviceIdle *a) {
-  const size_t threads = core_device_stride(at) < a->places ? core_device_stride(at) : a->places;
-  const size_t tasks = sim_idle_tasks(a), own = core_device_first(at), place = a->first + own;
+  const size_t tasks = sim_idle_tasks(a), place = (size_t)a->first * at->threads + core_device_first(at);
   const SimCommand idle = {0};
   SimScratch scratch;
-  SimIdleTask task;
-  if (own >= threads) return;
-  task.number = own;
-  for (sim_idle_seek(a, tasks, threads, &task); task.number < tasks;) {
+  SimIdleTask task = {.number = core_device_first(at)};
+  for (sim_idle_seek(a, tasks, core_device_stride(at), &task); task.number < tasks;) {
     if (task.steps == 0) sim_idle_begin(a, &task, place);
     const SimTaskResult result = sim_task_step(&a->team.step.rules, &a->maker.models[place],
                                                &a->team.step.batch.worlds[place], &idle, &scratch);
-    if (++task.steps < SIM_FILTER_STEPS && !result.done) continue;
-    if (!sim_idle_conclude(a, &task, sim_idle_solved(&result), true)) continue;
-    task.number += threads;
-    sim_idle_seek(a, tasks, threads, &task);
+    if (!sim_idle_conclude(a, &task, &result)) continue;
+    task.number += core_device_stride(at);
+    sim_idle_seek(a, tasks, core_device_stride(at), &task);
   }
 }
 
-/* An environment step of the team's world: is its episode over, and was it solved? To every lane. */
-CORE_KERNEL_FN bool sim_idle_step(SimTeam *t, const SimTaskRules *rules, bool *solved) {
+/* Keepers' tasks. Those that have none left when others do just step on in their places, up to the last one's. */
+CORE_KERNEL_FN void sim_idle_team(const CoreDeviceThread *at, const SimDeviceIdle *a) {
+  const size_t worlds = (size_t)a->team.layout.worlds, stride = at->blocks * worlds, tasks = sim_idle_tasks(a);
+  SimTeam t = sim_team_of(at, &a->team.layout, a->team.far_memory);
+  const size_t place = (a->first + at->block) * worlds + t.lane;
   const SimCommand idle = {0};
-  const SimTaskResult result = sim_device_play_step(t, rules, &idle);
-  const bool done = sim_team_ballot(t, t->lane == 0 && result.done) != 0;
-  *solved = done && sim_team_ballot(t, t->lane == 0 && sim_idle_solved(&result)) != 0;
-  sim_team_barrier(t); /* the world is read by all in its next step */
-  return done;
-}
-
-/* A team of `lanes` a task. The first lane draws, which the others wait for. */
-CORE_KERNEL_FN void sim_idle_team(const CoreDeviceThread *at, const SimDeviceIdle *a, unsigned lanes) {
-  const size_t all = core_device_stride(at) / lanes, teams = all < a->places ? all : a->places;
-  const size_t tasks = sim_idle_tasks(a), own = core_device_first(at) / lanes, place = a->first + own;
-  SimTeam t = sim_device_team(at, lanes, &a->team);
-  SimIdleTask task;
-  if (own >= teams) return;
-  t.overflow = a->team.overflow + place * (size_t)a->team.layout.overflow;
-  t.world = &a->team.step.batch.worlds[place];
-  t.model = &a->maker.models[place];
-  task.number = own;
-  for (sim_idle_seek(a, tasks, teams, &task); task.number < tasks;) {
-    bool solved;
-    if (task.steps == 0) {
-      if (t.lane == 0) sim_idle_begin(a, &task, place);
-      sim_team_barrier(&t);
+  SimIdleTask task = {.number = t.lane < worlds ? at->block * worlds + t.lane : tasks};
+  sim_idle_seek(a, tasks, stride, &task);
+  for (uint32_t busy; (busy = sim_team_ballot(&t, task.number < tasks)) != 0;) {
+    for (t.count = 0; busy != 0; busy >>= 1) t.count++;
+    if (sim_team_keeps(&t)) {
+      SimTeamWorld *world = &t.world[t.lane];
+      world->state = &a->team.step.batch.worlds[place];
+      world->model = &a->maker.models[place];
+      world->command = idle;
+      if (task.number < tasks && task.steps == 0) sim_idle_begin(a, &task, place);
     }
-    const bool done = sim_idle_step(&t, &a->team.step.rules, &solved);
-    if (++task.steps < SIM_FILTER_STEPS && !done) continue;
-    if (!sim_idle_conclude(a, &task, solved, t.lane == 0)) continue;
-    task.number += teams;
-    sim_idle_seek(a, tasks, teams, &task);
+    const SimTaskResult result = sim_device_play_step(&t, &a->team.step.rules);
+    if (task.number >= tasks || !sim_idle_conclude(a, &task, &result)) continue;
+    task.number += stride;
+    sim_idle_seek(a, tasks, stride, &task);
   }
 }
-CORE_KERNEL_FN void sim_idle_team_4(const CoreDeviceThread *at, const SimDeviceIdle *a) { sim_idle_team(at, a, 4); }
-CORE_KERNEL_FN void sim_idle_team_8(const CoreDeviceThread *at, const SimDeviceIdle *a) { sim_idle_team(at, a, 8); }
-CORE_KERNEL_FN void sim_idle_team_16(const CoreDeviceThread *at, const SimDeviceIdle *a) { sim_idle_team(at, a, 16); }
 
 #endif

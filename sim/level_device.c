@@ -14,8 +14,8 @@ enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64 };
 struct SimLevelDevice {
   CoreDevice *device;
   CoreArena *arena;
-  SimBatch *candidates;        /* its worlds are the places to play in, `places` */
-  size_t places;
+  SimBatch *candidates;        /* its worlds are the places to play in */
+  SimDevicePlaces places;
   size_t room, groups;         /* tasks, and groups of a sequence, that are drawn at a time */
   SimCast cast;                /* of groups: [room] */
   int32_t *lacks;              /* [groups] */
@@ -44,10 +44,9 @@ static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
 static int create_candidates(const SimBatch *batch, SimLevelDevice *levels) {
   SimBatchOptions options = sim_batch_options_default();
   const SimLevelSet none = {.size = batch->new_size};
-  size_t bytes;
-  TRY(sim_batch_device_places(batch->new_size, levels->device, &levels->places, &bytes));
-  CORE_CHECK(levels->places > 1); /* half of them are for what is ahead */
-  options.worlds = (int)levels->places;
+  TRY(sim_batch_device_places(batch->new_size, levels->device, &levels->places));
+  CORE_CHECK(levels->places.blocks > 1); /* half of them are for what is ahead */
+  options.worlds = (int)(levels->places.blocks * levels->places.each);
   options.auto_reset = false;  /* only the first end counts */
   options.reset = SIM_RESET_NEW;
   options.device = levels->device;
@@ -100,7 +99,7 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   register_memory(batch, made);
   TRY(core_arena_commit(made->arena));
   TRY(create_candidates(batch, made));
-  made->period = choose_period(batch, made->places);
+  made->period = choose_period(batch, made->places.blocks * made->places.each);
   return CORE_OK;
 }
 
@@ -118,8 +117,8 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels) {
 }
 
 size_t sim_level_device_stack_bytes(CoreDevice *device) {
-  const CoreKernel *const kernels[] = {&sim_recall_launch,      &sim_renew_launch,       &sim_show_again_launch,
-                                       &sim_idle_team_4_launch, &sim_idle_team_8_launch, &sim_idle_team_16_launch};
+  const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_renew_launch, &sim_show_again_launch,
+                                       &sim_idle_team_launch};
   size_t most = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const size_t bytes = device->stack_bytes(device, kernels[i]);
@@ -129,9 +128,9 @@ size_t sim_level_device_stack_bytes(CoreDevice *device) {
 }
 
 size_t sim_level_device_place_bytes(SimSize drawn, const CoreDevice *device) {
-  size_t places, bytes;
-  if (sim_batch_device_places(drawn, device, &places, &bytes) == CORE_OK) return places * bytes;
-  core_error_clear(); /* SIM_TEAM_LANES, about which creating the batch complains */
+  SimDevicePlaces places;
+  if (sim_batch_device_places(drawn, device, &places) == CORE_OK) return places.blocks * places.each * places.bytes;
+  core_error_clear(); /* SIM_TEAM_WORLDS, about which creating the batch complains */
   return 0;
 }
 
@@ -141,11 +140,10 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const
   device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
 }
 
-/* Plays in `places` places from `first` on. */
-static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCast *cast, size_t first, size_t places) {
-  const SimDeviceIdle idle = {
-    .kind = kind, .cast = *cast, .choices = levels->choices, .first = first, .places = places};
-  sim_batch_device_play_idle(levels->candidates, &idle);
+/* Plays in the places of `blocks` blocks from `first` on. */
+static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCast *cast, unsigned first, unsigned blocks) {
+  const SimDeviceIdle idle = {.kind = kind, .cast = *cast, .choices = levels->choices, .first = first};
+  sim_batch_device_play_idle(levels->candidates, &idle, blocks);
 }
 
 static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
@@ -176,7 +174,7 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
     g.lacking = round == 0 ? NULL : levels->lacks;
     g.cast.count = playing * g.ranks;
     launch(device, &sim_group_cast_launch, g.cast.count, &g);
-    play(levels, SIM_IDLE_CAST, &g.cast, 0, levels->places);
+    play(levels, SIM_IDLE_CAST, &g.cast, 0, levels->places.blocks);
     launch(device, &sim_group_judge_launch, g.cast.count, &g);
     if (round > 0) break;
     launch(device, &sim_group_lacks_launch, groups, &g);
@@ -220,7 +218,7 @@ void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numb
 /* ---- new levels of worlds ------------------------------------------------------------------------------------------- */
 
 /* Choices ahead are made in half of the places, those that somebody waits for in the others: both may be played at once. */
-static size_t half(const SimLevelDevice *levels) { return (levels->places + 1) / 2; }
+static unsigned half(const SimLevelDevice *levels) { return (levels->places.blocks + 1) / 2; }
 
 /* What the filter has been set on is decided from now on. */
 static void take_ahead(SimLevelDevice *levels) {
@@ -237,7 +235,7 @@ static void go_ahead(SimLevelDevice *levels) {
   core_device_zero(levels->device, choices->listed, sizeof *choices->listed);
   launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
   levels->device->enter(levels->device, CORE_LANE_AHEAD);
-  play(levels, SIM_IDLE_AHEAD, &levels->cast, half(levels), levels->places - half(levels));
+  play(levels, SIM_IDLE_AHEAD, &levels->cast, half(levels), levels->places.blocks - half(levels));
   levels->device->leave(levels->device);
   levels->busy = true;
 }

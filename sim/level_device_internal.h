@@ -24,11 +24,16 @@ SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
 CoreDevice *sim_batch_device_of(const SimBatch *batch);
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch);
 SimDeviceMaker sim_batch_device_maker(const SimBatch *batch);
-/* How many worlds of the size the device steps at once, teams of lanes or threads, and what a batch of so many takes of
- * each, on new levels and with flat observations. CORE_USAGE: SIM_TEAM_LANES. */
-int sim_batch_device_places(SimSize size, const CoreDevice *device, size_t *places, size_t *bytes);
-/* Plays what is to be played (idle_kernels.h) in the batch's places what->first .. first + places - 1, whose worlds it
- * replaces; what->team and maker are filled in. At most sim_batch_device_places of them. */
-void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what);
+/* Places to play in: as many as worlds of the size that the device steps at once, in blocks as steps are launched. */
+typedef struct SimDevicePlaces {
+  unsigned blocks;
+  size_t each;                 /* places of a block */
+  size_t bytes;                /* of a place, in a batch of new levels with flat observations */
+} SimDevicePlaces;
+/* CORE_USAGE: SIM_TEAM_WORLDS. */
+int sim_batch_device_places(SimSize size, const CoreDevice *device, SimDevicePlaces *places);
+/* Plays what is to be played (idle_kernels.h) in the places of `blocks` blocks of the batch's, from what->first on, whose
+ * worlds it replaces; what->team and maker are filled in. The batch has a world for each of sim_batch_device_places. */
+void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks);
 
 #endif

@@ -12,22 +12,28 @@
 static const double CONTEXT_BYTES = 500e6;
 enum { NAMED = 4 }; /* tensors in a message */
 
-/* Environments with a filter of levels: those trained and evaluated on, or a curriculum's and its search's. */
-static int count_filters(const Training *training) {
-  const CoreConfig *config = &training->config;
-  if (training->curriculum) return 1 + (training->curriculum->buffer.capacity > 0);
-  return strcmp(config->env.reset, "new_filtered") == 0 ? 1 + (config->eval.count > 0) : 0;
+/* Of the environments trained and evaluated on, or a curriculum's and its search's, beside what they take on the host. */
+static double device_bytes(const Training *training) {
+  const Env *levels = training->levels;
+  const Curriculum *curriculum = training->curriculum;
+  const bool filters = curriculum || strcmp(training->config.env.reset, "new_filtered") == 0;
+  const int worlds = curriculum ? curriculum->own_worlds : training->shards.worlds;
+  size_t bytes = levels->device_bytes(levels, training->device, worlds, filters);
+  if (curriculum && curriculum->buffer.capacity > 0 && curriculum->search.own > 0)
+    bytes += levels->device_bytes(levels, training->device, curriculum->search.own, true);
+  if (training->config.eval.count > 0 && training->evaluator.worlds > 0)
+    bytes += levels->device_bytes(levels, training->device, training->evaluator.worlds, filters && !curriculum);
+  return (double)bytes;
 }
 
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
   const CoreConfig *config = &training->config;
   const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
-  const double filter = (double)training->levels->filter_bytes(training->levels, training->device);
-  return (double)core_arena_device_bytes(training->arena) + worlds_bytes + count_filters(training) * filter +
+  return (double)core_arena_device_bytes(training->arena) + worlds_bytes + device_bytes(training) +
          (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
          ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
-                          agent_ops_width(agent)) +
+                          agent_ops_width(agent), agent_is_apart(agent)) +
          (training->device->stream ? CONTEXT_BYTES : 0);
 }
 

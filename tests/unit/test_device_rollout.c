@@ -164,11 +164,11 @@ static void test_new_levels(void **state) {
  * and with such as it can keep up with. */
 static void test_filtered_levels(void **state) {
   (void)state;
-  setenv("SIM_TEAM_LANES", "1", 1);
+  setenv("SIM_TEAM_WORLDS", "alone", 1);
   compare_orders((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.max_steps=5"}});
   compare_orders((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.max_steps=20",
                          "ppo.num_steps=70", "train.observation_storage=state"}});
-  unsetenv("SIM_TEAM_LANES");
+  unsetenv("SIM_TEAM_WORLDS");
 }
 static void test_curriculum(void **state) {
   (void)state;
@@ -236,12 +236,12 @@ static void test_counts(void **state) {
   CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "train.observation_storage=state", "env.max_steps=20");
   (void)state;
   check_counts(&config, "levels of a set");
-  setenv("SIM_TEAM_LANES", "1", 1);
+  setenv("SIM_TEAM_WORLDS", "alone", 1);
   set(&config, "env.task=random_s"), set(&config, "env.level_count=1"), set(&config, "env.reset=new");
   check_counts(&config, "new levels");
   set(&config, "env.reset=new_filtered");
   check_counts(&config, "new levels, filtered");
-  unsetenv("SIM_TEAM_LANES");
+  unsetenv("SIM_TEAM_WORLDS");
 }
 
 int main(void) {

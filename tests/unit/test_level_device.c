@@ -224,9 +224,9 @@ static void check_choices(void) {
 static void test_teams(void **state) {
   (void)state;
   device = core_device_emulated(CORE_DEVICE_ISOLATED);
-  setenv("SIM_TEAM_LANES", "8", 1);
+  setenv("SIM_TEAM_WORLDS", "8", 1);
   check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 3, 20, 40, 90});
-  setenv("SIM_TEAM_LANES", "1", 1);
+  setenv("SIM_TEAM_WORLDS", "alone", 1);
   core_device_close(&device);
 }
 
@@ -277,7 +277,7 @@ static void test_gpu(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward), cmocka_unit_test(test_teams),
                                      cmocka_unit_test(test_gpu)};
-  if (!asked_for_gpu()) setenv("SIM_TEAM_LANES", "1", 1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
+  if (!asked_for_gpu()) setenv("SIM_TEAM_WORLDS", "alone", 1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

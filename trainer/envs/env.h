@@ -67,8 +67,9 @@ struct Env {
   int (*load)(Env *env, const void *state, size_t bytes);
 
   size_t (*bytes)(const Env *env);          /* memory held */
-  /* What each sibling on this device that draws levels through a filter will take to try them, whatever its worlds. */
-  size_t (*filter_bytes)(const Env *env, const CoreDevice *device);
+  /* What a sibling of so many worlds takes on this device beside what it takes on the host; filters: it draws levels
+   * through a filter, for which there are places to try them. */
+  size_t (*device_bytes)(const Env *env, const CoreDevice *device, int worlds, bool filters);
   int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
   /* Another batch of `worlds` worlds on the same levels, with its own state; the run's number of the first one. */
   int (*sibling)(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);

@@ -60,8 +60,10 @@ static size_t sim_env_bytes(const Env *env) {
   return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + drawing;
 }
 
-static size_t sim_env_filter_bytes(const Env *env, const CoreDevice *device) {
-  return sim_level_device_place_bytes(sim_of(env)->options.new_size, device);
+static size_t sim_env_device_bytes(const Env *env, const CoreDevice *device, int worlds, bool filters) {
+  const SimEnv *sim = sim_of(env);
+  return sim_batch_far_bytes(sim->levels.size, worlds, device) +
+         (filters ? sim_level_device_place_bytes(sim->options.new_size, device) : 0);
 }
 
 static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
@@ -158,7 +160,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .world_bytes = sim_batch_world_bytes(batch),
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
-    .bytes = sim_env_bytes, .filter_bytes = sim_env_filter_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .bytes = sim_env_bytes, .device_bytes = sim_env_device_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };
