@@ -13,8 +13,7 @@
 
 enum { WORLDS = 512, STEPS = 128, LEVELS = 256, WIDTHS = 5, PASSES_MAX = 512 };
 static const int TEAM[WIDTHS] = {2, 4, 8, 16, 32};
-/* Shared memory of a processor of sm_90 a team of 16, less what a block takes besides. */
-enum { BUDGET = 227 * 1024 / 16 - 1024 };
+enum { SHARED_BYTES = 227 * 1024 }; /* of a processor of sm_90, for blocks */
 
 /* What a world needs in a physics step. */
 typedef struct Need {
@@ -34,7 +33,7 @@ enum {
   COST_PAIR = 24,               /* boxes */
   COST_KIND = 80, COST_HIT = 22, /* of a kind that some world has; of a world's, one after the other */
   COST_NEW_CONTACT = 94,
-  COST_DEAL = 220, COST_PACK = 55, COST_VISIT = 12, /* 32 contacts; a pass; a look at a contact */
+  COST_DEAL = 220, COST_PACK = 80, COST_VISIT = 12, /* 32 contacts; a pass; a look at a contact */
   COST_WARM = 64, COST_WARM_ROUND = 24, /* 32 contacts; a world's, one after the other */
   COST_BEGIN_JOINT = 240, COST_JOINT = 95, /* motor; turn and warm start, a pass */
   COST_THRUSTER = 90, COST_KEEP = 16, COST_GOAL = 30, /* of a world, one after the other */
@@ -55,20 +54,28 @@ typedef struct Load {
 /* How many passes the waves of a team's worlds take: the same packing as sim_team_pack. *sharing: passes that share
  * out. */
 static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *sharing) {
+  uint64_t left[SIM_TEAM_LANES], rest = 0;
   int wave[SIM_TEAM_LANES] = {0}, pass = 0;
-  for (;; pass++) {
-    unsigned before = 0, left = 0;
-    bool shared = false;
-    for (int w = 0; w < count; w++) {
-      const unsigned size = wave[w] < SIM_WAVES_MAX ? sim_waves_size(sizes[w], (unsigned)wave[w]) : 0;
-      left += size;
+  for (int w = 0; w < count; w++) left[w] = sizes[w], rest |= sizes[w];
+  for (; rest != 0; pass++) {
+    unsigned before = 0;
+    bool shared = false, was_more[SIM_TEAM_LANES];
+    for (int w = 0; w < count; w++) was_more[w] = left[w] >> SIM_WAVE_BITS != 0;
+    rest = 0;
+    for (int i = 0; i < 2 * count; i++) { /* those that have further waves, then the others */
+      const int w = i % count;
+      const unsigned size = (unsigned)left[w] & SIM_WAVE_MOST;
+      if (was_more[w] != (i < count)) continue;
       before += size;
-      if (size == 0 || before > SIM_TEAM_LANES) continue;
-      shared |= shares[w] >> wave[w]++ & 1u;
+      if (size > 0 && before <= SIM_TEAM_LANES) {
+        shared |= shares[w] >> wave[w]++ & 1u;
+        left[w] >>= SIM_WAVE_BITS;
+      }
+      rest |= left[w];
     }
-    if (left == 0) return pass;
     *sharing += shared;
   }
+  return pass;
 }
 
 static Load load_of(const Need *need, int count) {
@@ -167,7 +174,7 @@ static void add_world(Sums *sums, const Need *n) {
 
 static void add_teams(Sums *sums, const Need *need, SimSize size) {
   for (int width = 0; width < WIDTHS; width++) {
-    const int worlds = TEAM[width], room = sim_team_layout(size, worlds, BUDGET).room;
+    const int worlds = TEAM[width], room = sim_team_fit(size, worlds, SHARED_BYTES).room;
     for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->teams[width]++) {
       const Load load = load_of(need + first, worlds);
       sums->passes[width] += load.passes;
@@ -228,13 +235,15 @@ static void report(const char *name, const SimLevelSet *levels) {
     const double teams = s.teams[i], passes = s.passes[i] + s.joint_passes[i];
     const int shapes = rounds((levels->size.polygons + levels->size.circles) * TEAM[i], SIM_TEAM_LANES);
     const double cost = (2 * s.cost[i] / teams + COST_ENVIRONMENT + COST_SHAPES * shapes) / TEAM[i];
-    const SimTeamLayout layout = sim_team_layout(levels->size, TEAM[i], BUDGET);
+    const SimTeamLayout layout = sim_team_fit(levels->size, TEAM[i], SHARED_BYTES);
+    const unsigned fit = SHARED_BYTES / (layout.bytes + SIM_TEAM_RESERVED);
     const struct { const char *metric, *unit; double value; } row[] = {
       {"passes", "a team and iteration", s.passes[i] / teams},
       {"joint_passes", "a team and iteration", s.joint_passes[i] / teams},
       {"shares_out", "% of a team's steps", 100 * s.shared_out[i] / teams},
       {"solver_lanes_busy", "%", 100 * s.applied[i] / (SIM_TEAM_LANES * passes)},
       {"shared_bytes", "a world", layout.bytes / (double)TEAM[i]},
+      {"warps", "a processor", fit < SIM_TEAM_TEAMS ? fit : SIM_TEAM_TEAMS},
       {"contacts_beyond_shared", "% of a team's steps", 100 * s.crowded[i] / teams},
       {"instructions", "of a warp an environment step", cost},
     };
