@@ -9,7 +9,7 @@
 #include "sim/level_device_internal.h"
 #include "sim/observe_kernels.h"
 
-enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, TEAMS_WANTED = 10 };
+enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, TEAMS_WANTED = 8 };
 
 /* How an environment step is launched. */
 typedef struct StepLaunch {

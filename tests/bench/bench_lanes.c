@@ -26,18 +26,18 @@ typedef struct Need {
 /* Instructions of a warp, as nvdisasm counts them in sim_step_team for sm_90 (docs/cuda.md): on the way that a step
  * takes, so without slow divisions, contacts beyond shared memory and resets. */
 enum {
-  COST_ENVIRONMENT = 640,       /* command, joints' passes, result, reset now and then */
-  COST_STEP = 420,              /* what every step has once */
+  COST_ENVIRONMENT = 800,       /* command, joints' passes, result, reset now and then */
+  COST_STEP = 520,              /* what every step has once */
   COST_SHAPES = 28, COST_BOXES = 12, /* of all shapes: in and out; in a step */
-  COST_MOVING = 180,            /* fall, place, advance */
+  COST_MOVING = 200,            /* fall, place, advance */
   COST_PAIR = 24,               /* boxes */
   COST_KIND = 80, COST_HIT = 22, /* of a kind that some world has; of a world's, one after the other */
   COST_NEW_CONTACT = 94,
-  COST_DEAL = 220, COST_PACK = 80, COST_VISIT = 12, /* 32 contacts; a pass; a look at a contact */
-  COST_WARM = 64, COST_WARM_ROUND = 24, /* 32 contacts; a world's, one after the other */
-  COST_BEGIN_JOINT = 240, COST_JOINT = 95, /* motor; turn and warm start, a pass */
+  COST_DEAL = 220, COST_PACK = 110, COST_VISIT = 14, /* 32 contacts; a pass; a look at a contact */
+  COST_WARM = 75, COST_WARM_ROUND = 40, /* 32 contacts; a round of those, of which a world's each take one */
+  COST_BEGIN_JOINT = 240, COST_JOINT = 200, /* motor; turn and warm start, a pass */
   COST_THRUSTER = 90, COST_KEEP = 16, COST_GOAL = 30, /* of a world, one after the other */
-  COST_APPLY_JOINT = 172, COST_APPLY_CONTACT = 198, COST_SHARE = 16, COST_SHARE_ROUND = 15,
+  COST_APPLY_JOINT = 172, COST_APPLY_CONTACT = 208, COST_SHARE = 16, COST_SHARE_ROUND = 15,
 };
 static const int COST_TEST[SIM_PAIR_KINDS] = {870, 390, 145}; /* 32 hits, without their contacts */
 
@@ -110,9 +110,10 @@ static double step_cost(const Load *load, int count, int shapes) {
     const int tests = rounds(load->all.hits[kind], SIM_TEAM_LANES), points = kind == SIM_RR ? 2 : 1;
     cost += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
   }
-  cost += (double)contacts * (COST_DEAL + COST_WARM) + (double)COST_PACK * load->passes;
+  cost += (double)contacts * (COST_DEAL + COST_WARM + (double)COST_WARM_ROUND * load->most.contacts);
+  cost += (double)COST_PACK * load->passes;
   cost += (double)COST_VISIT * load->visits;
-  cost += (double)load->most.contacts * (COST_WARM_ROUND + COST_KEEP) + (double)COST_GOAL * load->most.goals;
+  cost += (double)COST_KEEP * load->most.contacts + (double)COST_GOAL * load->most.goals;
   cost += (double)COST_BEGIN_JOINT * rounds(load->most.joints, parts) + (double)COST_JOINT * load->joint_passes;
   cost += (double)COST_THRUSTER * load->most.thrusters;
   const double share = COST_SHARE + (double)COST_SHARE_ROUND * (load->most.a_rounds + load->most.b_rounds);
