@@ -73,8 +73,7 @@ static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
 
 /* Teams go on to further worlds, each to as many: there are no more of them than find room at once, which bounds the
  * memory for contacts that do not fit into shared memory. */
-static int choose_launch(const SimBatch *batch, const CoreDevice *device, StepLaunch *launch) {
-  const size_t worlds = (size_t)batch->options.worlds;
+static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t worlds, StepLaunch *launch) {
   TRY(choose_worlds(batch, device->shared_bytes, &launch->worlds));
   launch->kernel = &sim_step_alone_launch;
   launch->blocks = core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX);
@@ -88,6 +87,12 @@ static int choose_launch(const SimBatch *batch, const CoreDevice *device, StepLa
   return CORE_OK;
 }
 
+size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds) {
+  StepLaunch launch;
+  if (choose_launch(batch, device, worlds, &launch) != CORE_OK || launch.worlds == 1) return 0;
+  return (size_t)launch.blocks * launch.layout.far_bytes;
+}
+
 int sim_batch_device_create(SimBatch *batch) {
   const size_t worlds = (size_t)batch->options.worlds, levels = (size_t)batch->level_count;
   const bool draws = sim_batch_has_new_levels(batch);
@@ -95,7 +100,7 @@ int sim_batch_device_create(SimBatch *batch) {
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
   batch->device = d;
   d->device = batch->options.device;
-  TRY(choose_launch(batch, d->device, &d->step));
+  TRY(choose_launch(batch, d->device, worlds, &d->step));
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
   CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");

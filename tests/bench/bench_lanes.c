@@ -100,25 +100,29 @@ static Load load_of(const Need *need, int count) {
   return load;
 }
 
-/* Instructions that a team of `count` such worlds issues in a physics step. */
-static double step_cost(const Load *load, int count, int shapes) {
+/* Instructions that a team of `count` such worlds issues in a physics step; of those the narrow tests, with their
+ * contacts, what gives contacts their order, and the iterations. */
+typedef struct Cost { double all, tests, order, iterations; } Cost;
+static Cost step_cost(const Load *load, int count, int shapes) {
+  Cost cost = {0};
   const int parts = SIM_TEAM_LANES / count, contacts = rounds(load->all.contacts, SIM_TEAM_LANES);
-  double cost = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts);
-  cost += (double)COST_BOXES * rounds(shapes, parts);
-  cost += (double)COST_PAIR * rounds(load->most.pairs, parts) + (double)COST_HIT * load->most.hits[0];
+  double rest = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts);
+  rest += (double)COST_BOXES * rounds(shapes, parts);
+  rest += (double)COST_PAIR * rounds(load->most.pairs, parts) + (double)COST_HIT * load->most.hits[0];
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     const int tests = rounds(load->all.hits[kind], SIM_TEAM_LANES), points = kind == SIM_RR ? 2 : 1;
-    cost += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
+    cost.tests += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
   }
-  cost += (double)contacts * (COST_DEAL + COST_WARM + (double)COST_WARM_ROUND * load->most.contacts);
-  cost += (double)COST_PACK * load->passes;
-  cost += (double)COST_VISIT * load->visits;
-  cost += (double)COST_KEEP * load->most.contacts + (double)COST_GOAL * load->most.goals;
-  cost += (double)COST_BEGIN_JOINT * rounds(load->most.joints, parts) + (double)COST_JOINT * load->joint_passes;
-  cost += (double)COST_THRUSTER * load->most.thrusters;
+  cost.order = (double)contacts * COST_DEAL + (double)COST_PACK * load->passes + (double)COST_VISIT * load->visits;
+  rest += (double)contacts * (COST_WARM + (double)COST_WARM_ROUND * load->most.contacts);
+  rest += (double)COST_KEEP * load->most.contacts + (double)COST_GOAL * load->most.goals;
+  rest += (double)COST_BEGIN_JOINT * rounds(load->most.joints, parts) + (double)COST_JOINT * load->joint_passes;
+  rest += (double)COST_THRUSTER * load->most.thrusters;
   const double share = COST_SHARE + (double)COST_SHARE_ROUND * (load->most.a_rounds + load->most.b_rounds);
-  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * load->joint_passes +
-                                         (double)COST_APPLY_CONTACT * load->passes + share * load->sharing);
+  cost.iterations = SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * load->joint_passes +
+                                             (double)COST_APPLY_CONTACT * load->passes + share * load->sharing);
+  cost.all = rest + cost.tests + cost.order + cost.iterations;
+  return cost;
 }
 
 /* Takes a world's needs from what its last physics step left in the scratch. */
@@ -161,7 +165,8 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
 /* Sums over all worlds and steps, and over all teams of each width. */
 typedef struct Sums {
   double steps, moving, contacts, groups, waves, sharing, joints, hits, most_contacts;
-  double teams[WIDTHS], passes[WIDTHS], joint_passes[WIDTHS], shared_out[WIDTHS], cost[WIDTHS], applied[WIDTHS];
+  double teams[WIDTHS], passes[WIDTHS], joint_passes[WIDTHS], shared_out[WIDTHS], applied[WIDTHS];
+  Cost cost[WIDTHS];
   double crowded[WIDTHS]; /* steps of a team with more contacts than shared memory has room for */
 } Sums;
 
@@ -181,7 +186,9 @@ static void add_teams(Sums *sums, const Need *need, SimSize size) {
       sums->passes[width] += load.passes;
       sums->joint_passes[width] += load.joint_passes;
       sums->shared_out[width] += load.sharing > 0;
-      sums->cost[width] += step_cost(&load, worlds, size.polygons + size.circles);
+      const Cost cost = step_cost(&load, worlds, size.polygons + size.circles);
+      sums->cost[width].all += cost.all, sums->cost[width].iterations += cost.iterations;
+      sums->cost[width].tests += cost.tests, sums->cost[width].order += cost.order;
       sums->applied[width] += load.all.contacts + load.all.joints;
       sums->crowded[width] += load.all.contacts > room;
     }
@@ -235,7 +242,8 @@ static void report(const char *name, const SimLevelSet *levels) {
   for (int i = 0; i < WIDTHS; i++) {
     const double teams = s.teams[i], passes = s.passes[i] + s.joint_passes[i];
     const int shapes = rounds((levels->size.polygons + levels->size.circles) * TEAM[i], SIM_TEAM_LANES);
-    const double cost = (2 * s.cost[i] / teams + COST_ENVIRONMENT + COST_SHAPES * shapes) / TEAM[i];
+    const double part = 2 / teams / TEAM[i], beside = COST_ENVIRONMENT + (double)COST_SHAPES * shapes;
+    const double cost = s.cost[i].all * part + beside / TEAM[i];
     const SimTeamLayout layout = sim_team_fit(levels->size, TEAM[i], SHARED_BYTES);
     const unsigned fit = SHARED_BYTES / (layout.bytes + SIM_TEAM_RESERVED);
     const struct { const char *metric, *unit; double value; } row[] = {
@@ -247,6 +255,9 @@ static void report(const char *name, const SimLevelSet *levels) {
       {"warps", "a processor", fit < SIM_TEAM_TEAMS ? fit : SIM_TEAM_TEAMS},
       {"contacts_beyond_shared", "% of a team's steps", 100 * s.crowded[i] / teams},
       {"instructions", "of a warp an environment step", cost},
+      {"iterations", "% of them", 100 * s.cost[i].iterations * part / cost},
+      {"narrow_tests", "% of them", 100 * s.cost[i].tests * part / cost},
+      {"order_of_contacts", "% of them", 100 * s.cost[i].order * part / cost},
     };
     for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
       char metric[64];
