@@ -58,7 +58,7 @@ typedef struct DeviceState {
   float *column_parts;        /* [rows / KERNEL_PART_ROWS][max_width] */
   double *column_sums;        /* of groups of DEVICE_FOLD of them */
   float *product;             /* [max_rows][max_width], for SILU */
-  int refuses;                /* not 0: products without the library take no epilogue, for tests */
+  int refuses;                /* not 0: products take no epilogue, for tests */
   DeviceRounded rounded;
   double *row_parts;          /* [rows / KERNEL_ROWS][KERNEL_SUMS or sets * columns] */
   double *row_sums;           /* of groups of DEVICE_FOLD of them */
