@@ -32,8 +32,9 @@ cudaError_t runtime_refuse(cudaError_t code, const char *format, ...) {
 
 static void report(void) {
   const RuntimeCounts *n = &runtime_counts;
-  fprintf(stderr, "CUDA (stand-in): %llu kernels, %llu copies, %llu fills, %llu waits, ", (unsigned long long)n->launches,
-          (unsigned long long)n->copies, (unsigned long long)n->fills, (unsigned long long)n->waits);
+  fprintf(stderr, "CUDA (stand-in): %llu kernels, %llu copies, %llu fills, %llu waits, ",
+          (unsigned long long)n->launches, (unsigned long long)n->copies, (unsigned long long)n->fills,
+          (unsigned long long)n->waits);
   fprintf(stderr, "%llu recordings, %llu graphs of %llu nodes\n", (unsigned long long)n->captures,
           (unsigned long long)n->graphs, (unsigned long long)n->nodes);
 }
