@@ -184,7 +184,7 @@ $(RUNTIME_CUBLASLT): tests/runtime/libraries/cublaslt.c | deps-present
 $(RUNTIME_NCCL): tests/runtime/libraries/nccl.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $@"; $(CC) $(CFLAGS_ALL) $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) -isystem $(CUDA_HOME)/include \
-	  $(shell $(PKG) --cflags ompi-c) -fPIC -fvisibility=hidden -shared -MMD -MP -MF $@.d -o $@ $<
+	  -fPIC -fvisibility=hidden -shared -MMD -MP -MF $@.d -o $@ $<
 $(BUILD)/tests/runtime/%.o: tests/runtime/%.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<

@@ -11,7 +11,8 @@
 static const size_t h200_bytes = (size_t)143771 << 20;
 
 static struct {
-  bool ready, backward;
+  bool ready;
+  RuntimeOrder order;
   size_t bytes; /* of each GPU */
   int gpus, ordinal[RUNTIME_GPUS_MAX]; /* that the process sees, and which of the machine's they are */
   int current;
@@ -70,15 +71,16 @@ static void make_ready(void) {
   const char *gpus = setting("gpus"), *memory = setting("memory"), *order = setting("order");
   const long n = gpus ? strtol(gpus, NULL, 10) : 1;
   machine.ready = true;
-  machine.backward = order == NULL || strncmp(order, "forward", 7) != 0;
+  if (order && strncmp(order, "forward", 7) == 0) machine.order = RUNTIME_FORWARD;
+  if (order && strncmp(order, "turns", 5) == 0) machine.order = RUNTIME_TURNS;
   machine.bytes = memory ? (size_t)strtoull(memory, NULL, 10) << 20 : h200_bytes;
   see(n < RUNTIME_GPUS_MAX ? (int)n : RUNTIME_GPUS_MAX);
   if (setting("report")) atexit(report);
 }
 
-bool runtime_is_backward(void) {
+RuntimeOrder runtime_order(void) {
   make_ready();
-  return machine.backward;
+  return machine.order;
 }
 
 int runtime_device_current(void) { return machine.current; }

@@ -202,12 +202,13 @@ static Schedule make_schedule(const struct CUgraph_st *graph) {
   return s;
 }
 
-/* Of the nodes that could be next, the first that was recorded or the last. */
-static size_t take_next(Schedule *s) {
-  const bool backward = runtime_is_backward();
+/* Of the nodes that could be next, the first that was recorded or the last; in turns, now one and now the other. */
+static size_t take_next(Schedule *s, size_t done) {
+  const RuntimeOrder order = runtime_order();
+  const bool last = order == RUNTIME_BACKWARD || (order == RUNTIME_TURNS && done % 2 == 0);
   size_t chosen = 0;
   for (size_t i = 1; i < s->waiting; i++)
-    if (backward == (s->ready[i] > s->ready[chosen])) chosen = i;
+    if (last == (s->ready[i] > s->ready[chosen])) chosen = i;
   const size_t node = s->ready[chosen];
   s->ready[chosen] = s->ready[--s->waiting];
   return node;
@@ -215,8 +216,8 @@ static size_t take_next(Schedule *s) {
 
 void runtime_graph_run(cudaGraphExec_t exec, int device) {
   Schedule s = make_schedule(&exec->graph);
-  while (s.waiting) {
-    const size_t node = take_next(&s);
+  for (size_t done = 0; s.waiting; done++) {
+    const size_t node = take_next(&s, done);
     runtime_stream_perform(&exec->graph.node[node].operation, device);
     runtime_counts.nodes++;
     for (size_t i = s.first[node]; i < s.first[node + 1]; i++)

@@ -195,8 +195,8 @@ cudaError_t cudaLaunchKernel(const void *entry, dim3 grid, dim3 block, void **ar
 
 void runtime_launch_run(const RuntimeOperation *launch) {
   static CoreEmulatedThreads *threads;
-  if (threads == NULL)
-    threads = core_emulated_threads_create(runtime_is_backward() ? CORE_DEVICE_BACKWARD : CORE_DEVICE_FORWARD);
+  const bool forward = runtime_order() == RUNTIME_FORWARD;
+  if (threads == NULL) threads = core_emulated_threads_create(forward ? CORE_DEVICE_FORWARD : CORE_DEVICE_BACKWARD);
   core_emulated_threads_run(threads, launch->function->kernel, launch->blocks, launch->threads, launch->shared,
                             launch->arguments);
 }

@@ -9,9 +9,10 @@
  * - Device memory is the host's, which only operations may touch; what was freed nobody may.
  * - Kernels are known by the names that nvcc's code registers and run through the bodies that the emulated device runs.
  *
- * RUNTIME_STAND_IN=gpus=2,memory=1G,order=forward,report sets it up: GPUs of the machine (1), bytes each has (an
- * H200's), how streams and threads are taken (backward; forward: at once and in the order given), a line on standard
- * error at the end. */
+ * RUNTIME_STAND_IN=gpus=2,memory=1000,order=forward,report sets it up: GPUs of the machine (1), MiB that each has (an
+ * H200's), the order in which streams, nodes of graphs and threads are taken (backward; forward: at once and as given;
+ * turns: as backward, but one node of a graph from its end and one from its begin), a line on standard error at the
+ * end. */
 #ifndef RUNTIME_H
 #define RUNTIME_H
 #include <cuda_runtime_api.h>
@@ -28,6 +29,8 @@ enum {
   RUNTIME_SHARED_MOST = 227 * 1024,
   RUNTIME_REGISTERS = 65536
 };
+
+typedef enum RuntimeOrder { RUNTIME_BACKWARD, RUNTIME_TURNS, RUNTIME_FORWARD } RuntimeOrder;
 
 /* A __global__ function, as nvcc's code registered it. */
 typedef struct RuntimeFunction {
@@ -108,7 +111,7 @@ struct CUevent_st {
 /* ---- devices (device.c) ------------------------------------------------------------------------------------------ */
 int runtime_device_current(void);
 size_t runtime_device_bytes(void);
-bool runtime_is_backward(void);
+RuntimeOrder runtime_order(void);
 /* Keeps an error for cudaGetLastError. Gives `code`. */
 cudaError_t runtime_fail(cudaError_t code);
 /* The same with a line on standard error, since the error alone would not say which rule was broken. */

@@ -106,7 +106,7 @@ cudaError_t runtime_stream_give(cudaStream_t handle, RuntimeOperation operation)
     stream->queue = core_memory_resize(stream->queue, stream->room * sizeof *stream->queue);
   }
   stream->queue[stream->count++] = operation;
-  if (!runtime_is_backward()) runtime_stream_finish(stream);
+  if (runtime_order() == RUNTIME_FORWARD) runtime_stream_finish(stream);
   return cudaSuccess;
 }
 

@@ -16,15 +16,14 @@ export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/kernels_cuda.ptxas:$SWEEP_BUILD/obj/tr
 unset CUDA_VISIBLE_DEVICES CORE_DEVICE RUNTIME_STAND_IN CUBLASLT_STAND_IN
 
 tap_run "the stand-in keeps CUDA's rules" 0 "PASSED" "$built/rules"
-for program in $(grep -vE 'test_batch_bits|test_level_device' tests/gpu/programs.txt); do # of these: below; no more of the host's
+for program in $(grep -vE 'test_batch_bits|test_level_device' tests/gpu/programs.txt); do # below
   tap_run "$program" 0 "PASSED" "$built/$program"
 done
 tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
 for lacks in plain none; do
-  tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks "$built/test_device_chain"
+  tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks \
+    "$built/test_device_chain"
 done
-tap_run "streams that do at once what they are given" 0 "PASSED" env RUNTIME_STAND_IN=order=forward \
-  "$built/test_device_chain"
 
 # ---- the trainer itself ----
 settings=(train.device=cuda env.num=64 ppo.num_steps=8 ppo.epochs=2 ppo.num_minibatches=4 net.width=16
@@ -49,6 +48,8 @@ RUNTIME_STAND_IN=report tap_expect "a training, with its graphs" 0 "[1-9][0-9]* 
   train one
 RUNTIME_STAND_IN=order=forward train forward >/dev/null 2>&1
 tap_check "the same bits, whatever streams and graphs do first" "$(same one forward)"
+RUNTIME_STAND_IN=order=turns train turns >/dev/null 2>&1
+tap_check "and when they take turns" "$(same one turns)"
 train halves train.rollout_halves=2 >/dev/null 2>&1
 tap_check "and with the worlds in halves" "$(same one halves)"
 RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 "memory" \

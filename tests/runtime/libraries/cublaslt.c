@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "core/memory.h"
 
 enum { MASK_UNIT = 128, WORKSPACE_NEEDED = 1 << 16 };
@@ -52,6 +53,7 @@ typedef struct Product {
   void *d_at;
   uint64_t m, n, k;
   float alpha;
+  const void **workspace;
 } Product;
 
 #define EXPORT __attribute__((visibility("default")))
@@ -256,8 +258,15 @@ static float finish(const Product *p, uint64_t row, uint64_t column, float x, fl
   }
 }
 
+/* A product has its workspace for itself from begin to end, for which there are two operations in the stream. */
+static void take_workspace(void *data) {
+  const Product *p = data;
+  *p->workspace = p;
+}
+
 static void multiply(void *data) {
   const Product *p = data;
+  CORE_CHECK(*p->workspace == p); /* else two products have one workspace at once */
   const bool ta = p->description.transpose_a != CUBLAS_OP_N, tb = p->description.transpose_b != CUBLAS_OP_N;
   for (uint64_t i = 0; i < p->m; i++) {
     float gradient = 0;
@@ -292,9 +301,10 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
     return CUBLAS_STATUS_INVALID_VALUE;
   if (*(const float *)beta != 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   p.a_at = a, p.b_at = b, p.d_at = d;
-  p.alpha = *(const float *)alpha;
+  p.alpha = *(const float *)alpha, p.workspace = workspace;
   Product *kept = core_memory_allocate(sizeof *kept);
   *kept = p;
-  return cudaLaunchHostFunc(stream, multiply, kept) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
-                                                                   : CUBLAS_STATUS_EXECUTION_FAILED;
+  const bool good = cudaLaunchHostFunc(stream, take_workspace, kept) == cudaSuccess &&
+                    cudaLaunchHostFunc(stream, multiply, kept) == cudaSuccess;
+  return good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
