@@ -57,10 +57,6 @@ int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *levels);
 /* The same for places first .. first + levels->count - 1 only. */
 int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *levels);
 
-/* What a batch of so many worlds of the size takes on this device that it would not take on the host: the memory of teams
- * for what does not fit into shared memory. */
-size_t sim_batch_far_bytes(SimSize size, int worlds, const CoreDevice *device);
-
 int sim_batch_worlds(const SimBatch *batch);
 /* Flat: S 140, M 247, L 679, fewer when compact. Others: the length in their layout (observe_layout.h). */
 int sim_batch_observation_length(const SimBatch *batch);
@@ -124,6 +120,9 @@ void sim_batch_observe(const SimBatch *batch, float *observations);
  * size for each world in order, so that states of neighbouring batches can be joined and cut. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
 size_t sim_batch_world_bytes(const SimBatch *batch); /* of a record */
+/* Of a device's memory, what such a batch of `worlds` worlds would take beside them: room for contacts that the teams which
+ * step them have no shared memory for, as many teams as the device runs at once. */
+size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds);
 void sim_batch_save(const SimBatch *batch, void *state);
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */
 

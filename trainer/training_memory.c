@@ -12,25 +12,31 @@
 static const double CONTEXT_BYTES = 500e6;
 enum { NAMED = 4 }; /* tensors in a message */
 
-/* Of the environments trained and evaluated on, or a curriculum's and its search's, beside what they take on the host. */
-static double device_bytes(const Training *training) {
-  const Env *levels = training->levels;
+/* Of the environments that train and evaluate. */
+static double beside_worlds(const Training *training) {
+  const Env *env = training->levels;
+  const int64_t evaluated = training->evaluator.worlds;
+  if (!env->beside_bytes) return 0;
+  return (double)env->beside_bytes(env, training->device, training->shards.worlds) +
+         (evaluated > 0 ? (double)env->beside_bytes(env, training->device, evaluated) : 0);
+}
+
+/* Places for a filter's levels: of the environments that train and evaluate, or of a curriculum and its search. */
+static double filter_places(const Training *training) {
+  const Env *env = training->levels;
   const Curriculum *curriculum = training->curriculum;
-  const bool filters = curriculum || strcmp(training->config.env.reset, "new_filtered") == 0;
-  const int worlds = curriculum ? curriculum->own_worlds : training->shards.worlds;
-  size_t bytes = levels->device_bytes(levels, training->device, worlds, filters);
-  if (curriculum && curriculum->buffer.capacity > 0 && curriculum->search.own > 0)
-    bytes += levels->device_bytes(levels, training->device, curriculum->search.own, true);
-  if (training->config.eval.count > 0 && training->evaluator.worlds > 0)
-    bytes += levels->device_bytes(levels, training->device, training->evaluator.worlds, filters && !curriculum);
-  return (double)bytes;
+  int filters = 0;
+  if (curriculum) filters = 1 + (curriculum->buffer.capacity > 0);
+  else if (strcmp(training->config.env.reset, "new_filtered") == 0) filters = 1 + (training->evaluator.worlds > 0);
+  return filters == 0 ? 0 : filters * (double)env->filter_bytes(env, training->device);
 }
 
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
   const CoreConfig *config = &training->config;
   const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
-  return (double)core_arena_device_bytes(training->arena) + worlds_bytes + device_bytes(training) +
+  return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
+         beside_worlds(training) + filter_places(training) +
          (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
          ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
                           agent_ops_width(agent), agent_is_apart(agent)) +

@@ -54,16 +54,18 @@ static int sim_env_load(Env *env, const void *state, size_t bytes) {
   return sim_batch_load(sim_of(env)->batch, state, bytes);
 }
 
+static size_t sim_env_beside_bytes(const Env *env, const CoreDevice *device, int64_t worlds) {
+  return sim_batch_beside_bytes(sim_of(env)->batch, device, (size_t)worlds);
+}
+
 static size_t sim_env_bytes(const Env *env) {
   const SimEnv *sim = sim_of(env);
   size_t drawing = sim->stream ? sim_level_stream_bytes(sim->stream) + DRAWN_AT_ONCE * sizeof *sim->drawn : 0;
   return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + drawing;
 }
 
-static size_t sim_env_device_bytes(const Env *env, const CoreDevice *device, int worlds, bool filters) {
-  const SimEnv *sim = sim_of(env);
-  return sim_batch_far_bytes(sim->levels.size, worlds, device) +
-         (filters ? sim_level_device_place_bytes(sim->options.new_size, device) : 0);
+static size_t sim_env_filter_bytes(const Env *env, const CoreDevice *device) {
+  return sim_level_device_place_bytes(sim_of(env)->options.new_size, device);
 }
 
 static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
@@ -160,7 +162,8 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .world_bytes = sim_batch_world_bytes(batch),
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
-    .bytes = sim_env_bytes, .device_bytes = sim_env_device_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .bytes = sim_env_bytes, .beside_bytes = sim_env_beside_bytes, .filter_bytes = sim_env_filter_bytes,
+    .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };
