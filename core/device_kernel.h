@@ -72,8 +72,8 @@ CORE_KERNEL_FN uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned 
 uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote);
 #endif
 
-/* What tensor cores do: c[i stride] += a[i] b for i < count <= CORE_TILES_MOST, by the 32 threads of a warp. All threads
- * of the block come here, in a kernel whose team is the block. a: 16 x 16 and b: 16 x 8 numbers of bf16, c: 16 x 8
+/* What tensor cores do: c[i stride] += a[i] b for i < count <= CORE_TILES_MOST, by the 32 threads of a warp. All
+ * threads of the block come here, in a kernel whose team is the block. a: 16 x 16 and b: 16 x 8 numbers of bf16, c: 16 x 8
  * floats. Thread 4 g + t of the warp has of an a columns 2t, 2t+1 of row g, of row g+8, then columns 2t+8, 2t+9 of
  * both; of b rows 2t, 2t+1, then 2t+8, 2t+9 of column g; of a c columns 2t, 2t+1 of row g, then of row g+8 (PTX:
  * mma.m16n8k16). A GPU adds the 16 terms in an order and with roundings of its own; the emulator, one after the

@@ -65,7 +65,7 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote)
   return the_team.ballot;
 }
 
-/* ---- tensor cores: what each thread of the block holds is put down, then each adds up its own of the result --------- */
+/* ---- tensor cores: what each thread of the block holds is put down, then each adds up its own of the result ------ */
 
 typedef struct Tiles { uint32_t a[CORE_TILES_MOST][4], b[2]; } Tiles;
 static Tiles put_down[CORE_EMULATED_THREADS];

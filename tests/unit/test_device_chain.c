@@ -241,8 +241,8 @@ static void test_every_activation(void) {
     }
 }
 
-/* The product, the derivative and the sums in one kernel or in three: on the emulator, which adds up terms in one order, the
- * same bits. */
+/* The product, the derivative and the sums in one kernel or in three: on the emulator, which adds up terms in one order,
+ * the same bits. */
 static void check_tiles(const int *width, int rows, OpsActivation activation) {
   Chain chain = make_chain(width, rows, activation);
   const size_t n = parameters(&chain, LAYERS), inputs = (size_t)rows * (size_t)width[0];
@@ -437,7 +437,8 @@ static void test_gpu(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward), cmocka_unit_test(test_isolated),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_isolated),
                                      cmocka_unit_test(test_gpu)};
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,8 @@
  * A hidden layer of ReLU takes no pass of its own where the library has epilogues for it: bias, ReLU and a bit a number
  * leave with the product (cuBLASLt's RELU_AUX_BIAS), and going back the product above it is masked with those bits and
  * summed over rows on its way to memory (DRELU_BGRAD). Where it has none, and for the other activations, a kernel has
- * bias and activation in one pass, and one the product, the derivative and the sums over rows (kernels_tile.h); for SILU
- * and for other widths the library has the product, and a kernel what follows (kernels_bf16.h). */
+ * bias and activation in one pass, and one the product, the derivative and the sums over rows (kernels_tile.h); for
+ * SILU and for other widths the library has the product, and a kernel what follows (kernels_bf16.h). */
 #include <stdlib.h>
 
 #include "trainer/ops/device_internal.h"
@@ -195,7 +195,7 @@ static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   fold_bias(pass, last, parts);
 }
 
-/* hidden_gradient in one kernel (kernels_tile.h), where the layers are of a size that it has room for. 0: they are not. */
+/* hidden_gradient in one kernel (kernels_tile.h), where layers are of a size that it has room for. 0: not done. */
 static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
   DeviceState *state = pass->state;
   const OpsLayer *layer = &pass->layers[l - 1];

@@ -84,8 +84,9 @@ CORE_KERNEL_FN void ops_hidden_activate(const CoreDeviceThread *at, const OpsHid
   else ops_hidden_activate_by(at, a, 1);
 }
 
-/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as it is rounded, of each part of rows: a thread `step` columns of a
- * part, of which it has several rows' loads under way: there are too few threads to hide them behind each other. */
+/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as it is rounded, of each part of rows: a thread
+ * `step` columns of a part, of which it has several rows' loads under way: there are too few threads to hide them
+ * behind each other. */
 typedef struct OpsHiddenGradient {
   const uint16_t *y;
   const float *bias;

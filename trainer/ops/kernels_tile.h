@@ -13,9 +13,9 @@
 enum {
   OPS_TILE_ROWS = 64, OPS_TILE_THREADS = 256,
   OPS_TILE_MOST = 256,         /* columns of either side */
-  OPS_TILE_COLUMNS = 64,       /* columns of the result are a multiple of it: 8 warps, 8 columns of a tensor core's tile */
+  OPS_TILE_COLUMNS = 64,       /* columns of the result are a multiple of it: 8 warps, 8 columns of a tile of theirs */
   OPS_TILE_DEEP = 16,          /* terms that a tensor core takes at once */
-  OPS_TILE_HIGH = OPS_TILE_ROWS / 16, OPS_TILE_WIDE = OPS_TILE_MOST / OPS_TILE_COLUMNS, /* tensor cores' tiles of a warp */
+  OPS_TILE_HIGH = OPS_TILE_ROWS / 16, OPS_TILE_WIDE = OPS_TILE_MOST / OPS_TILE_COLUMNS, /* such tiles of a warp */
   OPS_TILE_EIGHTS = OPS_TILE_ROWS * OPS_TILE_MOST / KERNEL_EIGHT / OPS_TILE_THREADS, /* loads of a thread for a tile */
 };
 
@@ -63,8 +63,8 @@ CORE_KERNEL_FN void ops_tile_put(const CoreDeviceThread *at, const OpsTileShare 
   }
 }
 
-/* A warp's columns of the product of two tiles. Registers as mma.m16n8k16 has them: thread 4 g + t of the warp has rows g
- * and g + 8, columns 2 t and 2 t + 1. */
+/* A warp's columns of the product of two tiles. Registers as mma.m16n8k16 has them: thread 4 g + t of the warp has rows
+ * g and g + 8, columns 2 t and 2 t + 1. */
 typedef struct OpsTileSum { float c[OPS_TILE_HIGH][OPS_TILE_WIDE][4]; } OpsTileSum;
 CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t *dz, const uint16_t *w, size_t deep,
                                       size_t column, int wide, OpsTileSum *sum) {
