@@ -100,9 +100,11 @@ static int look(Advice *advice) {
   }
   free(room);
   if (advice->count < CONFIGURATIONS_MIN)
-    return core_error(CORE_FAIL, "the runs can not support advice: %zu configurations have ended with DDR and an evaluation, "
-                      "%zu of them with %d seeds or more; at least %d are needed (experiments/fig8_ddr.ini makes a good start)",
-                      ended, advice->count, SEEDS_MIN, CONFIGURATIONS_MIN);
+    return core_error(
+      CORE_FAIL,
+      "the runs can not support advice: %zu configurations have ended with DDR and an evaluation, "
+      "%zu of them with %d seeds or more; at least %d are needed (experiments/fig8_ddr.ini makes a good start)",
+      ended, advice->count, SEEDS_MIN, CONFIGURATIONS_MIN);
   qsort(advice->candidates, advice->count, sizeof *advice->candidates, by_ddr);
   for (size_t c = 1; c < advice->count; c++) {
     if (advice->candidates[c].final.center > advice->candidates[advice->best].final.center) advice->best = c;
@@ -120,7 +122,8 @@ static const Candidate *runner_up(Advice *advice, bool *told) {
   }
   double difference = best->final.center - second->final.center;
   advice->seeds_needed = analysis_seeds_needed(difference, best->sd, second->sd, 0.95, 0.8);
-  *told = advice->seeds_needed > 0 && advice->seeds_needed <= (best->seeds < second->seeds ? best->seeds : second->seeds);
+  *told =
+    advice->seeds_needed > 0 && advice->seeds_needed <= (best->seeds < second->seeds ? best->seeds : second->seeds);
   return second;
 }
 
@@ -149,7 +152,8 @@ static bool is_proposed(const Advice *advice, const CoreConfig *config) {
   return false;
 }
 
-static void propose(Advice *advice, const Request *request, const CoreConfig *config, const char *change, const char *reason) {
+static void propose(Advice *advice, const Request *request, const CoreConfig *config, const char *change,
+                    const char *reason) {
   CoreConfig checked = *config;
   if (advice->proposal_count == PROPOSALS_MAX || core_config_check(&checked) != CORE_OK || has_run(advice, config) ||
       is_proposed(advice, config)) {
@@ -213,14 +217,18 @@ static void propose_time(Advice *advice, const Request *request, const char *rea
 static void make_proposals(Advice *advice, const Request *request) {
   bool top = advice->best + 1 == advice->count, bottom = advice->best == 0;
   if (advice->phase == PHASE_STAGNATED || top) {
-    propose_step(advice, request, 4, top ? "the best configuration has the highest DDR tried: the optimum may lie beyond"
-                                         : "it stagnates: a smaller outer step (higher DDR) raises the plateau");
-    propose_environments(advice, request, 2, "more data for the same outer step raises DDR without touching the inner loop");
+    propose_step(advice, request, 4,
+                 top ? "the best configuration has the highest DDR tried: the optimum may lie beyond"
+                     : "it stagnates: a smaller outer step (higher DDR) raises the plateau");
+    propose_environments(advice, request, 2,
+                         "more data for the same outer step raises DDR without touching the inner loop");
     propose_epochs(advice, request, false, "fewer passes over the same data move the policy less");
   }
   if (advice->phase == PHASE_LEARNING) {
     propose_time(advice, request, "it gained for sure in the second half: the budget ends before it stagnates");
-    if (!bottom) propose_step(advice, request, 0.5, "it still learns at the end: a larger outer step may be faster within this budget");
+    if (!bottom)
+      propose_step(advice, request, 0.5,
+                   "it still learns at the end: a larger outer step may be faster within this budget");
   }
   if (bottom) {
     propose_step(advice, request, 0.25, "the best configuration has the lowest DDR tried: the optimum may lie below");
@@ -278,7 +286,8 @@ static int write_experiment(const Advice *advice, const Request *request) {
   CoreText ini = {0};
   size_t number = 0;
   TRY(core_text_check_name(request->name, "--name"));
-  core_text_append(&ini, "; Written by `analyze advise`: neighbours of the best configuration so far. Look at it, then\n"
+  core_text_append(&ini,
+                   "; Written by `analyze advise`: neighbours of the best configuration so far. Look at it, then\n"
                    "; sweep plan this file.\n\n");
   core_text_appendf(&ini, "[sweep]\nname  = %s\nseeds = %lld\n", request->name, (long long)request->seeds);
   append_settings(base, &ini);
@@ -295,7 +304,8 @@ static int write_experiment(const Advice *advice, const Request *request) {
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 static void print_state(Advice *advice) {
-  static const char *const phases[] = {"whether it stagnates can not be told", "it still learns at the end", "it stagnates"};
+  static const char *const phases[] = {"whether it stagnates can not be told", "it still learns at the end",
+                                       "it stagnates"};
   const Candidate *best = &advice->candidates[advice->best];
   char final[64], gain[64], ddr[32];
   bool told;
@@ -308,7 +318,8 @@ static void print_state(Advice *advice) {
          advice->best == 0 ? ": the lowest tried" : advice->best + 1 == advice->count ? ": the highest tried" : "");
   if (told) return;
   printf("  not told from the second best (%s)", advice->groups.groups[second->group].label);
-  if (advice->seeds_needed) printf(": %zu seeds would tell, and serve better than new settings\n", advice->seeds_needed);
+  if (advice->seeds_needed)
+    printf(": %zu seeds would tell, and serve better than new settings\n", advice->seeds_needed);
   else printf(", and more seeds would hardly tell\n");
 }
 
@@ -330,7 +341,8 @@ static void print_proposals(const Advice *advice) {
 static int advise(const char *path, const Request *request, Advice *advice) {
   StoreDatabase *database = NULL;
   TRY(analysis_database_open(path, &database));
-  int code = analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &advice->selection);
+  int code =
+    analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &advice->selection);
   if (code == CORE_OK) code = analysis_group_runs(&advice->selection, NULL, &advice->groups);
   if (code == CORE_OK) code = analysis_measures_read(database, &advice->selection, NULL, 0, &advice->measured);
   if (code == CORE_OK) code = look(advice);

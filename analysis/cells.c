@@ -102,7 +102,8 @@ static int parse_values(const char *name, char *values, Condition *condition) {
   for (char *value = strtok_r(values, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
     /* A value that the setting can not have ("none" of algo.name) is a condition that no run meets. */
     if (condition->count == ALTERNATIVES || core_config_set(&config, name, value) != CORE_OK) continue;
-    condition->hash[condition->count++] = hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));
+    condition->hash[condition->count++] =
+      hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));
   }
   core_error_clear();
   core_text_free(&text);

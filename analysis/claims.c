@@ -21,7 +21,8 @@ enum {
 
 static const AnalysisClaim claims[] = {
 #define CLAIM(id, paper, figure, sentence, data, where, beside, test, key, second, measure) \
-  {#id, paper, figure, sentence, data, where, beside, ANALYSIS_TEST_##test, #test, key, second, ANALYSIS_MEASURE_##measure},
+  {#id, paper, figure, sentence, data, where, beside, ANALYSIS_TEST_##test, #test, key, second, \
+   ANALYSIS_MEASURE_##measure},
 #include "analysis/claims.def"
 #undef CLAIM
 };
@@ -127,10 +128,10 @@ static double best_shift(const AnalysisCells *cells, const uint32_t *count, cons
   return used ? sum / (double)used : NAN;
 }
 
-/* Percentiles of a bootstrap of few seeds are too narrow: by the root of n / (n - 1), and by the normal's quantile where
- * Student's belongs. Hesterberg's expanded percentile interval (2015, The American Statistician 69:4) takes percentiles
- * further out: those where a normal has its mass beyond sqrt(n / (n - 1)) t. n: seeds of the smallest cell; degrees: of
- * the cells that the statistic rests on. */
+/* Percentiles of a bootstrap of few seeds are too narrow: by the root of n / (n - 1), and by the normal's quantile
+ * where Student's belongs. Hesterberg's expanded percentile interval (2015, The American Statistician 69:4) takes
+ * percentiles further out: those where a normal has its mass beyond sqrt(n / (n - 1)) t. n: seeds of the smallest cell;
+ * degrees: of the cells that the statistic rests on. */
 static double expanded_level(double level, size_t n, size_t degrees) {
   double t = analysis_student_quantile((1 + level) / 2, (double)degrees) * sqrt((double)n / (double)(n - 1));
   return 1 - erfc(t / sqrt(2));
@@ -166,7 +167,8 @@ static double plain_mean(const AnalysisCells *cells, size_t c) {
 }
 
 /* The best cell of [begin, end) other than the end cell; false with fewer than `least` cells. */
-static bool choose_end(const AnalysisCells *cells, size_t begin, size_t end, bool high, size_t least, size_t choice[2]) {
+static bool choose_end(const AnalysisCells *cells, size_t begin, size_t end, bool high, size_t least,
+                       size_t choice[2]) {
   choice[0] = choice[1] = SIZE_MAX;
   if (end - begin < least) return false;
   choice[1] = high ? end - 1 : begin;
@@ -273,8 +275,8 @@ static AnalysisInterval interval_of_configurations(const AnalysisCells *cells, A
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) cluster[i] = c;
   }
   AnalysisInterval interval =
-    statistic ? analysis_bootstrap(statistic, &points, cluster, cells->count, cells->cells, REPLICATES_CONFIGURATIONS, 0.95,
-                                   BOOTSTRAP_SEED)
+    statistic ? analysis_bootstrap(statistic, &points, cluster, cells->count, cells->cells, REPLICATES_CONFIGURATIONS,
+                                   0.95, BOOTSTRAP_SEED)
               : analysis_spearman_interval(cells->x, cells->score, cluster, cells->count, cells->cells,
                                            REPLICATES_CONFIGURATIONS, 0.95, BOOTSTRAP_SEED);
   free(cluster);
@@ -388,7 +390,8 @@ static void test_cells(const AnalysisClaim *claim, AnalysisCells *cells, Analysi
     lacks(f, "needs several values of both settings, all else equal");
   } else {
     bool chosen = test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END;
-    double level = chosen ? 1 - 0.05 / (double)(most - 1) : 0.95; /* Bonferroni: the best was chosen from the same data */
+    double level =
+      chosen ? 1 - 0.05 / (double)(most - 1) : 0.95; /* Bonferroni: the best was chosen from the same data */
     size_t degrees = chosen ? 2 * used * (f->seeds - 1) : cells->count - cells->cells;
     level = expanded_level(level, f->seeds, degrees);
     f->strata = used;
@@ -451,7 +454,8 @@ static void test_switches(const AnalysisClaim *claim, const AnalysisTable *table
 
 static int evaluate(const AnalysisClaim *claim, const AnalysisTable *table, AnalysisFindingOfClaim *f) {
   AnalysisTest test = claim->test;
-  bool measured_x = test == ANALYSIS_TEST_MIDDLE || test == ANALYSIS_TEST_UP || test == ANALYSIS_TEST_DOWN || test == ANALYSIS_TEST_GROWS;
+  bool measured_x = test == ANALYSIS_TEST_MIDDLE || test == ANALYSIS_TEST_UP || test == ANALYSIS_TEST_DOWN ||
+                    test == ANALYSIS_TEST_GROWS;
   AnalysisMeasure x = ANALYSIS_MEASURE_ddr;
   AnalysisCells cells;
   *f = (AnalysisFindingOfClaim){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = meanings[test].statistic,
@@ -484,8 +488,8 @@ int analysis_claims_judge(const AnalysisSelection *selection, const AnalysisMeas
   return code;
 }
 
-int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection, AnalysisFindingOfClaim **finding,
-                             size_t *count) {
+int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
+                             AnalysisFindingOfClaim **finding, size_t *count) {
   AnalysisMeasured *measured = NULL;
   *finding = NULL;
   *count = 0;

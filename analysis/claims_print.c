@@ -23,8 +23,8 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
     core_text_appendf(text, "%s. Data: %s", f->reason, f->claim->data);
   } else {
     analysis_format_interval(f->interval.center, f->interval.low, f->interval.high, interval, sizeof interval);
-    core_text_appendf(text, "%s, claimed %s; %zu runs, %zu configurations, %zu comparisons", interval, f->direction, f->runs,
-                      f->cells, f->strata);
+    core_text_appendf(text, "%s, claimed %s; %zu runs, %zu configurations, %zu comparisons", interval, f->direction,
+                      f->runs, f->cells, f->strata);
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
     if (f->more_seeds) core_text_appendf(text, "; %s: about %zu seeds would tell", f->reason, f->more_seeds);
@@ -58,15 +58,15 @@ static json_t *number(double value) { return isfinite(value) ? json_real(value) 
 
 static json_t *claim_json(const AnalysisFindingOfClaim *f) {
   const AnalysisClaim *c = f->claim;
-  json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", c->paper, "figure", c->figure,
-                             "sentence", c->sentence, "data", c->data, "where", c->where, "test", c->test_name, "key", c->key,
-                             "measure", analysis_measure_name(c->measure));
-  json_t *found = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict",
-                            analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction", f->direction, "estimate",
-                            number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high),
-                            "reason", f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells,
-                            "comparisons", (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished",
-                            (json_int_t)f->unfinished, "without_measure", (json_int_t)f->missing);
+  json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", c->paper, "figure",
+                             c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
+                             c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
+  json_t *found = json_pack(
+    "{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict", analysis_verdict_name(f->verdict),
+    "statistic", f->statistic, "direction", f->direction, "estimate", number(f->interval.center), "low",
+    number(f->interval.low), "high", number(f->interval.high), "reason", f->reason, "runs", (json_int_t)f->runs,
+    "configurations", (json_int_t)f->cells, "comparisons", (json_int_t)f->strata, "more_seeds",
+    (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished, "without_measure", (json_int_t)f->missing);
   json_object_update(object, found);
   json_decref(found);
   return object;
@@ -110,11 +110,13 @@ int analysis_claims(int argc, char **argv) {
   size_t count = 0;
   int code = core_options_parse(table, argc, argv, &operands, &count, &help);
   if (code == CORE_OK && help) {
-    core_options_help("analyze claims results.db",
-                      "Each claim of the three papers against the runs that are there: supported, contradicted or "
-                      "undecided, with the statistic, its 95 % interval, and how many seeds would tell. Runs are compared "
-                      "only where all settings but the studied one are equal; runs that have not ended are counted, not "
-                      "used. No correction is made for the number of claims.", table);
+    core_options_help(
+      "analyze claims results.db",
+      "Each claim of the three papers against the runs that are there: supported, contradicted or "
+      "undecided, with the statistic, its 95 % interval, and how many seeds would tell. Runs are compared "
+      "only where all settings but the studied one are equal; runs that have not ended are counted, not "
+      "used. No correction is made for the number of claims.",
+      table);
   } else if (code == CORE_OK && count != 1) {
     code = core_error(CORE_USAGE, "expected one database: analyze claims results.db");
   } else if (code == CORE_OK) {

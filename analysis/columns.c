@@ -17,13 +17,16 @@ static const AnalysisColumn columns[] = {
 #undef X
 #define X(column, unit_text, comment) \
   {"iteration." #column, unit_text, false, \
-   "SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column " FROM run CROSS JOIN" \
-   " iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295 WHERE run.id = ?1 AND ?2 IS NOT NULL" \
-   " AND data." #column " IS NOT NULL AND coalesce(run.iteration, 0) <= 2048 UNION ALL" \
-   " SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column " FROM run CROSS JOIN" \
-   " iteration_bin AS bin ON bin.bin BETWEEN run.key << 26 AND run.key << 26 | 67108863 CROSS JOIN iteration_row AS data ON data.row =" \
-   " (SELECT row FROM iteration_row WHERE row BETWEEN bin.bin << 6 AND (bin.bin << 6 | 63) AND " #column " IS NOT NULL" \
-   " ORDER BY row DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL AND run.iteration > 2048 ORDER BY 2"},
+   "SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
+   " FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295" \
+   " WHERE run.id = ?1 AND ?2 IS NOT NULL AND data." #column " IS NOT NULL AND coalesce(run.iteration, 0) <= 2048" \
+   " UNION ALL" \
+   " SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
+   " FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key << 26 AND run.key << 26 | 67108863" \
+   " CROSS JOIN iteration_row AS data ON data.row =" \
+   " (SELECT row FROM iteration_row WHERE row BETWEEN bin.bin << 6 AND (bin.bin << 6 | 63)" \
+   " AND " #column " IS NOT NULL ORDER BY row DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL" \
+   " AND run.iteration > 2048 ORDER BY 2"},
   STORE_ITERATION_COLUMNS(X)
 #undef X
 };

@@ -50,7 +50,8 @@ static int read_side(StoreDatabase *database, const Request *request, AnalysisMe
   free(copy);
   if (code != CORE_OK) return core_error_context(code, "%s", side->text);
   side->task = core_memory_zero_allocate(side->selection.count + 1, sizeof *side->task);
-  static const char *const keys[] = {"env.task", "env.size", "env.levels", "env.morphologies", "env.difficulty", "env.curriculum"};
+  static const char *const keys[] = {"env.task",         "env.size",       "env.levels",
+                                     "env.morphologies", "env.difficulty", "env.curriculum"};
   CoreText value = {0};
   for (size_t r = 0; r < side->selection.count; r++) {
     CoreText task = {0};
@@ -149,7 +150,8 @@ static Comparison compare(const AnalysisScores *a, const AnalysisScores *b) {
   }
   c.welch = (AnalysisInterval){NAN, NAN, NAN, 0};
   if (a->tasks == 1) c.welch = analysis_welch_interval(a->score, a->first[1], b->score, b->first[1], 0.95);
-  c.difference = analysis_stratified_difference(a, b, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  c.difference =
+    analysis_stratified_difference(a, b, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
   c.improvement = analysis_stratified_improvement(a, b, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
   c.seeds_needed = analysis_seeds_needed(c.difference.center, c.sd[0], c.sd[1], 0.95, 0.8);
   /* The wider of the two decides: with few seeds a bootstrap is too narrow (two seeds have three distinct means). */
@@ -172,8 +174,8 @@ static void print_side(CoreTable *table, const char *name, const Side *side, con
 
 static void print_left_out(const char *name, const Side *side) {
   if (side->unfinished + side->without + side->elsewhere == 0) return;
-  printf("%s leaves out %zu runs that have not ended, %zu without a value, %zu on tasks that the other side lacks\n", name,
-         side->unfinished, side->without, side->elsewhere);
+  printf("%s leaves out %zu runs that have not ended, %zu without a value, %zu on tasks that the other side lacks\n",
+         name, side->unfinished, side->without, side->elsewhere);
 }
 
 static void print_answer(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
@@ -193,7 +195,8 @@ static void print_answer(const Side *a, const Side *b, const Comparison *c, Anal
   }
   analysis_format_interval(c->improvement.center, c->improvement.low, c->improvement.high, text, sizeof text);
   printf("P(A > B): %s\n%s", text, c->verdict);
-  if (c->seeds_needed) printf("; a difference of this size is told with %zu seeds a side (95 %%, power 0.8)", c->seeds_needed);
+  if (c->seeds_needed)
+    printf("; a difference of this size is told with %zu seeds a side (95 %%, power 0.8)", c->seeds_needed);
   else printf("; no number of seeds up to 10000 tells this difference");
   printf("\n");
   print_left_out("A", a);
@@ -208,16 +211,16 @@ static json_t *interval_json(AnalysisInterval i) {
 
 static json_t *side_json(const Side *side, const Comparison *c, int s) {
   json_t *text = json_string(side->text);
-  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n", (json_int_t)side->used,
-                   "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd", number(c->sd[s]), "unfinished",
-                   (json_int_t)side->unfinished, "without_value", (json_int_t)side->without, "other_tasks",
-                   (json_int_t)side->elsewhere);
+  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
+                   (json_int_t)side->used, "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd",
+                   number(c->sd[s]), "unfinished", (json_int_t)side->unfinished, "without_value",
+                   (json_int_t)side->without, "other_tasks", (json_int_t)side->elsewhere);
 }
 
 static void print_json(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
-  json_t *root = json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o}", "measure", analysis_measure_name(measure), "a",
-                           side_json(a, c, 0), "b", side_json(b, c, 1), "tasks", (json_int_t)c->tasks, "difference",
-                           interval_json(c->difference), "welch", interval_json(c->welch), "improvement",
+  json_t *root = json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o}", "measure", analysis_measure_name(measure),
+                           "a", side_json(a, c, 0), "b", side_json(b, c, 1), "tasks", (json_int_t)c->tasks,
+                           "difference", interval_json(c->difference), "welch", interval_json(c->welch), "improvement",
                            interval_json(c->improvement), "verdict", c->verdict, "seeds_needed",
                            c->seeds_needed ? json_integer((json_int_t)c->seeds_needed) : json_null());
   json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
@@ -270,7 +273,8 @@ static int answer_request(void *asked, const char **operands, size_t count) {
 int analysis_compare(int argc, char **argv) {
   Request request = {.measure = "final"};
   const CoreOption table[] = {
-    {"measure", 'm', CORE_OPTION_TEXT, &request.measure, "NAME", "final, best, gain, ddr, kl, speed ... (default: final)"},
+    {"measure", 'm', CORE_OPTION_TEXT, &request.measure, "NAME",
+     "final, best, gain, ddr, kl, speed ... (default: final)"},
     {"budget", 0, CORE_OPTION_REAL, &request.budget, "N", "look at the first N transitions only (default: all)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "a condition on both sides"},

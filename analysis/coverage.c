@@ -38,7 +38,8 @@ static bool read_header(const char *data, size_t size, Matrix *matrix) {
   if (matrix->header > size || matrix->header - PREFIX >= sizeof text) return false;
   memcpy(text, data + PREFIX, matrix->header - PREFIX);
   text[matrix->header - PREFIX] = '\0';
-  if (sscanf(text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" SCNu64 ", %" SCNu64 ")", &count, &features) != 2)
+  if (sscanf(text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" SCNu64 ", %" SCNu64 ")", &count, &features) !=
+      2)
     return false;
   matrix->count = count;
   matrix->features = features;
@@ -46,8 +47,10 @@ static bool read_header(const char *data, size_t size, Matrix *matrix) {
 }
 
 static int no_matrix(const char *path) {
-  return core_error(CORE_FAIL, "%s: not a whole float32 matrix as the trainer writes it (.npy); remove it, or run again with "
-                    "`sweep submit --force`", path);
+  return core_error(CORE_FAIL,
+                    "%s: not a whole float32 matrix as the trainer writes it (.npy); remove it, or run again with "
+                    "`sweep submit --force`",
+                    path);
 }
 
 typedef struct StateFile { char path[CORE_PATH_MAX]; int64_t iteration; } StateFile;
@@ -212,9 +215,9 @@ static double orthonormal(double *v, const double *other, size_t n) {
   return length;
 }
 
-/* The two eigenvectors of largest eigenvalue by orthogonal iteration (Golub and Van Loan 8.2.4) from fixed vectors. Where
- * the next eigenvalue is nearly as large, any vector between the two is as good a direction, and the same one each
- * time. vector[2][d]; value[2]. */
+/* The two eigenvectors of largest eigenvalue by orthogonal iteration (Golub and Van Loan 8.2.4) from fixed vectors.
+ * Where the next eigenvalue is nearly as large, any vector between the two is as good a direction, and the same one
+ * each time. vector[2][d]; value[2]. */
 static void leading(const double *c, size_t d, double *vector[2], double value[2]) {
   enum { STEPS_MAX = 1000 };
   double *next[2] = {core_memory_allocate((d + 1) * sizeof **next), core_memory_allocate((d + 1) * sizeof **next)};

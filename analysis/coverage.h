@@ -1,6 +1,7 @@
-/* How much of the state space runs have visited: their kept states (trainer/visited.h: runs/<id>/states.<iteration>.npy), a
- * plane fitted to all runs that are compared, and the cells of a grid in it (spec metrics.md 4.5; P002 B.7, which embeds
- * by UMAP: random, and fitted anew to each data set). Knows nothing of databases, groups or plots. */
+/* How much of the state space runs have visited: their kept states (trainer/visited.h:
+ * runs/<id>/states.<iteration>.npy), a plane fitted to all runs that are compared, and the cells of a grid in it (spec
+ * metrics.md 4.5; P002 B.7, which embeds by UMAP: random, and fitted anew to each data set). Knows nothing of
+ * databases, groups or plots. */
 #ifndef ANALYSIS_COVERAGE_H
 #define ANALYSIS_COVERAGE_H
 #include <stdbool.h>

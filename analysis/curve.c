@@ -56,7 +56,8 @@ double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t mo
     total += curves[c].n;
     if (curves[c].n > longest) longest = curves[c].n;
   }
-  if (longest > most && most >= 2) return spread_grid(curves, count, most, logarithmic, n); /* without sorting millions */
+  if (longest > most && most >= 2)
+    return spread_grid(curves, count, most, logarithmic, n); /* without sorting millions */
   double *grid = core_memory_allocate((total + 1) * sizeof *grid);
   for (size_t c = 0, at = 0; c < count; at += curves[c++].n) {
     if (curves[c].n) memcpy(grid + at, curves[c].x, curves[c].n * sizeof *grid);

@@ -49,7 +49,9 @@ static int understand(AnalysisCurveSet *set) {
   TRY(analysis_abscissa_find(set->x_name, &set->abscissa));
   if (set->aggregate_name) TRY(find_choice("--aggregate", set->aggregate_name, aggregates, 3, &aggregate));
   if (set->interval_name) TRY(find_choice("--interval", set->interval_name, spreads, 3, &spread));
-  set->aggregate = aggregate == 2 ? ANALYSIS_AGGREGATE_IQM : aggregate == 1 ? ANALYSIS_AGGREGATE_MEDIAN : ANALYSIS_AGGREGATE_MEAN;
+  set->aggregate = aggregate == 2   ? ANALYSIS_AGGREGATE_IQM
+                   : aggregate == 1 ? ANALYSIS_AGGREGATE_MEDIAN
+                                    : ANALYSIS_AGGREGATE_MEAN;
   if (aggregate != 0 && !set->interval_name) spread = ANALYSIS_SPREAD_BOOTSTRAP;
   if (aggregate != 0 && spread != ANALYSIS_SPREAD_BOOTSTRAP)
     return core_error(CORE_USAGE, "--interval %s is of means; --aggregate %s takes bootstrap", set->interval_name,
@@ -261,7 +263,9 @@ static void make_lines(AnalysisCurveSet *set) {
   size_t *task_of = core_memory_allocate((set->context.selection.count + 1) * sizeof *task_of);
   size_t tasks = analysis_tasks_find(&set->context.selection, task_of);
   bool by_column = set->column_count > 1;
-  set->panel_count = by_column ? set->column_count : set->panels.key_count ? set->panels.count : set->groups.family_count;
+  set->panel_count = by_column               ? set->column_count
+                     : set->panels.key_count ? set->panels.count
+                                             : set->groups.family_count;
   for (size_t p = 0; p < set->panel_count; p++) {
     for (size_t g = 0; g < set->groups.count; g++) {
       Choice choice = {.panel = p, .group = g, .column = by_column ? p : 0};
@@ -274,9 +278,11 @@ static void make_lines(AnalysisCurveSet *set) {
 static int group(AnalysisCurveSet *set) {
   CoreText elsewhere = {0};
   const AnalysisSelection *selection = &set->context.selection;
-  if (set->panel_keys) core_text_append(&elsewhere, strcmp(set->panel_keys, "task") == 0 ? analysis_task_keys : set->panel_keys);
+  if (set->panel_keys)
+    core_text_append(&elsewhere, strcmp(set->panel_keys, "task") == 0 ? analysis_task_keys : set->panel_keys);
   if (set->best_keys) core_text_appendf(&elsewhere, "%s%s", elsewhere.length ? "," : "", set->best_keys);
-  int code = analysis_group_runs_without(selection, set->group_keys, elsewhere.length ? elsewhere.data : NULL, &set->groups);
+  int code =
+    analysis_group_runs_without(selection, set->group_keys, elsewhere.length ? elsewhere.data : NULL, &set->groups);
   if (code == CORE_OK && set->panel_keys) code = analysis_group_runs(selection, set->panel_keys, &set->panels);
   if (code == CORE_OK && set->best_keys) code = analysis_group_runs(selection, set->best_keys, &set->choices);
   core_text_free(&elsewhere);

@@ -26,7 +26,7 @@ typedef struct AnalysisDdrPanel {
   double budget;
   AnalysisDdrDot *dots;          /* [run] */
   AnalysisInterval rho;          /* Spearman's, over the counted runs */
-  double third[3];               /* mean solve rate of the counted runs with the lowest, middle, highest DDR; NaN: too few */
+  double third[3]; /* mean solve rate of the counted runs with the lowest, middle, highest DDR; NaN: too few */
   size_t counted, clusters;      /* runs and configurations in the correlation */
   size_t drawn, hollow;
 } AnalysisDdrPanel;

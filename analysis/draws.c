@@ -27,7 +27,8 @@ static size_t ways_of_all(const size_t *first, size_t tasks, size_t most) {
   return ways;
 }
 
-static bool is_made_for(const AnalysisDraws *draws, const size_t *first, size_t tasks, size_t replicates, uint64_t seed) {
+static bool is_made_for(const AnalysisDraws *draws, const size_t *first, size_t tasks, size_t replicates,
+                        uint64_t seed) {
   return draws->first && draws->tasks == tasks && draws->replicates == replicates && draws->seed == seed &&
          memcmp(draws->first, first, (tasks + 1) * sizeof *first) == 0;
 }
@@ -95,7 +96,8 @@ static double at_rank(const Weighted *sorted, size_t n, size_t rank) {
   return sorted[i].value;
 }
 
-void analysis_draws_percentiles(const AnalysisDraws *draws, const double *value, const double *q, size_t count, double *result) {
+void analysis_draws_percentiles(const AnalysisDraws *draws, const double *value, const double *q, size_t count,
+                                double *result) {
   Weighted *sorted = core_memory_allocate(draws->ways * sizeof *sorted);
   size_t n = 0, defined = 0;
   for (size_t way = 0; way < draws->ways; way++) {

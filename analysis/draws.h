@@ -1,7 +1,7 @@
-/* The replicates of a stratified bootstrap as a table. They depend on the seed and on how many runs each task has, not on
- * the scores, so all configurations of one shape share them; and a few runs can be drawn in few ways (five in 126), so
- * that a statistic need be taken once for each way and not 50 000 times. Intervals are those of the replicates one by
- * one, to the last bit. */
+/* The replicates of a stratified bootstrap as a table. They depend on the seed and on how many runs each task has, not
+ * on the scores, so all configurations of one shape share them; and a few runs can be drawn in few ways (five in 126),
+ * so that a statistic need be taken once for each way and not 50 000 times. Intervals are those of the replicates one
+ * by one, to the last bit. */
 #ifndef ANALYSIS_DRAWS_H
 #define ANALYSIS_DRAWS_H
 #include <stdbool.h>
@@ -18,13 +18,14 @@ typedef struct AnalysisDraws {
   uint32_t *weight;          /* [ways]: in how many replicates */
 } AnalysisDraws;
 
-/* The table for these numbers of runs (first[tasks + 1], as in AnalysisScores), made anew unless it is there. False: draws
- * hardly repeat themselves, and each replicate is to be taken by itself (analysis_stratified_draw). */
+/* The table for these numbers of runs (first[tasks + 1], as in AnalysisScores), made anew unless it is there. False:
+ * draws hardly repeat themselves, and each replicate is to be taken by itself (analysis_stratified_draw). */
 bool analysis_draws_prepare(AnalysisDraws *draws, const size_t *first, size_t tasks, size_t replicates, uint64_t seed);
 void analysis_draws_free(AnalysisDraws *draws);
 
-/* The percentiles q[0 .. count-1] (numpy's linear ones, as analysis_percentile) of the replicates' values, value[way] being
- * that of a way to draw; NaN are left out, NaN is the result when nothing else is there. */
-void analysis_draws_percentiles(const AnalysisDraws *draws, const double *value, const double *q, size_t count, double *result);
+/* The percentiles q[0 .. count-1] (numpy's linear ones, as analysis_percentile) of the replicates' values, value[way]
+ * being that of a way to draw; NaN are left out, NaN is the result when nothing else is there. */
+void analysis_draws_percentiles(const AnalysisDraws *draws, const double *value, const double *q, size_t count,
+                                double *result);
 
 #endif

@@ -1,5 +1,6 @@
-/* `analyze export csv|jsonl results.db -o DIR`: every table as a file, with a schema beside them that says each column's
- * type, unit and meaning, so that readers (pandas, DuckDB, Arrow, R) make typed columns, and Parquet, without guessing. */
+/* `analyze export csv|jsonl results.db -o DIR`: every table as a file, with a schema beside them that says each
+ * column's type, unit and meaning, so that readers (pandas, DuckDB, Arrow, R) make typed columns, and Parquet, without
+ * guessing. */
 #include <jansson.h>
 #include <errno.h>
 #include <math.h>
@@ -35,21 +36,31 @@ static const Column run_table[] = {
   {"transitions", "int64", "transitions", "done"}, {"transitions_total", "int64", "transitions", "planned"},
   {"steps_per_second", "double", "transitions/s", "latest"}, {"train_seconds", "double", "s", "of all attempts"},
   {"message", "string", "", "the last error"}, {0}};
-static const Column sweep_table[] = {
-  {"sweep", "string", "", "name"}, {"idx", "int64", "", "place in the manifest"}, {"run_id", "string", "", "run.id"}, {0}};
-static const Column attempt_table[] = {
-  {"run_id", "string", "", "run.id"}, {"attempt", "int64", "", "1, 2, ..."}, {"status", "string", "", ""},
-  {"host", "string", "", ""}, {"device", "string", "", ""}, {"git_commit", "string", "", ""},
-  {"started", "double", "s", "Unix time"}, {"finished", "double", "s", "Unix time"}, {"message", "string", "", ""}, {0}};
+static const Column sweep_table[] = {{"sweep", "string", "", "name"},
+                                     {"idx", "int64", "", "place in the manifest"},
+                                     {"run_id", "string", "", "run.id"},
+                                     {0}};
+static const Column attempt_table[] = {{"run_id", "string", "", "run.id"},
+                                       {"attempt", "int64", "", "1, 2, ..."},
+                                       {"status", "string", "", ""},
+                                       {"host", "string", "", ""},
+                                       {"device", "string", "", ""},
+                                       {"git_commit", "string", "", ""},
+                                       {"started", "double", "s", "Unix time"},
+                                       {"finished", "double", "s", "Unix time"},
+                                       {"message", "string", "", ""},
+                                       {0}};
 static const Column iteration_table[] = {
   {"run_id", "string", "", "run.id"}, {"iteration", "int64", "", "1, 2, ..."}, STORE_ITERATION_COLUMNS(MEASURED) {0}};
 static const Column evaluation_table[] = {
   {"run_id", "string", "", "run.id"}, {"iteration", "int64", "", "after so many iterations; 0 = before training"},
   {"level_set", "string", "", "which levels"}, STORE_EVALUATION_COLUMNS(MEASURED) {0}};
 
-static const Column layer_table[] = {
-  {"run_id", "string", "", "run.id"}, {"iteration", "int64", "", "1, 2, ..."}, {"network", "string", "", "actor, critic"},
-  {"layer", "int64", "", "from 1; the last is the head"}, STORE_LAYER_COLUMNS(MEASURED) {0}};
+static const Column layer_table[] = {{"run_id", "string", "", "run.id"},
+                                     {"iteration", "int64", "", "1, 2, ..."},
+                                     {"network", "string", "", "actor, critic"},
+                                     {"layer", "int64", "", "from 1; the last is the head"},
+                                     STORE_LAYER_COLUMNS(MEASURED){0}};
 
 /* order: makes the same file of the same rows. */
 typedef struct Table { const char *name, *from, *order, *key; const Column *columns; } Table;
@@ -81,9 +92,9 @@ static int write_schema(const char *folder, Format format, const int64_t *rows) 
   char path[CORE_PATH_MAX];
   json_t *list = json_array();
   for (size_t t = 0; t < TABLES; t++) json_array_append_new(list, describe_table(&tables[t], format, rows[t]));
-  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o}", "program", "sweep", "schema_version", STORE_SCHEMA_VERSION, "commit",
-                           core_commit(), "null", format == AS_CSV ? "an empty field" : "null; infinities are strings",
-                           "tables", list);
+  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o}", "program", "sweep", "schema_version", STORE_SCHEMA_VERSION,
+                           "commit", core_commit(), "null",
+                           format == AS_CSV ? "an empty field" : "null; infinities are strings", "tables", list);
   char *text = json_dumps(root, JSON_INDENT(1));
   int code = core_files_path(path, "%s/schema.json", folder);
   if (code == CORE_OK) code = core_files_write_atomic(path, text, strlen(text));
@@ -167,8 +178,8 @@ static int write_rows(StoreDatabase *database, const Table *table, const char *s
 }
 
 /* Beside its name first, so that a file of that name is whole. */
-static int export_table(StoreDatabase *database, const Table *table, const char *sweep, Format format, const char *folder,
-                        int64_t *rows) {
+static int export_table(StoreDatabase *database, const Table *table, const char *sweep, Format format,
+                        const char *folder, int64_t *rows) {
   char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   TRY(core_files_path(path, "%s/%s.%s", folder, table->name, format == AS_CSV ? "csv" : "jsonl"));
   TRY(core_files_path(temporary, "%s.%ld", path, (long)getpid()));
@@ -203,28 +214,37 @@ int analysis_export(int argc, char **argv) {
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &folder, "DIR", "where the files go (default: export)"},
     {"sweep", 0, CORE_OPTION_TEXT, &sweep, "NAME", "only the runs of this sweep (default: all)"},
-    {"url", 0, CORE_OPTION_TEXT, &mlflow.url, "URL", "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
-    {"experiment", 0, CORE_OPTION_TEXT, &mlflow.experiment, "NAME", "mlflow: the experiment that gets the runs (default: the sweep's name)"},
+    {"url", 0, CORE_OPTION_TEXT, &mlflow.url, "URL",
+     "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
+    {"experiment", 0, CORE_OPTION_TEXT, &mlflow.experiment, "NAME",
+     "mlflow: the experiment that gets the runs (default: the sweep's name)"},
     {"every", 0, CORE_OPTION_INT, &mlflow.every, "N", "mlflow: each N-th iteration (default 1: all)"},
     {0}};
   const char **operands = NULL;
   size_t count = 0;
   int code = core_options_parse(table, argc, argv, &operands, &count, &help);
   if (code == CORE_OK && help) {
-    core_options_help("analyze export csv|jsonl results.db [-o DIR]\n  analyze export mlflow results.db --url URL",
-                      "Writes each table as a file (run, sweep_run, attempt, evaluation, layer, iteration) and schema.json, which "
-                      "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
-                      "(recipes: docs/results.md).\n\n"
-                      "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as metrics. Calling it "
-                      "again adds what is new.", table);
+    core_options_help(
+      "analyze export csv|jsonl results.db [-o DIR]\n  analyze export mlflow results.db --url URL",
+      "Writes each table as a file (run, sweep_run, attempt, evaluation, layer, iteration) and schema.json, which "
+      "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
+      "(recipes: docs/results.md).\n\n"
+      "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as metrics. "
+      "Calling it "
+      "again adds what is new.",
+      table);
   } else if (code == CORE_OK && count == 2 && strcmp(operands[0], "mlflow") == 0) {
-    code = mlflow.url ? CORE_OK : core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
-    if (code == CORE_OK && mlflow.every < 1) code = core_error(CORE_USAGE, "--every %lld: at least 1", (long long)mlflow.every);
+    code = mlflow.url
+             ? CORE_OK
+             : core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
+    if (code == CORE_OK && mlflow.every < 1)
+      code = core_error(CORE_USAGE, "--every %lld: at least 1", (long long)mlflow.every);
     StoreDatabase *database = NULL;
     if (code == CORE_OK) code = analysis_database_open(operands[1], &database);
     if (code == CORE_OK) code = mlflow_export(database, sweep, &mlflow);
     store_database_close(&database);
-  } else if (code == CORE_OK && (count != 2 || (strcmp(operands[0], "csv") != 0 && strcmp(operands[0], "jsonl") != 0))) {
+  } else if (code == CORE_OK &&
+             (count != 2 || (strcmp(operands[0], "csv") != 0 && strcmp(operands[0], "jsonl") != 0))) {
     code = core_error(CORE_USAGE, "expected a format and a database: analyze export csv|jsonl|mlflow results.db");
   } else if (code == CORE_OK) {
     code = export_all(operands[1], sweep, strcmp(operands[0], "csv") == 0 ? AS_CSV : AS_JSONL, folder);

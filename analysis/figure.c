@@ -99,7 +99,8 @@ static int choose_folder(AnalysisContext *context) {
 int analysis_context_need_evaluations(const AnalysisContext *context) {
   if (context->level_sets > 0) return CORE_OK;
   size_t runs = context->selection.count - context->selection.repeats;
-  return core_error(CORE_FAIL, "%s: none of the %zu runs has an evaluation yet; see `sweep status`", context->path, runs);
+  return core_error(CORE_FAIL, "%s: none of the %zu runs has an evaluation yet; see `sweep status`", context->path,
+                    runs);
 }
 
 /* Over the runs themselves: what --common repeats is no run of its own. */
@@ -116,8 +117,10 @@ static int open_error(const AnalysisContext *context, int code) {
   const AnalysisPaper *paper = analysis_paper_find(context->request->argv[0]);
   char *message = core_text_duplicate(core_error_message());
   if (paper)
-    code = core_error(code, "%s: %s; its runs: sweep submit %s (with --profile laptop or demo on a small machine), or name "
-                      "others with --sweep", context->path, message, paper->experiment);
+    code = core_error(code,
+                      "%s: %s; its runs: sweep submit %s (with --profile laptop or demo on a small machine), or name "
+                      "others with --sweep",
+                      context->path, message, paper->experiment);
   else code = core_error(code, "%s: %s", context->path, message);
   free(message);
   return code;

@@ -43,8 +43,8 @@ typedef struct AnalysisRequest {
 #define ANALYSIS_REQUEST_OPTIONS(request) \
   {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME", "only the runs of this sweep (default: all runs)"}, \
   {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE", \
-   "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min (of the " \
-   "runs that meet the other conditions)"}, \
+   "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min " \
+   "(of the runs that meet the other conditions)"}, \
   {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
    "which evaluation levels; other: those that are not trained on (default: those that most of the runs have)"}, \
   {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
@@ -82,12 +82,12 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text);
 /* The lines that each file of a figure carries: figure, command, program, trainer, date, database, filter, runs, query,
  * interval. */
 void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text);
-/* Writes a figure's files under the name of its command and prints where they are (with --json the rows, unless json_done).
- * Takes the plot and the CSV: both are freed here. */
+/* Writes a figure's files under the name of its command and prints where they are (with --json the rows, unless
+ * json_done). Takes the plot and the CSV: both are freed here. */
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
                           CoreText *csv);
-/* A figure's command line: prints the help, or calls `answer` with the figure and the operands (strings of argv). Returns
- * what the parser or `answer` returned; the caller frees what the figure holds. */
+/* A figure's command line: prints the help, or calls `answer` with the figure and the operands (strings of argv).
+ * Returns what the parser or `answer` returned; the caller frees what the figure holds. */
 int analysis_figure_answer(const CoreOption *options, int argc, char **argv, const char *usage, const char *help_text,
                            int (*answer)(void *figure, const char **operands, size_t operand_count), void *figure);
 /* The number of seeds of a configuration ("2", or "1-3" over several). */

@@ -1,5 +1,5 @@
-/* `analyze bars` and `analyze profiles`: the aggregates of Agarwal et al. (2021) of each configuration over runs and tasks:
- * bars with stratified bootstrap intervals, and performance profiles, the share of runs above each score. */
+/* `analyze bars` and `analyze profiles`: the aggregates of Agarwal et al. (2021) of each configuration over runs and
+ * tasks: bars with stratified bootstrap intervals, and performance profiles, the share of runs above each score. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +43,8 @@ static int find_aggregates(Bars *b) {
     while (i < ANALYSIS_AGGREGATES && strcmp(names[i], name) != 0) i++;
     if (i == ANALYSIS_AGGREGATES) {
       const char *near = core_text_nearest(name, names, ANALYSIS_AGGREGATES);
-      code = core_error(CORE_USAGE, "--aggregate %s: %s%s", name, near ? "did you mean " : "expected mean, median, iqm or optimality gap",
-                        near ? near : "");
+      code = core_error(CORE_USAGE, "--aggregate %s: %s%s", name,
+                        near ? "did you mean " : "expected mean, median, iqm or optimality gap", near ? near : "");
     } else if (b->wanted_count == ANALYSIS_AGGREGATES) code = core_error(CORE_USAGE, "--aggregate names one twice");
     else b->wanted[b->wanted_count++] = (AnalysisAggregate)i;
   }
@@ -264,13 +264,16 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 
 static const char bars_usage[] = "analyze bars results.db [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]";
 static const char bars_help[] =
-  "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and tasks, with a 95 "
-  "% bootstrap interval that draws runs task by task (Agarwal et al. 2021; 50 000 replicates). Runs that differ in what they "
+  "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and tasks, with "
+  "a 95 "
+  "% bootstrap interval that draws runs task by task (Agarwal et al. 2021; 50 000 replicates). Runs that differ in "
+  "what they "
   "are trained on are tasks of one configuration.\n\n"
   "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.";
 static const char profiles_usage[] = "analyze profiles results.db [--measure NAME] [OPTIONS]";
 static const char profiles_help[] =
-  "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, whose score is "
+  "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, whose "
+  "score is "
   "above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
   "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.";
 

@@ -14,7 +14,13 @@
 #include "core/terminal.h"
 #include "store/paths.h"
 
-enum { PANELS_MAX = 12, STEPS = 5, FIT_STATES = 20000, COARSE = ANALYSIS_COVERAGE_COARSE, FINE = ANALYSIS_COVERAGE_FINE };
+enum {
+  PANELS_MAX = 12,
+  STEPS = 5,
+  FIT_STATES = 20000,
+  COARSE = ANALYSIS_COVERAGE_COARSE,
+  FINE = ANALYSIS_COVERAGE_FINE
+};
 static const char query[] = "runs/<id>/states.<iteration>.npy: states that the run visited, as observed";
 static const char interval_kind[] = "95 % Student t over runs";
 static const char projection[] =
@@ -55,8 +61,8 @@ static int run_folder(const Coverages *c, size_t run, char *folder) {
 
 static size_t runs_of(const Coverages *c) { return c->context.selection.count; }
 
-/* So many states of each run as the shortest of those that have ended keeps: coverage grows with their number. Runs that
- * have fewer (they still run, or were stopped) are left out and counted. */
+/* So many states of each run as the shortest of those that have ended keeps: coverage grows with their number. Runs
+ * that have fewer (they still run, or were stopped) are left out and counted. */
 static int count_states(Coverages *c) {
   char folder[CORE_PATH_MAX];
   for (size_t r = 0; r < runs_of(c); r++) {
@@ -78,8 +84,10 @@ static int count_states(Coverages *c) {
     c->fewer += c->runs[r].kept > 0 && !c->runs[r].used;
   }
   if (c->without < runs_of(c)) return CORE_OK;
-  return core_error(CORE_FAIL, "%s: no run has kept visited states; metrics.visited_states in their experiment file asks for "
-                    "them (experiments/onpolicy/fig1b_more_data.ini)", c->context.path);
+  return core_error(CORE_FAIL,
+                    "%s: no run has kept visited states; metrics.visited_states in their experiment file asks for "
+                    "them (experiments/onpolicy/fig1b_more_data.ini)",
+                    c->context.path);
 }
 
 /* The runs' states must be of one length; the first run's is *features. */
@@ -90,13 +98,14 @@ static int read_states(const Coverages *c, size_t run, size_t *features, Analysi
   if (*features == 0) *features = states->features;
   if (states->features == *features) return CORE_OK;
   analysis_states_free(states);
-  return core_error(CORE_FAIL, "%s: states of %zu features where other runs of the task have %zu; choose with --where", folder,
-                    states->features, *features);
+  return core_error(CORE_FAIL, "%s: states of %zu features where other runs of the task have %zu; choose with --where",
+                    folder, states->features, *features);
 }
 
 /* Over an equal number of states of each run. */
 static int fit_task(const Coverages *c, size_t task, size_t used, AnalysisPlane *plane) {
-  const size_t most = FIT_STATES / used > 0 ? FIT_STATES / used : 1, each = c->states[task] < most ? c->states[task] : most;
+  const size_t most = FIT_STATES / used > 0 ? FIT_STATES / used : 1,
+               each = c->states[task] < most ? c->states[task] : most;
   float *pool = NULL;
   size_t pooled = 0, features = 0;
   int code = CORE_OK;
@@ -226,8 +235,8 @@ static void add_cells(const Coverages *c, AnalysisPlot *plot, const Panel *panel
       const int step = step_of(panel, row * COARSE + begin);
       for (end = begin + 1; end < COARSE && step_of(panel, row * COARSE + end) == step; end++) {}
       if (step < 0) continue;
-      analysis_plot_box(plot, number, (double)begin * side, (double)row * side, (double)end * side, (double)(row + 1) * side,
-                        analysis_ramp(step / (STEPS - 1.0)));
+      analysis_plot_box(plot, number, (double)begin * side, (double)row * side, (double)end * side,
+                        (double)(row + 1) * side, analysis_ramp(step / (STEPS - 1.0)));
     }
   }
   analysis_plot_box(plot, number, 0, 0, 0, 0, c->context.style->background); /* the same axes in all panels */
@@ -242,8 +251,11 @@ static void add_caption(const Coverages *c, AnalysisPlot *plot) {
     if (c->states[t] < fewest) fewest = c->states[t];
     if (c->states[t] > most) most = c->states[t];
   }
-  core_text_appendf(&text, "Cells of a %d x %d grid that some visited state fell into, by when the first one did, all runs of a "
-                    "panel together; below: mean share of cells of a single run, of ", COARSE, COARSE);
+  core_text_appendf(
+    &text,
+    "Cells of a %d x %d grid that some visited state fell into, by when the first one did, all runs of a "
+    "panel together; below: mean share of cells of a single run, of ",
+    COARSE, COARSE);
   if (fewest != most) core_text_appendf(&text, "%zu to ", fewest);
   core_text_appendf(&text, "%zu states each [95 %% t]. Plane: %s (the paper embeds by UMAP);", most, projection);
   for (size_t t = 0; t < c->tasks.count; t++) {
@@ -277,9 +289,10 @@ static AnalysisPlot *make_plot(const Coverages *c) {
   }
   for (int i = 0; i < STEPS; i++) {
     char label[64];
-    snprintf(label, sizeof label, "%s%d to %d %%%s", i == 0 ? "first seen at " : "", 100 * i / STEPS, 100 * (i + 1) / STEPS,
-             i + 1 == STEPS ? " of training" : "");
-    analysis_plot_legend_entry(plot, label, (AnalysisMark){analysis_ramp(i / (STEPS - 1.0)), ANALYSIS_SQUARE}, false, false);
+    snprintf(label, sizeof label, "%s%d to %d %%%s", i == 0 ? "first seen at " : "", 100 * i / STEPS,
+             100 * (i + 1) / STEPS, i + 1 == STEPS ? " of training" : "");
+    analysis_plot_legend_entry(plot, label, (AnalysisMark){analysis_ramp(i / (STEPS - 1.0)), ANALYSIS_SQUARE}, false,
+                               false);
   }
   add_caption(c, plot);
   core_text_free(&title);
@@ -315,7 +328,8 @@ static void interval_cell(CoreTable *table, AnalysisInterval interval) {
 }
 
 static void print_table(const Coverages *c) {
-  static const char *const headers[] = {"configuration", "runs", "states each", "coverage 50 x 50 [95 % t]", "100 x 100", "entropy"};
+  static const char *const headers[] = {"configuration", "runs",   "states each", "coverage 50 x 50 [95 % t]",
+                                        "100 x 100",     "entropy"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   CoreText text = {0};
   for (size_t p = 0; p < c->panel_count; p++) {
@@ -344,8 +358,10 @@ static int group(Coverages *c) {
   TRY(analysis_group_runs(&c->context.selection, "task", &c->tasks));
   TRY(analysis_group_runs_without(&c->context.selection, c->group_keys, analysis_task_keys, &c->groups));
   if (c->groups.count * c->tasks.count <= PANELS_MAX) return CORE_OK;
-  return core_error(CORE_USAGE, "%zu configurations of %zu tasks would make more than %d panels; choose with --where KEY=VALUE, "
-                    "or take fewer keys with --group", c->groups.count, c->tasks.count, PANELS_MAX);
+  return core_error(CORE_USAGE,
+                    "%zu configurations of %zu tasks would make more than %d panels; choose with --where KEY=VALUE, "
+                    "or take fewer keys with --group",
+                    c->groups.count, c->tasks.count, PANELS_MAX);
 }
 
 static int answer(void *figure, const char **operands, size_t operand_count) {
@@ -363,10 +379,14 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 
 static const char usage[] = "analyze coverage results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
 static const char help_text[] =
-  "How much of the state space runs have visited: the states that they kept (metrics.visited_states) in the plane of the first "
-  "two principal components of all compared runs' standardised states, a panel a configuration and task; a cell's colour says "
-  "when training first came there. The numbers are the shares of cells of a 50 x 50 and a 100 x 100 grid that a single run's "
-  "states occupy, and the entropy of their histogram over log(2500), at equal numbers of states. The columns coverage_* of "
+  "How much of the state space runs have visited: the states that they kept (metrics.visited_states) in the plane of "
+  "the first "
+  "two principal components of all compared runs' standardised states, a panel a configuration and task; a cell's "
+  "colour says "
+  "when training first came there. The numbers are the shares of cells of a 50 x 50 and a 100 x 100 grid that a single "
+  "run's "
+  "states occupy, and the entropy of their histogram over log(2500), at equal numbers of states. The columns "
+  "coverage_* of "
   "iterations are the same in a plane that needs no states: see docs/results.md.\n\n"
   "Files: coverage.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot coverage.gp.";
 

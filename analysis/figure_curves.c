@@ -1,5 +1,6 @@
-/* `analyze curves`: any measured column against transitions, iterations or time. A line a configuration (or a value of the
- * asked keys), averaged over its runs, with an interval; a panel an algorithm, a value of the asked keys, or a column. */
+/* `analyze curves`: any measured column against transitions, iterations or time. A line a configuration (or a value of
+ * the asked keys), averaged over its runs, with an interval; a panel an algorithm, a value of the asked keys, or a
+ * column. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line, AnalysisMark mark) {
   bool band = line->run_count >= ANALYSIS_CURVE_BAND, shorter = false;
   size_t n = set->grid_count[line->column], panel = line->panel;
-  double *solid = core_memory_allocate((4 * n + 1) * sizeof *solid), *dashed = solid + n, *low = dashed + n, *high = low + n;
+  double *solid = core_memory_allocate((4 * n + 1) * sizeof *solid), *dashed = solid + n, *low = dashed + n,
+         *high = low + n;
   for (size_t i = 0; i < n; i++) {
     bool all = line->runs[i] == line->run_count, enough = line->runs[i] >= ANALYSIS_CURVE_BAND;
     low[i] = enough ? line->low[i] : NAN;
@@ -56,7 +58,8 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
     if (line->run_count > most) most = line->run_count;
     logarithmic |= analysis_curve_set_is_log(set, line->column);
   }
-  const char *average = set->aggregate == ANALYSIS_AGGREGATE_IQM ? words[2] : words[set->aggregate == ANALYSIS_AGGREGATE_MEDIAN];
+  const char *average =
+    set->aggregate == ANALYSIS_AGGREGATE_IQM ? words[2] : words[set->aggregate == ANALYSIS_AGGREGATE_MEDIAN];
   const char *geometric = !logarithmic ? "" : set->column_count > 1 ? " (geometric on log axes)" : " (geometric)";
   core_text_appendf(text, "Line: %s%s of n = ", average, geometric);
   if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
@@ -66,8 +69,10 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
     core_text_append(text, "Faint: single runs, where fewer than three allow no band (intervals are in the CSV). ");
   if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
   if (set->choice_count > 1)
-    core_text_appendf(text, "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
-                      "upward. ", set->choice_count);
+    core_text_appendf(text,
+                      "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
+                      "upward. ",
+                      set->choice_count);
 }
 
 static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
@@ -118,8 +123,8 @@ static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
   char title[128];
   analysis_column_title(set->columns[0], title, sizeof title);
   AnalysisMark *marks = analysis_marks_create(&set->groups, set->context.style);
-  AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[set->abscissa], set->log_x, title,
-                                            analysis_curve_set_is_log(set, 0));
+  AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[set->abscissa], set->log_x,
+                                            title, analysis_curve_set_is_log(set, 0));
   add_panels(set, plot);
   for (size_t i = 0; i < set->line_count; i++) add_line(set, plot, &set->lines[i], marks[set->lines[i].group]);
   add_legend(set, plot, marks);
@@ -228,11 +233,11 @@ static void print_json(const AnalysisCurveSet *set) {
     size_t at = last_common(set, line);
     bool some = at != SIZE_MAX;
     json_array_append_new(
-        list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line), "y",
-                        set->columns[line->column]->name, "configuration", line->label, "runs", (json_int_t)line->run_count,
-                        "x", json_number(some ? set->grid[line->column][at] : NAN), "mean",
-                        json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN), "high",
-                        json_number(some ? line->high[at] : NAN)));
+      list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line), "y",
+                      set->columns[line->column]->name, "configuration", line->label, "runs",
+                      (json_int_t)line->run_count, "x", json_number(some ? set->grid[line->column][at] : NAN), "mean",
+                      json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN), "high",
+                      json_number(some ? line->high[at] : NAN)));
   }
   json_object_set_new(root, "configurations", list);
   json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
@@ -243,16 +248,18 @@ static void print_json(const AnalysisCurveSet *set) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-static const char usage[] =
-    "analyze curves results.db [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] [--group KEYS] [--panel KEYS] "
-    "[OPTIONS]";
+static const char usage[] = "analyze curves results.db [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] "
+                            "[--group KEYS] [--panel KEYS] "
+                            "[OPTIONS]";
 
 static void describe(CoreText *text) {
   core_text_append(
     text,
     "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a "
-    "shaded 95 % Student t interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs are "
-    "brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line is dashed "
+    "shaded 95 % Student t interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs "
+    "are "
+    "brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line is "
+    "dashed "
     "from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs there is no "
     "band: the runs are drawn faintly instead.\n\n"
     "Files: curves.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot curves.gp.\n\n");
@@ -264,7 +271,8 @@ static int set_log_axes(AnalysisCurveSet *set) {
   if (!axes) return CORE_OK;
   set->log_x = strchr(axes, 'x') != NULL;
   set->log_y = strchr(axes, 'y') != NULL;
-  return strspn(axes, "xy") == strlen(axes) && *axes ? CORE_OK : core_error(CORE_USAGE, "--log %s: expected x, y or xy", axes);
+  return strspn(axes, "xy") == strlen(axes) && *axes ? CORE_OK
+                                                     : core_error(CORE_USAGE, "--log %s: expected x, y or xy", axes);
 }
 
 static int answer(void *figure, const char **operands, size_t operand_count) {
@@ -278,11 +286,13 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 }
 
 int analysis_figure_curves(int argc, char **argv) {
-  AnalysisCurveSet set = {.y_names = "solve_rate", .x_name = "transitions", .request = {.argc = argc, .argv = argv, .json_done = true}};
+  AnalysisCurveSet set = {
+    .y_names = "solve_rate", .x_name = "transitions", .request = {.argc = argc, .argv = argv, .json_done = true}};
   const CoreOption table[] = {
     {"y", 'y', CORE_OPTION_TEXT, &set.y_names, "COLUMN[,COLUMN]",
      "what to draw, a panel each of several (default: solve_rate, of the evaluations)"},
-    {"x", 'x', CORE_OPTION_TEXT, &set.x_name, "COLUMN", "transitions, iteration or wall_seconds (default: transitions)"},
+    {"x", 'x', CORE_OPTION_TEXT, &set.x_name, "COLUMN",
+     "transitions, iteration or wall_seconds (default: transitions)"},
     {"group", 'g', CORE_OPTION_TEXT, &set.group_keys, "KEY[,KEY]",
      "one line for each value of these settings; none: one line (default: all that vary)"},
     {"panel", 0, CORE_OPTION_TEXT, &set.panel_keys, "KEY[,KEY]",
@@ -293,7 +303,8 @@ int analysis_figure_curves(int argc, char **argv) {
      "how a line averages; median and iqm stratify over tasks (default: mean)"},
     {"interval", 0, CORE_OPTION_TEXT, &set.interval_name, "t|sd|bootstrap",
      "what the band shows (default: t, and bootstrap for median and iqm)"},
-    {"log", 0, CORE_OPTION_TEXT, &set.log_axes, "x|y|xy", "axes to draw logarithmically (default: y of KL, DDR, update norms)"},
+    {"log", 0, CORE_OPTION_TEXT, &set.log_axes, "x|y|xy",
+     "axes to draw logarithmically (default: y of KL, DDR, update norms)"},
     ANALYSIS_COMMON_OPTION(set.request),
     ANALYSIS_REQUEST_OPTIONS(set.request),
     {0}};

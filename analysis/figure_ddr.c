@@ -47,8 +47,8 @@ static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
                       "best DDR grows with the budget: this one is small.",
                       budget);
   } else {
-    core_text_appendf(text, "At %s transitions no monotone relation between DDR and solve rate is distinguishable at 95 %%.",
-                      budget);
+    core_text_appendf(
+      text, "At %s transitions no monotone relation between DDR and solve rate is distinguishable at 95 %%.", budget);
   }
 }
 
@@ -57,7 +57,8 @@ static void append_thirds(const AnalysisDdr *ddr, CoreText *text) {
   const double *third = ddr->panels[ddr->panel_count - 1].third;
   if (isnan(third[0])) return;
   const bool middle = third[1] > third[0] && third[1] > third[2];
-  core_text_appendf(text, " Mean by thirds of DDR, low to high: %.2f, %.2f, %.2f: the %s third solves most%s (no test).",
+  core_text_appendf(text,
+                    " Mean by thirds of DDR, low to high: %.2f, %.2f, %.2f: the %s third solves most%s (no test).",
                     third[0], third[1], third[2],
                     middle                 ? "middle"
                     : third[2] >= third[0] ? "highest"
@@ -198,7 +199,8 @@ static int draw(const Scatter *scatter) {
     format_rho(&ddr->panels[p], rho, sizeof rho);
     core_text_appendf(&source, "budget %.0f: %s\n", ddr->panels[p].budget, rho);
   }
-  int code = analysis_render(plot, ddr->context->folder, ddr->context->request->argv[0], core_text_string(&source), core_text_string(&csv));
+  int code = analysis_render(plot, ddr->context->folder, ddr->context->request->argv[0], core_text_string(&source),
+                             core_text_string(&csv));
   analysis_plot_destroy(&plot);
   core_text_free(&source);
   core_text_free(&csv);
@@ -262,9 +264,10 @@ static json_t *json_interval(AnalysisInterval interval) {
 static void print_json(const AnalysisDdr *ddr) {
   CoreText reading = {0};
   append_reading(ddr, &reading);
-  json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "figure", ddr->context->request->argv[0], "filter", ddr->context->selection.filter,
-                           "level_set", ddr->context->level_set, "runs", (json_int_t)ddr->context->selection.count,
-                           "reading", core_text_string(&reading), "interval", interval_kind);
+  json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "figure", ddr->context->request->argv[0], "filter",
+                           ddr->context->selection.filter, "level_set", ddr->context->level_set, "runs",
+                           (json_int_t)ddr->context->selection.count, "reading", core_text_string(&reading), "interval",
+                           interval_kind);
   json_t *budgets = json_array(), *list = json_array();
   for (size_t p = 0; p < ddr->panel_count; p++) {
     const AnalysisDdrPanel *panel = &ddr->panels[p];

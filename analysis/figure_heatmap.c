@@ -1,5 +1,5 @@
-/* `analyze heatmap`: what runs amount to over two settings: a cell a pair of values, its colour and number the mean over
- * its runs. Pairs without a run stay empty. */
+/* `analyze heatmap`: what runs amount to over two settings: a cell a pair of values, its colour and number the mean
+ * over its runs. Pairs without a run stay empty. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,8 @@ static void add_cell(const Heatmap *h, AnalysisPlot *plot, size_t c) {
   }
   uint32_t color = analysis_ramp(shade(h, cell->center));
   if (fabs(cell->center) >= 1000) core_text_count(cell->center, number);
-  else snprintf(number, sizeof number, analysis_scored_is_rate(&h->scored, &h->context) ? "%.2f" : "%.2g", cell->center);
+  else
+    snprintf(number, sizeof number, analysis_scored_is_rate(&h->scored, &h->context) ? "%.2f" : "%.2g", cell->center);
   snprintf(text, sizeof text, cell->n < h->most ? "%s (%zu)" : "%s", number, cell->n);
   analysis_plot_box(plot, 0, x - 0.485, y - 0.485, x + 0.485, y + 0.485, color);
   analysis_plot_text(plot, 0, x, y, text, analysis_text_on(color));
@@ -90,8 +91,8 @@ static AnalysisPlot *make_plot(const Heatmap *h) {
   add_names(plot, &h->y, analysis_plot_category_y);
   analysis_plot_panel(plot, analysis_scored_title(&h->scored, &h->context), "");
   for (size_t c = 0; c < h->x.count * h->y.count; c++) add_cell(h, plot, c);
-  core_text_appendf(&text, "Number: mean of n = %zu run%s (of fewer where one stands in brackets); – : no run.", h->most,
-                    h->most == 1 ? "" : "s");
+  core_text_appendf(&text, "Number: mean of n = %zu run%s (of fewer where one stands in brackets); – : no run.",
+                    h->most, h->most == 1 ? "" : "s");
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_clear(&text);
   analysis_describe_runs(&h->context, &text);
@@ -173,8 +174,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 
 static const char usage[] = "analyze heatmap results.db --x KEY --y KEY [--measure NAME] [OPTIONS]";
 static const char help_text[] =
-  "What runs amount to (--measure) over two settings: a cell for each pair of values, its colour and number the mean over "
-  "its runs, whatever else varies among them (--where chooses). A cell with fewer runs than the fullest says how many.\n\n"
+  "What runs amount to (--measure) over two settings: a cell for each pair of values, its colour and number the mean "
+  "over "
+  "its runs, whatever else varies among them (--where chooses). A cell with fewer runs than the fullest says how "
+  "many.\n\n"
   "Files: heatmap.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot heatmap.gp.";
 
 int analysis_figure_heatmap(int argc, char **argv) {

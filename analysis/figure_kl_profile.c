@@ -1,6 +1,6 @@
-/* `analyze kl-profile`: P003's Figs. 2 and 3. KL between the policies of one iteration's minibatches, against the share of
- * the iteration's data that is processed: to the next policy (sequential) and to the last one (reference), in several
- * phases of training. Reads the profile.<iteration>.tsv of the runs' folders (metrics.profile_every). */
+/* `analyze kl-profile`: P003's Figs. 2 and 3. KL between the policies of one iteration's minibatches, against the share
+ * of the iteration's data that is processed: to the next policy (sequential) and to the last one (reference), in
+ * several phases of training. Reads the profile.<iteration>.tsv of the runs' folders (metrics.profile_every). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,8 @@ static int read_profile(const char *path, Profile *profile) {
   return CORE_OK;
 }
 
-/* Takes the profiles of one folder for those phases to which none was nearer yet; with `deeper` those of its folders too. */
+/* Takes the profiles of one folder for those phases to which none was nearer yet; with `deeper` those of its folders
+ * too. */
 static int find_profiles(const char *folder, bool deeper, double last, int64_t nearest[PHASES]) {
   char inner[CORE_PATH_MAX], **names = NULL;
   size_t count = 0;
@@ -82,7 +83,8 @@ static int find_profiles(const char *folder, bool deeper, double last, int64_t n
       const double aim = phases[phase] * last;
       if (!nearest[phase] || fabs((double)at - aim) < fabs((double)nearest[phase] - aim)) nearest[phase] = at;
     }
-    if (!deeper || at || code != CORE_OK || (code = core_files_path(inner, "%s/%s", folder, names[i])) != CORE_OK) continue;
+    if (!deeper || at || code != CORE_OK || (code = core_files_path(inner, "%s/%s", folder, names[i])) != CORE_OK)
+      continue;
     code = find_profiles(inner, false, last, nearest);
   }
   for (size_t i = 0; i < count; i++) free(names[i]);
@@ -118,8 +120,10 @@ static int read_all(Profiles *p) {
     p->without += p->read[r * PHASES].iteration == 0;
   }
   if (p->without < selection->count) return CORE_OK;
-  return core_error(CORE_FAIL, "%s: no run has written a profile yet; metrics.profile_every in their experiment file asks for "
-                    "them (experiments/fixed_point/fig2_kl_minibatch.ini)", p->context.path);
+  return core_error(CORE_FAIL,
+                    "%s: no run has written a profile yet; metrics.profile_every in their experiment file asks for "
+                    "them (experiments/fixed_point/fig2_kl_minibatch.ini)",
+                    p->context.path);
 }
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
@@ -199,7 +203,8 @@ static int draw(const Profiles *p) {
       for (int phase = 0; phase < PHASES; phase++) {
         Line line = make_line(p, g, phase, kind);
         AnalysisMark mark = {.color = analysis_ramp(phase / (PHASES - 1.0))};
-        analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, NULL, NULL, mark, g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
+        analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, NULL, NULL, mark,
+                            g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
         append_rows(p, g, phase, kind, &line, &csv);
         line_free(&line);
       }
@@ -212,7 +217,8 @@ static int draw(const Profiles *p) {
 
 /* KL at the start, middle and end of an iteration, by group and phase. */
 static void print_table(const Profiles *p) {
-  static const char *const headers[] = {"configuration", "phase", "runs", "sequential: first", "last", "reference: first", "last"};
+  static const char *const headers[] = {"configuration",    "phase", "runs", "sequential: first", "last",
+                                        "reference: first", "last"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   for (size_t g = 0; g < p->groups.count; g++) {
     for (int phase = 0; phase < PHASES; phase++) {
@@ -241,8 +247,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   TRY(analysis_context_open(&p->context, &p->request, operands, operand_count));
   TRY(analysis_group_runs(&p->context.selection, p->group_keys, &p->groups));
   if (p->groups.count > STYLES)
-    return core_error(CORE_USAGE, "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose with "
-                      "--where KEY=VALUE, or take fewer keys with --group", p->groups.count, STYLES);
+    return core_error(CORE_USAGE,
+                      "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose with "
+                      "--where KEY=VALUE, or take fewer keys with --group",
+                      p->groups.count, STYLES);
   TRY(read_all(p));
   if (!p->request.json) print_table(p);
   fflush(stdout);
@@ -251,8 +259,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 
 static const char usage[] = "analyze kl-profile results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
 static const char help_text[] =
-  "How the policy moves within an iteration: KL between successive minibatches' policies and to the iteration's last policy, "
-  "against the share of the iteration's data that is processed, at 5, 25, 50, 75 and 95 % of training (the nearest profile "
+  "How the policy moves within an iteration: KL between successive minibatches' policies and to the iteration's last "
+  "policy, "
+  "against the share of the iteration's data that is processed, at 5, 25, 50, 75 and 95 % of training (the nearest "
+  "profile "
   "that a run has written), as geometric means over runs. One or two configurations: solid and dashed. The runs need "
   "metrics.profile_every, and their folders beside the database.\n\n"
   "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.";

@@ -220,8 +220,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   TRY(analysis_context_open(&l->context, &l->request, operands, operand_count));
   TRY(analysis_group_runs(&l->context.selection, l->group_keys, &l->groups));
   if (l->groups.count > STYLES)
-    return core_error(CORE_USAGE, "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose "
-                      "with --where KEY=VALUE, or take fewer keys with --group", l->groups.count, STYLES);
+    return core_error(CORE_USAGE,
+                      "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose "
+                      "with --where KEY=VALUE, or take fewer keys with --group",
+                      l->groups.count, STYLES);
   TRY(read_all(l));
   if (!l->request.json) print_table(l);
   fflush(stdout);
@@ -231,7 +233,8 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 static const char usage[] = "analyze layers results.db [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
 static const char help_text[] =
   "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against transitions, "
-  "means over runs with a 95 % Student t interval. One or two configurations: solid and dashed. The runs need metrics.layers.\n\n"
+  "means over runs with a 95 % Student t interval. One or two configurations: solid and dashed. The runs need "
+  "metrics.layers.\n\n"
   "Columns: weight_norm, dormant, dormant_strict, dormant_loose, inactive, dead; the last layer is the head, which has "
   "no units.\n\nFiles: layers.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot layers.gp.";
 

@@ -68,7 +68,8 @@ static double x_of(const Settings *s, size_t x) {
   return s->named ? (double)x : number_of(s->x.groups[x].config, s->x.keys[0]);
 }
 
-/* Where a group's dots and interval of a place stand: a little beside each other, or the intervals would hide each other. */
+/* Where a group's dots and interval of a place stand: a little beside each other, or the intervals would hide each
+ * other. */
 static double drawn_x(const Settings *s, const Place *place) {
   static const double APART = 0.012; /* of the axis */
   const size_t groups = s->groups.count;
@@ -80,7 +81,8 @@ static double drawn_x(const Settings *s, const Place *place) {
     low = fmin(low, here);
     high = fmax(high, here);
   }
-  const double beside = ((double)place->group - (double)(groups - 1) / 2) * fmin(APART, 0.1 / (double)groups) * (high - low);
+  const double beside =
+    ((double)place->group - (double)(groups - 1) / 2) * fmin(APART, 0.1 / (double)groups) * (high - low);
   return s->log_x ? at * exp(beside) : at + beside;
 }
 
@@ -173,7 +175,8 @@ static void add_caption(const Settings *s, AnalysisPlot *plot) {
   CoreText text = {0};
   core_text_append(&text, "Dot: a run. Line: mean. Vertical: 95 % interval (Student t), from three runs on.");
   if (s->choice_count > 1)
-    core_text_appendf(&text, " Each place is the best of up to %zu, chosen on the same runs: biased upward.", s->choice_count);
+    core_text_appendf(&text, " Each place is the best of up to %zu, chosen on the same runs: biased upward.",
+                      s->choice_count);
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_clear(&text);
   analysis_describe_runs(&s->context, &text);
@@ -272,7 +275,8 @@ static int group(Settings *s) {
   const AnalysisSelection *selection = &s->context.selection;
   CoreText elsewhere = {0};
   core_text_append(&elsewhere, s->x_name);
-  if (s->panel_keys) core_text_appendf(&elsewhere, ",%s", strcmp(s->panel_keys, "task") == 0 ? analysis_task_keys : s->panel_keys);
+  if (s->panel_keys)
+    core_text_appendf(&elsewhere, ",%s", strcmp(s->panel_keys, "task") == 0 ? analysis_task_keys : s->panel_keys);
   if (s->best_keys) core_text_appendf(&elsewhere, ",%s", s->best_keys);
   int code = analysis_group_runs(selection, s->x_name, &s->x);
   if (code == CORE_OK && s->x.key_count != 1) code = core_error(CORE_USAGE, "--x %s: expected one setting", s->x_name);
@@ -298,9 +302,11 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return draw(s);
 }
 
-static const char usage[] = "analyze settings results.db --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]";
+static const char usage[] =
+  "analyze settings results.db --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]";
 static const char help_text[] =
-  "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for each value of "
+  "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for each "
+  "value of "
   "--group, the mean over its runs with a 95 % Student t interval; each run is a dot, hollow when it has not ended. "
   "--best-of takes, at each place, the best value of another setting.\n\n"
   "Files: settings.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot settings.gp.";

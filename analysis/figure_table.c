@@ -1,5 +1,5 @@
-/* `analyze table`: the configurations in numbers, as text, Markdown, LaTeX or JSON: runs, solve rates with intervals, DDR,
- * speed. No picture: <name>.txt, .md or .tex. */
+/* `analyze table`: the configurations in numbers, as text, Markdown, LaTeX or JSON: runs, solve rates with intervals,
+ * DDR, speed. No picture: <name>.txt, .md or .tex. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +160,8 @@ static void make_csv(const Table *t, CoreText *csv) {
 /* Labels hold what users wrote: nothing of it may be markup. */
 static void append_markdown(CoreText *out, const char *text) {
   for (const char *c = text; *c; c++) {
-    if (strchr("\\`*_{}[]<>()#+-!|~&$", *c) && !(*c == '-' || *c == '[' || *c == ']' || *c == '(' || *c == ')' || *c == '+'))
+    if (strchr("\\`*_{}[]<>()#+-!|~&$", *c) &&
+        !(*c == '-' || *c == '[' || *c == ']' || *c == '(' || *c == ')' || *c == '+'))
       core_text_append(out, "\\");
     core_text_append_bytes(out, (unsigned char)*c < 0x20 ? " " : c, 1);
   }
@@ -287,8 +288,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 static const char usage[] = "analyze table results.db [--format text|markdown|latex] [--group KEYS] [OPTIONS]";
 static const char help_text[] =
   "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % Student t "
-  "intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown and LaTeX are printed bare, "
-  "ready for a document, --json as unrounded numbers; the file in the figures' folder (table.txt, .md or .tex) carries its source as comments.";
+  "intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown and LaTeX are "
+  "printed bare, "
+  "ready for a document, --json as unrounded numbers; the file in the figures' folder (table.txt, .md or .tex) carries "
+  "its source as comments.";
 
 int analysis_figure_table(int argc, char **argv) {
   Table t = {.request = {.argc = argc, .argv = argv}};
@@ -296,7 +299,8 @@ int analysis_figure_table(int argc, char **argv) {
     {"format", 'f', CORE_OPTION_TEXT, &t.format_name, "FORMAT", "text, markdown or latex (default: text)"},
     {"group", 'g', CORE_OPTION_TEXT, &t.group_keys, "KEY[,KEY]",
      "one row for each value of these settings (default: all that vary)"},
-    {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N", "transitions; what lies beyond is not looked at (default: all)"},
+    {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N",
+     "transitions; what lies beyond is not looked at (default: all)"},
     ANALYSIS_REQUEST_OPTIONS(t.request),
     {0}};
   int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &t);

@@ -23,7 +23,8 @@ static int choice_rank(const CoreConfigRow *row, const char *choice) {
   return rank;
 }
 
-/* Numbers as numbers, choices in the order of their list, all else as text; a run that does not use the key comes before those that do. */
+/* Numbers as numbers, choices in the order of their list, all else as text; a run that does not use the key comes
+ * before those that do. */
 static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
   bool used = analysis_key_applies(a, row);
   if (used != analysis_key_applies(b, row)) return used ? 1 : -1;
@@ -72,7 +73,8 @@ static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *
   return false;
 }
 
-static void varying_keys(const AnalysisSelection *selection, const AnalysisGrouping *without, AnalysisGrouping *grouping) {
+static void varying_keys(const AnalysisSelection *selection, const AnalysisGrouping *without,
+                         AnalysisGrouping *grouping) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   grouping->keys = core_memory_allocate(count * sizeof *grouping->keys);

@@ -9,10 +9,10 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 
-static const char intro[] =
-  "Figures from results.db: each is drawn as SVG, PNG and PDF, with the numbers as CSV and the gnuplot script beside them, "
-  "and its table is printed. New results of the workspace are imported first.\n\n"
-  "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
+static const char intro[] = "Figures from results.db: each is drawn as SVG, PNG and PDF, with the numbers as CSV and "
+                            "the gnuplot script beside them, "
+                            "and its table is printed. New results of the workspace are imported first.\n\n"
+                            "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
 
 static int list_figures(int argc, char **argv) {
   const CoreOption table[] = {{0}};
@@ -39,7 +39,8 @@ static int list_figures(int argc, char **argv) {
     core_table_cell(papers, "%s", paper->experiment);
     core_table_cell(papers, "%s", paper->summary);
   }
-  printf("\nThe papers' figures by their names: each is one of the above with options (analyze NAME --help) over the runs of "
+  printf("\nThe papers' figures by their names: each is one of the above with options (analyze NAME --help) over the "
+         "runs of "
          "its experiment.\n\n");
   core_table_print(papers, stdout);
   core_table_destroy(&papers);
@@ -53,7 +54,8 @@ int main(int argc, char **argv) {
   for (const AnalysisFigure *f = analysis_figures; f->name && count + 16 < COMMANDS_MAX; f++) {
     commands[count++] = (CoreCommand){f->name, f->summary, f->run};
   }
-  commands[count++] = (CoreCommand){"figures", "list the figures, the papers' by their names too (fig1a ... onpolicy-fig3 ...)", list_figures};
+  commands[count++] = (CoreCommand){
+    "figures", "list the figures, the papers' by their names too (fig1a ... onpolicy-fig3 ...)", list_figures};
   static const CoreCommand others[] = {
     {"report", "one HTML page with everything", analysis_report},
     {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},

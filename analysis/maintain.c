@@ -23,9 +23,10 @@ static void tell(void *context, const StoreFinding *finding) {
   Report *report = context;
   if (report->json) {
     json_t *text = json_string(finding->text); /* NULL when the database holds no UTF-8 there */
-    json_array_append_new(report->list, json_pack("{s:s, s:s, s:o, s:b, s:s}", "severity", severity_names[finding->severity],
-                                                  "subject", finding->subject, "text", text ? text : json_null(),
-                                                  "repairable", finding->repairable, "done", remedy_names[finding->remedy]));
+    json_array_append_new(report->list,
+                          json_pack("{s:s, s:s, s:o, s:b, s:s}", "severity", severity_names[finding->severity],
+                                    "subject", finding->subject, "text", text ? text : json_null(), "repairable",
+                                    finding->repairable, "done", remedy_names[finding->remedy]));
     return;
   }
   printf("%s%-7s%s  %s: %s%s%s%s\n", core_terminal_color(stdout, colors[finding->severity]),
@@ -67,7 +68,8 @@ static int check(const char *path, Report *report) {
   char root[CORE_PATH_MAX];
   StoreDatabase *database = NULL;
   StoreCheck result = {0};
-  if (!core_files_exists(path)) return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace", path);
+  if (!core_files_exists(path))
+    return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace", path);
   const char *logs = analysis_database_in_workspace(path, root) ? root : NULL;
   if (report->repair && !logs)
     fprintf(stderr, "note: no folder runs/ beside the database: gaps can not be filled from run logs\n");
@@ -95,11 +97,13 @@ int analysis_check(int argc, char **argv) {
   size_t count = 0;
   int code = core_options_parse(table, argc, argv, &operands, &count, &help);
   if (code == CORE_OK && help) {
-    core_options_help("analyze check results.db [--repair]",
-                      "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose "
-                      "rows end before their state says, impossible values, and run logs that are gone, shorter than, or "
-                      "not the ones that were imported. Changes nothing without --repair.\n\nExit status: 0 sound or "
-                      "mended (warnings may stand), 1 damaged.", table);
+    core_options_help(
+      "analyze check results.db [--repair]",
+      "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose "
+      "rows end before their state says, impossible values, and run logs that are gone, shorter than, or "
+      "not the ones that were imported. Changes nothing without --repair.\n\nExit status: 0 sound or "
+      "mended (warnings may stand), 1 damaged.",
+      table);
   } else if (code == CORE_OK && count != 1) {
     code = core_error(CORE_USAGE, "expected one database: analyze check results.db");
   } else if (code == CORE_OK) {
@@ -119,7 +123,8 @@ static int refuse_same_file(const char *output, const char *source) {
   bool same = first && second && strcmp(first, second) == 0;
   free(first);
   free(second);
-  return same ? core_error(CORE_USAGE, "%s is both a source and the output; name another file with -o", source) : CORE_OK;
+  return same ? core_error(CORE_USAGE, "%s is both a source and the output; name another file with -o", source)
+              : CORE_OK;
 }
 
 static int merge_one(StoreDatabase *target, const char *path) {

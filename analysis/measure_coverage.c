@@ -8,8 +8,8 @@
 #include "core/memory.h"
 #include "store/query.h"
 
-/* The states that a run has looked at by its last row; coverage is measured in one of so many iterations, so that of a run
- * which has none the whole log need not be read. */
+/* The states that a run has looked at by its last row; coverage is measured in one of so many iterations, so that of a
+ * run which has none the whole log need not be read. */
 static const char states_sql[] =
   "SELECT coverage_states FROM iteration_row WHERE row BETWEEN ?1 << 32 | max(?2 - ?3, 0) AND ?1 << 32 | ?2"
   " AND coverage_states IS NOT NULL ORDER BY row DESC LIMIT 1";
@@ -52,8 +52,8 @@ static double common_states(const AnalysisSelection *selection, const size_t *ta
   return fewest;
 }
 
-static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const AnalysisSelection *selection, const int64_t *key,
-                    const int64_t *last, double *states, size_t *task, AnalysisMeasured *measured) {
+static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const AnalysisSelection *selection,
+                    const int64_t *key, const int64_t *last, double *states, size_t *task, AnalysisMeasured *measured) {
   analysis_tasks_find(selection, task);
   for (size_t r = 0; r < selection->count; r++) {
     states[r] = NAN;

@@ -29,8 +29,8 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
     return CORE_OK;
   }
   const char *near = core_text_nearest(name, names, ANALYSIS_MEASURES);
-  return core_error(CORE_USAGE, "unknown measure %s%s%s", name, near ? "; did you mean " : "; there are final, best, gain, ddr ...",
-                    near ? near : "");
+  return core_error(CORE_USAGE, "unknown measure %s%s%s", name,
+                    near ? "; did you mean " : "; there are final, best, gain, ddr ...", near ? near : "");
 }
 
 /* ---- evaluations ------------------------------------------------------------------------------------------------ */
@@ -97,23 +97,28 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
 
 /* KL and DDR from the sums of 64 iterations (iteration_bin) and, where the budget ends inside one, its rows (ddr.h). */
 static const char last_sql[] =
-  "SELECT data.row & 4294967295, run.key, data.transitions FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND"
+  "SELECT data.row & 4294967295, run.key, data.transitions FROM run CROSS JOIN iteration_row AS data ON data.row "
+  "BETWEEN run.key << 32 AND"
   " run.key << 32 | 4294967295 WHERE run.id = ?1 AND data.transitions <= ?2 ORDER BY data.row DESC LIMIT 1";
 static const char kl_sql[] =
   "SELECT sum(part_transitions) / sum(part_kl), sum(part_kl) / sum(n) FROM (SELECT kl_transitions AS part_transitions,"
-  " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND (?1 << 26 | (?2 >> 6)) - 1"
-  " UNION ALL SELECT iif(kl IS NULL, NULL, transitions / (row & 4294967295)), max(kl, 1e-12), kl IS NOT NULL FROM iteration_row"
+  " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND (?1 << 26 | "
+  "(?2 >> 6)) - 1"
+  " UNION ALL SELECT iif(kl IS NULL, NULL, transitions / (row & 4294967295)), max(kl, 1e-12), kl IS NOT NULL FROM "
+  "iteration_row"
   " WHERE row BETWEEN (?1 << 26 | (?2 >> 6)) << 6 AND ?1 << 32 | ?2)";
 /* Of long runs the last quarter is looked at in up to 16 stretches of 11 rows: metrics that are taken every tenth
  * iteration stand in each. */
 static const char late_sql[] =
   "WITH RECURSIVE stretch(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM stretch WHERE i < 15)"
-  " SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor),"
+  " SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), "
+  "avg(dormant_actor),"
   " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM stretch CROSS JOIN"
   " iteration_row ON row BETWEEN ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15 - min(10, (?3 - ?2) / 15 - 1)) AND"
   " ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15)";
 static const char short_late_sql[] =
-  "SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor),"
+  "SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), "
+  "avg(dormant_actor),"
   " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM iteration_row"
   " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | ?3";
 static const char profile_sql[] =
@@ -124,15 +129,15 @@ enum { SHORT_RUN = 2048 }; /* iterations: all of the last quarter are read */
 static const AnalysisMeasure kl_measures[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl};
 static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_MEASURE_kl_monotone};
 static const AnalysisMeasure late[] = {
-  ANALYSIS_MEASURE_speed,   ANALYSIS_MEASURE_grad_norm,   ANALYSIS_MEASURE_update_norm, ANALYSIS_MEASURE_feature_rank,
-  ANALYSIS_MEASURE_dormant, ANALYSIS_MEASURE_weight_norm, ANALYSIS_MEASURE_kurtosis,    ANALYSIS_MEASURE_policy_variance,
-  ANALYSIS_MEASURE_ess};
+  ANALYSIS_MEASURE_speed,        ANALYSIS_MEASURE_grad_norm,       ANALYSIS_MEASURE_update_norm,
+  ANALYSIS_MEASURE_feature_rank, ANALYSIS_MEASURE_dormant,         ANALYSIS_MEASURE_weight_norm,
+  ANALYSIS_MEASURE_kurtosis,     ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess};
 
 typedef struct Queries { StoreQuery *scores, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
 
 /* Runs a statement of a run's key and one or two iterations, and takes its columns. */
-static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, const AnalysisMeasure *list, size_t count,
-                AnalysisMeasured *run) {
+static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, const AnalysisMeasure *list,
+                size_t count, AnalysisMeasured *run) {
   bool row = false;
   store_query_reset(query);
   store_query_bind_int(query, 1, key);
@@ -161,7 +166,8 @@ static int read_iterations(Queries *q, const AnalysisRun *of, double budget, Ana
   *last_row = last;
   *run_key = key;
   TRY(take(q->kl, key, last, -1, kl_measures, 2, run));
-  TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late, run));
+  TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late,
+           run));
   if (of->config.metrics.profile_every > 0) TRY(take(q->profile, key, last, -1, profile, 2, run));
   /* noisy_sgd has no evaluations: its score is how near it came. */
   return core_config_has_no_worlds(&of->config) ? take(q->distance, key, last, -1, final, 1, run) : CORE_OK;
@@ -176,7 +182,8 @@ static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, do
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
   TRY(read_scores(q->scores, of, level_set, limit, s, run));
   TRY(read_iterations(q, of, limit, run, last, key));
-  run->ended = of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
+  run->ended =
+    of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
   return CORE_OK;
 }
 

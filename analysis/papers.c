@@ -42,8 +42,8 @@ int analysis_paper_run(int argc, char **argv) {
   const AnalysisPaper *paper = analysis_paper_find(argv[0]);
   CORE_CHECK(paper && figure_of(paper)); /* the command table is made of this one, and a test draws each */
   if (asks_for_help(argc, argv)) {
-    printf("%s: %s.\nRuns: sweep submit %s\nIt is: analyze %s %s\nAll of that figure's options may follow:\n\n", paper->title,
-           paper->summary, paper->experiment, paper->figure, paper->options);
+    printf("%s: %s.\nRuns: sweep submit %s\nIt is: analyze %s %s\nAll of that figure's options may follow:\n\n",
+           paper->title, paper->summary, paper->experiment, paper->figure, paper->options);
   }
   char *copy = core_text_duplicate(paper->options), *rest = copy, *part;
   char **all = core_memory_allocate(((size_t)argc + OPTIONS_MAX + 1) * sizeof *all);

@@ -1,5 +1,5 @@
-/* The papers' figures by their names: `analyze fig9 results.db` is `analyze curves` with the options that make Fig. 9 out of
- * the runs of its experiment. Options that the caller gives come after them and win. */
+/* The papers' figures by their names: `analyze fig9 results.db` is `analyze curves` with the options that make Fig. 9
+ * out of the runs of its experiment. Options that the caller gives come after them and win. */
 #ifndef ANALYSIS_PAPERS_H
 #define ANALYSIS_PAPERS_H
 #include "core/options.h"

@@ -1,4 +1,5 @@
-/* The model of a figure (plot.h): collects panels, data, legend and caption. plot_layout.c and plot_script.c do the rest. */
+/* The model of a figure (plot.h): collects panels, data, legend and caption. plot_layout.c and plot_script.c do the
+ * rest. */
 #include "analysis/plot_internal.h"
 
 #include <math.h>
@@ -100,7 +101,8 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
   PlotPanel *p = &plot->panels[panel];
   double *values = core_memory_allocate((4 * n + 1) * sizeof *values);
   for (size_t i = 0; i < n; i++) {
-    const bool shown = !plot->x.log || x[i] > 0; /* a band would reach to the axis' end for what a log axis can not show */
+    const bool shown =
+      !plot->x.log || x[i] > 0; /* a band would reach to the axis' end for what a log axis can not show */
     const double row[4] = {x[i], shown ? y[i] : NAN, low && shown ? low[i] : NAN, high && shown ? high[i] : NAN};
     memcpy(values + 4 * i, row, sizeof row);
     if (isnan(row[1])) continue;
@@ -136,7 +138,8 @@ void analysis_plot_legend_head(AnalysisPlot *plot, const char *text) {
 }
 
 void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool hollow, bool line) {
-  *APPEND(plot->entries, plot->entry_count) = (PlotEntry){.label = core_text_duplicate(label), .mark = mark, .hollow = hollow, .line = line};
+  *APPEND(plot->entries, plot->entry_count) =
+    (PlotEntry){.label = core_text_duplicate(label), .mark = mark, .hollow = hollow, .line = line};
 }
 
 void analysis_plot_legend_dashed(AnalysisPlot *plot, const char *label, AnalysisMark mark) {

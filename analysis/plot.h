@@ -49,7 +49,8 @@ void analysis_plot_legend_dashed(AnalysisPlot *plot, const char *label, Analysis
 /* A paragraph under the legend, wrapped to the figure's width. */
 void analysis_plot_caption(AnalysisPlot *plot, const char *text);
 
-/* The whole script: draws <name>.svg and .png, and .pdf where gnuplot has pdfcairo, into the current folder. header: lines that become comments. */
+/* The whole script: draws <name>.svg and .png, and .pdf where gnuplot has pdfcairo, into the current folder. header:
+ * lines that become comments. */
 void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *header, CoreText *script);
 
 #endif

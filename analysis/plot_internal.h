@@ -29,7 +29,10 @@ typedef struct PlotPanel {
 
 typedef struct PlotEntry { char *label; AnalysisMark mark; bool head, hollow, line, dashed; } PlotEntry;
 typedef struct PlotTick { double at; char *label; } PlotTick;
-typedef struct PlotCategories { char **labels; size_t count; } PlotCategories; /* at 0, 1, ... of the axis; none: numbers */
+typedef struct PlotCategories {
+  char **labels;
+  size_t count;
+} PlotCategories; /* at 0, 1, ... of the axis; none: numbers */
 
 struct AnalysisPlot {
   const AnalysisStyle *style;

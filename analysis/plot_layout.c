@@ -1,5 +1,5 @@
-/* Where panels, legend and caption of a figure stand (plot_internal.h): computed from the style's font size and the texts,
- * since gnuplot's own legends overlap data. */
+/* Where panels, legend and caption of a figure stand (plot_internal.h): computed from the style's font size and the
+ * texts, since gnuplot's own legends overlap data. */
 #include "analysis/plot_internal.h"
 
 #include <math.h>
@@ -95,7 +95,8 @@ static bool has_own_axes(const AnalysisPlot *plot) {
 /* Room left of a panel: for numbers, or for names as wide as they are (within reason). */
 static double room_left(const AnalysisPlot *plot, double font) {
   double widest = 0;
-  for (size_t i = 0; i < plot->y_names.count; i++) widest = fmax(widest, text_width(plot->y_names.labels[i], 0.9 * font));
+  for (size_t i = 0; i < plot->y_names.count; i++)
+    widest = fmax(widest, text_width(plot->y_names.labels[i], 0.9 * font));
   return plot->y_names.count ? fmin(widest, 0.4 * plot->style->page_px) + (*plot->y.title ? 3.2 : 2) * font
                              : (has_own_axes(plot) ? 5.6 : 4.6) * font; /* metrics of all sizes: longer numbers */
 }

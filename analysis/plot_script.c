@@ -1,6 +1,6 @@
-/* A figure's gnuplot script (plot.h). All places are fractions of the canvas that plot_layout.c measured. The script draws
- * once a device (svg, png, pdf) by reading itself again: a loop in braces would make gnuplot count the braces inside
- * labels. */
+/* A figure's gnuplot script (plot.h). All places are fractions of the canvas that plot_layout.c measured. The script
+ * draws once a device (svg, png, pdf) by reading itself again: a loop in braces would make gnuplot count the braces
+ * inside labels. */
 #include "analysis/plot_internal.h"
 
 #include <math.h>
@@ -39,10 +39,16 @@ static void append_comment(CoreText *script, const char *text) {
 
 /* ---- the script ------------------------------------------------------------------------------------------------- */
 
-typedef struct Writer { AnalysisPlot *plot; PlotLayout layout; CoreText *script; int labels, arrows; size_t line; } Writer;
+typedef struct Writer {
+  AnalysisPlot *plot;
+  PlotLayout layout;
+  CoreText *script;
+  int labels, arrows;
+  size_t line;
+} Writer;
 
-/* Canvas of a page of slides, in units of 1/96 inch. The bitmap of a longer one (hundreds of configurations in the legend) has as
- * many dots as a page and fewer an inch: drawing it would take longer than reading ten million rows. */
+/* Canvas of a page of slides, in units of 1/96 inch. The bitmap of a longer one (hundreds of configurations in the
+ * legend) has as many dots as a page and fewer an inch: drawing it would take longer than reading ten million rows. */
 static const double page_area = 1280.0 * 800;
 
 static void write_devices(const Writer *w, const char *name) {
@@ -104,8 +110,8 @@ static void write_pair(CoreText *script, double x, double y) {
 }
 
 /* Each stretch without a gap as one outline, along its lower edge and back along the upper one: as strips between two
- * lines (filledcurves x:low:high) gnuplot's cairo devices blend every strip over the whole canvas. A log axis' end stands in
- * for what it can not show. */
+ * lines (filledcurves x:low:high) gnuplot's cairo devices blend every strip over the whole canvas. A log axis' end
+ * stands in for what it can not show. */
 static void write_band(CoreText *script, const PlotCurve *curve, const AnalysisAxis *y) {
   const double least = y->log ? y->low : -INFINITY;
   for (size_t first = 0, end; first < curve->n; first = end) {
@@ -155,8 +161,8 @@ static void append_chosen(const AnalysisPlot *plot, CoreText *list) {
   }
 }
 
-static void write_axis(const Writer *w, const char *name, const AnalysisAxis *axis, const PlotCategories *names, int ticks,
-                       bool numbered) {
+static void write_axis(const Writer *w, const char *name, const AnalysisAxis *axis, const PlotCategories *names,
+                       int ticks, bool numbered) {
   CoreText list = {0};
   bool chosen = *name == 'x' && w->plot->x_tick_count > 0;
   if (names->count) append_categories(names, numbered, &list);
@@ -164,10 +170,11 @@ static void write_axis(const Writer *w, const char *name, const AnalysisAxis *ax
   else analysis_axis_ticks(axis, ticks, numbered, &list);
   core_text_appendf(w->script, "set %srange [%.10g:%.10g]\n%sset logscale %s\n", name, axis->low, axis->high,
                     axis->log ? "" : "un", name);
-  core_text_appendf(w->script, "set %stics out nomirror scale %s offset %s %s textcolor rgb '#%06x' font ',%.4g' (%s)\n",
-                    name, names->count ? "0,0" : "0.6,0.35", *name == 'x' ? "0,0.35" : "0.5,0",
-                    names->count || chosen ? "noenhanced" : "enhanced", w->plot->style->foreground, 0.9 * w->layout.font,
-                    core_text_string(&list));
+  core_text_appendf(w->script,
+                    "set %stics out nomirror scale %s offset %s %s textcolor rgb '#%06x' font ',%.4g' (%s)\n", name,
+                    names->count ? "0,0" : "0.6,0.35", *name == 'x' ? "0,0.35" : "0.5,0",
+                    names->count || chosen ? "noenhanced" : "enhanced", w->plot->style->foreground,
+                    0.9 * w->layout.font, core_text_string(&list));
   core_text_free(&list);
 }
 
@@ -261,10 +268,11 @@ static void write_levels(Writer *w, const PlotPanel *panel) {
 static void write_boxes(const Writer *w, const PlotPanel *panel) {
   for (size_t i = 0; i < panel->box_count; i++) {
     const PlotBox *box = &panel->boxes[i];
-    core_text_appendf(w->script,
-                      "set object %zu rectangle from first %.10g, first %.10g to first %.10g, first %.10g fillcolor rgb "
-                      "'#%06x' fillstyle solid noborder back\n",
-                      i + 1, box->left, box->bottom, box->right, box->top, box->color);
+    core_text_appendf(
+      w->script,
+      "set object %zu rectangle from first %.10g, first %.10g to first %.10g, first %.10g fillcolor rgb "
+      "'#%06x' fillstyle solid noborder back\n",
+      i + 1, box->left, box->bottom, box->right, box->top, box->color);
   }
 }
 
@@ -273,7 +281,8 @@ static void write_texts(Writer *w, const PlotPanel *panel) {
     const PlotText *text = &panel->texts[i];
     core_text_appendf(w->script, "set label %d ", ++w->labels);
     append_quoted(w->script, text->text, PLAIN);
-    core_text_appendf(w->script, " at first %.10g, first %.10g center noenhanced font ',%.4g' textcolor rgb '#%06x' front\n",
+    core_text_appendf(w->script,
+                      " at first %.10g, first %.10g center noenhanced font ',%.4g' textcolor rgb '#%06x' front\n",
                       text->x, text->y, w->layout.small, text->color);
   }
 }
@@ -285,8 +294,9 @@ static void write_plot_command(const Writer *w, size_t panel) {
   core_text_append(s, "plot NaN notitle");
   for (size_t c = 0; c < p->curve_count; c++) {
     if (!p->curves[c].band) continue;
-    core_text_appendf(s, ", \\\n  $band_%zu_%zu using 1:2 with filledcurves closed fillstyle solid noborder lc rgb '#e0%06x' notitle", panel, c,
-                      p->curves[c].mark.color);
+    core_text_appendf(
+      s, ", \\\n  $band_%zu_%zu using 1:2 with filledcurves closed fillstyle solid noborder lc rgb '#e0%06x' notitle",
+      panel, c, p->curves[c].mark.color);
   }
   for (size_t c = 0; c < p->curve_count; c++) {
     core_text_appendf(s, ", \\\n  $curve_%zu_%zu using 1:2 with lines %s%06x' notitle", panel, c,

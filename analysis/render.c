@@ -47,7 +47,8 @@ static int start_gnuplot(const char *folder, const char *script, int pass, pid_t
   posix_spawn_file_actions_destroy(&actions);
   if (fault == 0) return CORE_OK;
   errno = fault;
-  return core_error_errno(CORE_FAIL, "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
+  return core_error_errno(CORE_FAIL,
+                          "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
                           "are written)");
 }
 
@@ -147,13 +148,14 @@ static int annotate_png(const char *png, size_t size, const char *provenance, Co
   return CORE_OK;
 }
 
-/* Comments before the file's last lines ("startxref", offset, "%%EOF"): no offset in the file points behind them, and PDF
- * takes a comment wherever white space may stand (ISO 32000-1, 7.2.3). */
+/* Comments before the file's last lines ("startxref", offset, "%%EOF"): no offset in the file points behind them, and
+ * PDF takes a comment wherever white space may stand (ISO 32000-1, 7.2.3). */
 static int annotate_pdf(const char *pdf, size_t size, const char *provenance, CoreText *out) {
   static const char mark[] = "startxref";
   if (size < 8 || memcmp(pdf, "%PDF-", 5) != 0) return core_error(CORE_FAIL, "gnuplot wrote no PDF");
   size_t trailer = size;
-  while (trailer > 0 && (size - trailer < sizeof mark - 1 || memcmp(pdf + trailer, mark, sizeof mark - 1) != 0)) trailer--;
+  while (trailer > 0 && (size - trailer < sizeof mark - 1 || memcmp(pdf + trailer, mark, sizeof mark - 1) != 0))
+    trailer--;
   if (trailer == 0) return core_error(CORE_FAIL, "gnuplot wrote a PDF without an end");
   core_text_append_bytes(out, pdf, trailer);
   for (const char *line = provenance; *line;) {

@@ -1,5 +1,6 @@
-/* From a plot to files: <folder>/<name>.gp .csv .svg .png, and .pdf where gnuplot can. gnuplot is started without a shell, in a temporary folder,
- * on the very script that is kept; each file then carries where it comes from (SVG <desc>, PNG text, PDF and other comments). */
+/* From a plot to files: <folder>/<name>.gp .csv .svg .png, and .pdf where gnuplot can. gnuplot is started without a
+ * shell, in a temporary folder, on the very script that is kept; each file then carries where it comes from (SVG
+ * <desc>, PNG text, PDF and other comments). */
 #ifndef ANALYSIS_RENDER_H
 #define ANALYSIS_RENDER_H
 #include "analysis/plot.h"

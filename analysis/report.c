@@ -1,5 +1,6 @@
 /* `analyze report results.db -o DIR`: one page, DIR/index.html, that holds everything and loads nothing. The page
- * (report_page.html) is compiled in; what it shows is one JSON value in it, built by report_data.c and report_curves.c. */
+ * (report_page.html) is compiled in; what it shows is one JSON value in it, built by report_data.c and report_curves.c.
+ */
 #include "analysis/report.h"
 
 #include <stdio.h>
@@ -76,7 +77,10 @@ static int fill_report(const AnalysisReport *report, const Request *request, jso
   CoreText summary = {0};
   analysis_describe_runs(&context, &summary);
   core_text_append(&summary, ".");
-  json_object_set_new(root, "title", analysis_report_text(request->title ? request->title : request->sweep ? request->sweep : "Results"));
+  json_object_set_new(root, "title",
+                      analysis_report_text(request->title   ? request->title
+                                           : request->sweep ? request->sweep
+                                                            : "Results"));
   json_object_set_new(root, "subtitle", analysis_report_text(report->selection.filter));
   json_object_set_new(root, "summary", analysis_report_text(core_text_string(&summary)));
   core_text_free(&summary);
@@ -87,7 +91,8 @@ static int fill_report(const AnalysisReport *report, const Request *request, jso
   const char **arguments = core_memory_zero_allocate(2 * request->where.count + 3, sizeof *arguments);
   size_t count = 0;
   if (request->sweep) arguments[count++] = "--sweep", arguments[count++] = request->sweep;
-  for (size_t i = 0; i < request->where.count; i++) arguments[count++] = "--where", arguments[count++] = request->where.items[i];
+  for (size_t i = 0; i < request->where.count; i++)
+    arguments[count++] = "--where", arguments[count++] = request->where.items[i];
   int code = CORE_OK;
   if (request->no_figures) {
     json_object_set_new(root, "figures", json_array());

@@ -21,19 +21,24 @@ enum {
 
 /* ---- curves ----------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name, *words; } series_measures[] = {
-  {"score", "score of evaluations (solve rate or return)"}, {"solve_rate", "training solve rate"}, {"kl", "KL of an iteration (nat)"},
-  {"ddr", "DDR (transitions per nat)"}, {"entropy", "entropy (nat)"}, {"grad_norm_actor", "actor's gradient norm"},
-  {"explained_variance", "explained variance"}};
+static const struct { const char *name, *words;
+} series_measures[] = {{"score", "score of evaluations (solve rate or return)"},
+                       {"solve_rate", "training solve rate"},
+                       {"kl", "KL of an iteration (nat)"},
+                       {"ddr", "DDR (transitions per nat)"},
+                       {"entropy", "entropy (nat)"},
+                       {"grad_norm_actor", "actor's gradient norm"},
+                       {"explained_variance", "explained variance"}};
 enum { MEASURES = sizeof series_measures / sizeof *series_measures };
 
 static const char evaluation_sql[] =
   "SELECT transitions, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1 AND level_set ="
-  " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY iteration";
+  " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY "
+  "iteration";
 /* The first iteration at or after a place: at most PLACES look-ups a run, however many rows it has. */
-static const char iteration_sql[] =
-  "SELECT row & 4294967295, transitions, solve_rate, kl, ddr, entropy, grad_norm_actor, explained_variance FROM iteration_row"
-  " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | 4294967295 ORDER BY row LIMIT 1";
+static const char iteration_sql[] = "SELECT row & 4294967295, transitions, solve_rate, kl, ddr, entropy, "
+                                    "grad_norm_actor, explained_variance FROM iteration_row"
+                                    " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | 4294967295 ORDER BY row LIMIT 1";
 static const char last_sql[] =
   "SELECT key, (SELECT max(row) & 4294967295 FROM iteration_row WHERE row BETWEEN key << 32 AND key << 32 | 4294967295)"
   " FROM run WHERE id = ?1";
@@ -103,8 +108,9 @@ static json_t *average(const AnalysisCurve *curves, size_t runs, size_t measure,
     if (reached[i] > most) most = reached[i];
     if (reached[i] < 3) mean[n + i] = mean[2 * n + i] = NAN; /* Student's t of one degree would fill the page */
   }
-  json_t *object = most == 0 ? NULL : json_pack("{s:o, s:o, s:o, s:O}", "mean", numbers(mean, n), "low", numbers(mean + n, n),
-                                                "high", numbers(mean + 2 * n, n), "runs", counts);
+  json_t *object = most == 0 ? NULL
+                             : json_pack("{s:o, s:o, s:o, s:O}", "mean", numbers(mean, n), "low", numbers(mean + n, n),
+                                         "high", numbers(mean + 2 * n, n), "runs", counts);
   json_decref(counts);
   free(of);
   free(mean);
@@ -134,7 +140,8 @@ static int add_series(const AnalysisReport *report, Queries *q, size_t group, co
     json_t *curve = average(curves, runs, m, grid, PLACES + 1);
     if (curve) json_object_set_new(values, series_measures[m].name, curve);
   }
-  json_array_append_new(list, json_pack("{s:o, s:o}", "label", analysis_report_text(report->groups.groups[group].label), "values", values));
+  json_array_append_new(
+    list, json_pack("{s:o, s:o}", "label", analysis_report_text(report->groups.groups[group].label), "values", values));
   for (size_t i = 0; i < runs * MEASURES; i++) analysis_curve_free(&curves[i]);
   free(curves);
   return code;
@@ -172,7 +179,8 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   json_t *series = json_array(), *words = json_object();
   for (size_t r = 0; r < report->selection.count; r++) last = fmax(last, report->measured[r].transitions);
   for (size_t i = 0; i <= PLACES; i++) grid[i] = last * (double)i / PLACES;
-  for (size_t m = 0; m < MEASURES; m++) json_object_set_new(words, series_measures[m].name, json_string(series_measures[m].words));
+  for (size_t m = 0; m < MEASURES; m++)
+    json_object_set_new(words, series_measures[m].name, json_string(series_measures[m].words));
   json_t *curves = json_pack("{s:o, s:o, s:o}", "x", numbers(grid, PLACES + 1), "series", series, "measures", words);
   json_object_set_new(root, "curves", curves);
   int code = store_query_open(report->database, evaluation_sql, &q.evaluation);
@@ -180,12 +188,14 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   if (code == CORE_OK) code = store_query_open(report->database, last_sql, &q.last);
   Ranked *order = rank_groups(report);
   for (size_t i = 0; i < shown && code == CORE_OK; i++) code = add_series(report, &q, order[i].group, grid, series);
-  int length = snprintf(note, sizeof note, "Mean over the runs of a configuration (their number in brackets), 95 %% Student t where at "
-                        "least 3 runs are there; never beyond a run's own end. %zu of %zu configurations, best final score first.",
-                        shown, report->groups.count);
+  int length =
+    snprintf(note, sizeof note,
+             "Mean over the runs of a configuration (their number in brackets), 95 %% Student t where at "
+             "least 3 runs are there; never beyond a run's own end. %zu of %zu configurations, best final score first.",
+             shown, report->groups.count);
   if (q.infinite)
-    snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.", q.infinite,
-             q.infinite_runs, q.infinite_runs == 1 ? "" : "s");
+    snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.",
+             q.infinite, q.infinite_runs, q.infinite_runs == 1 ? "" : "s");
   json_object_set_new(curves, "note", json_string(note));
   free(order);
   store_query_close(&q.evaluation);
@@ -275,11 +285,12 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *folder
     int code = run_quietly(f, argc, (char **)argv, &output);
     char *image = read_image(folder, f->name);
     if (image) {
-      json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image", json_string(image),
-                                             "text", analysis_report_text(output ? output : "")));
+      json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image",
+                                             json_string(image), "text", analysis_report_text(output ? output : "")));
     } else {
-      json_array_append_new(missing, json_pack("{s:s, s:s, s:o}", "name", f->name, "summary", f->summary, "reason",
-                                               analysis_report_text(code == CORE_OK ? "no picture" : core_error_message())));
+      json_array_append_new(missing,
+                            json_pack("{s:s, s:s, s:o}", "name", f->name, "summary", f->summary, "reason",
+                                      analysis_report_text(code == CORE_OK ? "no picture" : core_error_message())));
     }
     core_error_clear();
     free(image);

@@ -27,7 +27,9 @@ json_t *analysis_report_text(const char *text) {
 
 json_t *analysis_report_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-static void set_text(json_t *object, const char *key, const char *text) { json_object_set_new(object, key, analysis_report_text(text)); }
+static void set_text(json_t *object, const char *key, const char *text) {
+  json_object_set_new(object, key, analysis_report_text(text));
+}
 
 static void set_number(json_t *object, const char *key, double value) {
   json_object_set_new(object, key, analysis_report_number(value));
@@ -80,7 +82,8 @@ static int add_runs(const AnalysisReport *report, json_t *root) {
 
 /* ---- configurations --------------------------------------------------------------------------------------------- */
 
-static AnalysisInterval score_interval(const AnalysisReport *report, size_t group, AnalysisMeasure measure, double *room) {
+static AnalysisInterval score_interval(const AnalysisReport *report, size_t group, AnalysisMeasure measure,
+                                       double *room) {
   size_t n = 0;
   for (size_t r = 0; r < report->selection.count; r++) {
     double value = report->measured[r].value[measure];
@@ -121,7 +124,8 @@ static void add_differences(const AnalysisReport *report, json_t *root) {
   for (size_t g = 0; g < groups->count; g++) {
     json_t *values = json_array();
     for (size_t k = 0; k < groups->key_count; k++)
-      json_array_append_new(values, analysis_report_text(analysis_key_value(groups->groups[g].config, groups->keys[k], &value)));
+      json_array_append_new(
+        values, analysis_report_text(analysis_key_value(groups->groups[g].config, groups->keys[k], &value)));
     json_t *object = json_object();
     set_text(object, "label", groups->groups[g].label);
     json_object_set_new(object, "values", values);
@@ -211,8 +215,10 @@ static int add_sweeps(StoreDatabase *database, json_t *root) {
   bool row = false;
   int code;
   json_object_set_new(root, "sweeps", list);
-  TRY(store_query_open(database, "SELECT name, ini, created, (SELECT count(*) FROM sweep_run WHERE sweep = name) FROM sweep"
-                       " ORDER BY name", &query));
+  TRY(store_query_open(database,
+                       "SELECT name, ini, created, (SELECT count(*) FROM sweep_run WHERE sweep = name) FROM sweep"
+                       " ORDER BY name",
+                       &query));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     json_t *object = json_object();
     set_text(object, "name", store_query_text(query, 0));
@@ -257,10 +263,13 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
   add_pair(list, "date", date);
   add_pair(list, "filter", report->selection.filter);
   add_pair(list, "query", report->selection.sql);
-  add_pair(list, "intervals", "configurations: 95 % Student t over seeds; curves: the same where 3 runs are there; claims: bootstrap, see there");
+  add_pair(
+    list, "intervals",
+    "configurations: 95 % Student t over seeds; curves: the same where 3 runs are there; claims: bootstrap, see there");
   TRY(add_list(report->database, list, "trainers' commits", "SELECT DISTINCT git_commit FROM run ORDER BY 1"));
   TRY(add_list(report->database, list, "hosts", "SELECT DISTINCT host FROM run ORDER BY 1"));
   TRY(add_list(report->database, list, "devices", "SELECT DISTINCT device FROM run ORDER BY 1"));
-  TRY(add_list(report->database, list, "schema versions", "SELECT version || ' (' || program || ')' FROM schema_version ORDER BY version"));
+  TRY(add_list(report->database, list, "schema versions",
+               "SELECT version || ' (' || program || ')' FROM schema_version ORDER BY version"));
   return add_sweeps(report->database, root);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char analysis_scored_query[] =
-  "measures of each run from evaluation(solve_rate) and iteration(kl, ddr, steps_per_second, ...) WHERE run_id = ?1 AND "
-  "transitions <= ?2";
+const char analysis_scored_query[] = "measures of each run from evaluation(solve_rate) and iteration(kl, ddr, "
+                                     "steps_per_second, ...) WHERE run_id = ?1 AND "
+                                     "transitions <= ?2";
 
 int analysis_scored_check(AnalysisScored *scored) {
   if (!(scored->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions, at least 1");
@@ -32,7 +32,8 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
     scored->unfinished += has && !scored->runs[r].ended;
   }
   if (found > 0) return CORE_OK;
-  return core_error(CORE_FAIL, "%s: no run has a value of %s yet%s", context->path, analysis_measure_name(scored->measure),
+  return core_error(CORE_FAIL, "%s: no run has a value of %s yet%s", context->path,
+                    analysis_measure_name(scored->measure),
                     scored->budget > 0 ? " inside this budget" : "; see `sweep status`");
 }
 
@@ -64,8 +65,10 @@ void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
   char count[32];
   if (scored->budget > 0) core_text_appendf(text, " Inside %s transitions.", core_text_count(scored->budget, count));
   if (scored->measure == ANALYSIS_MEASURE_coverage)
-    core_text_append(text, " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
-                           "observations, where all runs of a task had looked at as many states.");
-  if (scored->unfinished) core_text_appendf(text, " Not at their end, taken as they stand (hollow): %zu.", scored->unfinished);
+    core_text_append(text,
+                     " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
+                     "observations, where all runs of a task had looked at as many states.");
+  if (scored->unfinished)
+    core_text_appendf(text, " Not at their end, taken as they stand (hollow): %zu.", scored->unfinished);
   if (scored->missing) core_text_appendf(text, " Not drawn, without a value: %zu.", scored->missing);
 }

@@ -10,15 +10,17 @@ typedef struct AnalysisScored {
   AnalysisMeasure measure;
   AnalysisMeasured *runs;    /* [run of the selection]; value[measure] is NaN where it was not measured */
   size_t missing;            /* runs without a value */
-  size_t unfinished;         /* with one, but not at their end or at the budget: drawn hollow, their value is not final */
+  size_t unfinished; /* with one, but not at their end or at the budget: drawn hollow, their value is not final */
 } AnalysisScored;
 
 #define ANALYSIS_SCORED_OPTIONS(scored) \
   {"measure", 'm', CORE_OPTION_TEXT, &(scored).name, "NAME", \
    "what a run amounts to: final, best, ddr, kl, speed, grad_norm, ... (default: final, its last solve rate)"}, \
-  {"budget", 'b', CORE_OPTION_REAL, &(scored).budget, "N", "transitions; what lies beyond is not looked at (default: all)"}
+  {"budget", 'b', CORE_OPTION_REAL, &(scored).budget, "N", \
+   "transitions; what lies beyond is not looked at (default: all)"}
 
-/* Reads the values; the name is checked by analysis_scored_check before the database is opened. CORE_FAIL: no run has a value. */
+/* Reads the values; the name is checked by analysis_scored_check before the database is opened. CORE_FAIL: no run has a
+ * value. */
 int analysis_scored_check(AnalysisScored *scored);
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context);
 void analysis_scored_free(AnalysisScored *scored);

@@ -1,5 +1,6 @@
-/* Scores of runs over tasks and the aggregates that Agarwal et al. 2021 ask for (rliable's definitions; metrics.md 5.3).
- * Plain functions over arrays: knows nothing of databases or plots. A NaN among the scores makes every result NaN. */
+/* Scores of runs over tasks and the aggregates that Agarwal et al. 2021 ask for (rliable's definitions;
+ * metrics.md 5.3). Plain functions over arrays: knows nothing of databases or plots. A NaN among the scores makes every
+ * result NaN. */
 #ifndef ANALYSIS_SCORES_H
 #define ANALYSIS_SCORES_H
 #include <stddef.h>

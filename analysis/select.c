@@ -238,7 +238,8 @@ static int condition_parse(const char *pair, Condition *condition) {
   CoreConfig config = core_config_default();
   CoreText text = {0};
   int code = analysis_find_key(name, &condition->row);
-  bool number = code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
+  bool number =
+    code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
   if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
   if (code == CORE_OK && !condition->extreme) code = core_config_set(&config, condition->row->name, equals + 1);
   if (code == CORE_OK) condition->value = core_text_duplicate(core_config_get(&config, condition->row, &text));
@@ -253,10 +254,10 @@ static double number_at(const CoreConfig *config, const CoreConfigRow *row) {
   return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
-/* Conditions on one key are alternatives; those on different keys must all hold. `but`: a key that does not matter (NULL:
- * all do), and "max" and "min" hold for all until they are known. */
-static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfigRow *but, const CoreConfig *config,
-                            CoreText *text) {
+/* Conditions on one key are alternatives; those on different keys must all hold. `but`: a key that does not matter
+ * (NULL: all do), and "max" and "min" hold for all until they are known. */
+static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfigRow *but,
+                            const CoreConfig *config, CoreText *text) {
   for (size_t i = 0; i < count; i++) {
     const char *value = analysis_key_value(config, conditions[i].row, text);
     bool met = conditions[i].row == but;
@@ -269,8 +270,8 @@ static bool conditions_hold(const Condition *conditions, size_t count, const Cor
   return true;
 }
 
-/* "max" and "min" become the greatest and least value of the runs that meet the conditions on other keys; of several, in
- * the order given, each among those that meet the ones before. */
+/* "max" and "min" become the greatest and least value of the runs that meet the conditions on other keys; of several,
+ * in the order given, each among those that meet the ones before. */
 static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
   CoreText text = {0};
   for (size_t i = 0; i < count; i++) {
@@ -278,7 +279,8 @@ static void find_extremes(const AnalysisSelection *selection, Condition *conditi
     const AnalysisRun *best = NULL;
     for (size_t r = 0; r < selection->count && conditions[i].extreme; r++) {
       const AnalysisRun *run = &selection->runs[r];
-      if (!analysis_key_applies(&run->config, key) || !conditions_hold(conditions, count, key, &run->config, &text)) continue;
+      if (!analysis_key_applies(&run->config, key) || !conditions_hold(conditions, count, key, &run->config, &text))
+        continue;
       double here = number_at(&run->config, key);
       if (!best || conditions[i].extreme * (here - number_at(&best->config, key)) > 0) best = run;
     }

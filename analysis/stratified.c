@@ -100,7 +100,8 @@ static AnalysisInterval interval_of(double center, double *value, size_t replica
 }
 
 /* The same from the values of the distinct draws. */
-static AnalysisInterval interval_of_ways(double center, const AnalysisDraws *draws, const double *value, double level, size_t n) {
+static AnalysisInterval interval_of_ways(double center, const AnalysisDraws *draws, const double *value, double level,
+                                         size_t n) {
   const double q[2] = {(1 - level) / 2, (1 + level) / 2};
   double end[2] = {NAN, NAN};
   if (!isnan(center)) analysis_draws_percentiles(draws, value, q, 2, end);

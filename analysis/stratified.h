@@ -1,8 +1,9 @@
-/* Intervals by the stratified percentile bootstrap (Agarwal et al. 2021; rliable's StratifiedBootstrap; metrics.md 5.4):
- * each replicate draws, for each task by itself, as many runs as it has, with replacement, and keeps the tasks.
+/* Intervals by the stratified percentile bootstrap (Agarwal et al. 2021; rliable's StratifiedBootstrap;
+ * metrics.md 5.4): each replicate draws, for each task by itself, as many runs as it has, with replacement, and keeps
+ * the tasks.
  *
- * Random numbers are counters: replicate r draws task t's runs from Philox (seed; CORE_RANDOM_BOOTSTRAP, r, t), so every
- * interval is bit for bit the same whatever the number of threads. All functions use all of OpenMP's threads. */
+ * Random numbers are counters: replicate r draws task t's runs from Philox (seed; CORE_RANDOM_BOOTSTRAP, r, t), so
+ * every interval is bit for bit the same whatever the number of threads. All functions use all of OpenMP's threads. */
 #ifndef ANALYSIS_STRATIFIED_H
 #define ANALYSIS_STRATIFIED_H
 #include "analysis/draws.h"
@@ -15,8 +16,8 @@ enum {
 };
 
 /* interval[k] for wanted[k]: center = the aggregate of the scores as they are; low, high: the (1 -+ level) / 2
- * percentiles of the same replicates for all k. n = number of scores. NaN where the aggregate is NaN. draws: what the calls
- * for many configurations share (draws.h); NULL for a single one. */
+ * percentiles of the same replicates for all k. n = number of scores. NaN where the aggregate is NaN. draws: what the
+ * calls for many configurations share (draws.h); NULL for a single one. */
 void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *scores, const AnalysisAggregate *wanted,
                                     size_t count, size_t replicates, double level, uint64_t seed,
                                     AnalysisInterval *interval);

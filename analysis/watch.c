@@ -33,7 +33,8 @@ typedef struct Picture {
 
 static const char points_sql[] =
   "SELECT transitions, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1 AND level_set ="
-  " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY iteration";
+  " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY "
+  "iteration";
 
 static int read_points(StoreQuery *query, const char *id, AnalysisCurve *curve) {
   bool row = false;
@@ -152,7 +153,8 @@ static void draw_lines(const Picture *p, size_t shown, double low, double high, 
   }
 }
 
-static const CoreColor colors[] = {CORE_BLUE, CORE_GREEN, CORE_YELLOW, CORE_RED, CORE_BOLD, CORE_DIM, CORE_PLAIN, CORE_PLAIN};
+static const CoreColor colors[] = {CORE_BLUE, CORE_GREEN, CORE_YELLOW, CORE_RED,
+                                   CORE_BOLD, CORE_DIM,   CORE_PLAIN,  CORE_PLAIN};
 
 static void append_canvas(const Canvas *canvas, double low, double high, CoreText *text) {
   for (int row = 0; row < HEIGHT; row++) {
@@ -161,10 +163,12 @@ static void append_canvas(const Canvas *canvas, double low, double high, CoreTex
     else core_text_appendf(text, "%*s", LABEL, "");
     for (int x = 0; x < canvas->width; x++) {
       unsigned code = 0x2800u + canvas->dots[row][x];
-      const char glyph[4] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 63)), (char)(0x80 | (code & 63)), '\0'};
+      const char glyph[4] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 63)), (char)(0x80 | (code & 63)),
+                             '\0'};
       if (canvas->dots[row][x] == 0) core_text_append(text, " ");
-      else core_text_appendf(text, "%s%s%s", core_terminal_color(stdout, colors[canvas->line[row][x] % LINES_MAX]), glyph,
-                             core_terminal_reset(stdout));
+      else
+        core_text_appendf(text, "%s%s%s", core_terminal_color(stdout, colors[canvas->line[row][x] % LINES_MAX]), glyph,
+                          core_terminal_reset(stdout));
     }
     core_text_append(text, "\n");
   }
@@ -177,7 +181,8 @@ static void append_legend(const Picture *p, size_t shown, CoreText *text) {
     core_text_appendf(text, "%s━━%s %-7.3g %s (%zu of %zu runs)\n", core_terminal_color(stdout, colors[i]),
                       core_terminal_reset(stdout), line->last, group->label, line->runs, group->run_count);
   }
-  if (shown < p->groups.count) core_text_appendf(text, "   and %zu configurations below them, or without a point\n", p->groups.count - shown);
+  if (shown < p->groups.count)
+    core_text_appendf(text, "   and %zu configurations below them, or without a point\n", p->groups.count - shown);
 }
 
 static void draw(const Picture *p, const Request *request, CoreText *text) {
@@ -189,8 +194,8 @@ static void draw(const Picture *p, const Request *request, CoreText *text) {
   if (canvas.width < 20) canvas.width = 20;
   while (shown < p->groups.count && shown < LINES_MAX && p->lines[shown].runs > 0) shown++;
   range(p, shown, &low, &high, &last);
-  core_text_appendf(text, "%s: %zu runs, %zu still going or waiting, %zu with evaluations\n", request->name, p->selection.count,
-                    p->active, p->evaluated);
+  core_text_appendf(text, "%s: %zu runs, %zu still going or waiting, %zu with evaluations\n", request->name,
+                    p->selection.count, p->active, p->evaluated);
   if (shown == 0) {
     core_text_append(text, "no evaluation yet\n");
     return;
@@ -233,7 +238,8 @@ int analysis_watch(int argc, char **argv) {
   Request request = {.every_s = 5};
   bool help = false;
   const CoreOption table[] = {
-    {"root", 0, CORE_OPTION_TEXT, &request.root, "DIR", "the workspace (default: $SWEEP_ROOT, else the current folder)"},
+    {"root", 0, CORE_OPTION_TEXT, &request.root, "DIR",
+     "the workspace (default: $SWEEP_ROOT, else the current folder)"},
     {"interval", 'n', CORE_OPTION_REAL, &request.every_s, "SECONDS", "how often to look (default: 5)"},
     {"once", 0, CORE_OPTION_FLAG, &request.once, NULL, "draw once and end"},
     {0}};
@@ -241,10 +247,11 @@ int analysis_watch(int argc, char **argv) {
   size_t count = 0;
   int code = core_options_parse(table, argc, argv, &operands, &count, &help);
   if (code == CORE_OK && help) {
-    core_options_help("analyze watch NAME",
-                      "Draws the learning curves of a sweep on the terminal (mean over the runs of each configuration, the "
-                      "best eight) and keeps them up to date until every run has ended. Into a pipe: one picture a minute.",
-                      table);
+    core_options_help(
+      "analyze watch NAME",
+      "Draws the learning curves of a sweep on the terminal (mean over the runs of each configuration, the "
+      "best eight) and keeps them up to date until every run has ended. Into a pipe: one picture a minute.",
+      table);
   } else if (code == CORE_OK && count != 1) {
     code = core_error(CORE_USAGE, "expected the name of a sweep: analyze watch NAME");
   } else if (code == CORE_OK && !(request.every_s >= 0.1 && request.every_s <= 86400)) {

@@ -347,17 +347,24 @@ static int check_sapg(const CoreConfig *config) {
   const long long blocks = (long long)config->sapg.blocks, worlds = (long long)config->env.num;
   if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
   if (worlds % blocks != 0)
-    return core_error(CORE_USAGE, "env.num = %lld can not be divided into sapg.blocks = %lld blocks; set env.num to %lld "
-                      "or %lld", worlds, blocks, worlds / blocks * blocks + (worlds < blocks ? blocks : 0),
+    return core_error(CORE_USAGE,
+                      "env.num = %lld can not be divided into sapg.blocks = %lld blocks; set env.num to %lld "
+                      "or %lld",
+                      worlds, blocks, worlds / blocks * blocks + (worlds < blocks ? blocks : 0),
                       (worlds / blocks + 1) * blocks);
   if (config->sapg.off_policy_ratio >= blocks)
-    return core_error(CORE_USAGE, "sapg.off_policy_ratio = %lld: there are %lld followers in sapg.blocks = %lld; set it to "
-                      "0 to %lld", (long long)config->sapg.off_policy_ratio, blocks - 1, blocks, blocks - 1);
+    return core_error(CORE_USAGE,
+                      "sapg.off_policy_ratio = %lld: there are %lld followers in sapg.blocks = %lld; set it to "
+                      "0 to %lld",
+                      (long long)config->sapg.off_policy_ratio, blocks - 1, blocks, blocks - 1);
   if (config->ppo.num_steps % config->sapg.sequence_length != 0)
-    return core_error(CORE_USAGE, "ppo.num_steps = %lld is no multiple of sapg.sequence_length = %lld; set the latter to "
-                      "1, or to a divisor", (long long)config->ppo.num_steps, (long long)config->sapg.sequence_length);
+    return core_error(CORE_USAGE,
+                      "ppo.num_steps = %lld is no multiple of sapg.sequence_length = %lld; set the latter to "
+                      "1, or to a divisor",
+                      (long long)config->ppo.num_steps, (long long)config->sapg.sequence_length);
   if (strcmp(config->net.action_head, "gaussian") != 0)
-    return core_error(CORE_USAGE, "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian");
+    return core_error(CORE_USAGE,
+                      "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian");
   return CORE_OK;
 }
 
@@ -425,15 +432,19 @@ static int check_actions(const CoreConfig *config) {
 /* Q learning has one network. */
 static int check_pqn(const CoreConfig *config) {
   if (strcmp(config->net.sharing, "separate") != 0)
-    return core_error(CORE_USAGE, "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
-                      "net.sharing = separate", config->net.sharing);
+    return core_error(CORE_USAGE,
+                      "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
+                      "net.sharing = separate",
+                      config->net.sharing);
   return CORE_OK;
 }
 
 static int check_ratio_cap(const CoreConfig *config) {
   if (config->ppo.ratio_cap == 0 || config->ppo.ratio_cap >= 1) return CORE_OK;
-  return core_error(CORE_USAGE, "ppo.ratio_cap = %g would cut the ratio of an unchanged policy, 1; set it to 1 or more, or to "
-                    "0 for no cap", config->ppo.ratio_cap);
+  return core_error(CORE_USAGE,
+                    "ppo.ratio_cap = %g would cut the ratio of an unchanged policy, 1; set it to 1 or more, or to "
+                    "0 for no cap",
+                    config->ppo.ratio_cap);
 }
 
 int core_config_check(const CoreConfig *config) {

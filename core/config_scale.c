@@ -1,6 +1,6 @@
 /* The scaling schemes: a reference configuration and a factor to the N, M, B and learning rate that are run (spec
- * ppo.md 4). The one place where [scale] is understood: whoever runs a configuration resolves it first, whoever names it (id,
- * files, the database) keeps it as the user wrote it. */
+ * ppo.md 4). The one place where [scale] is understood: whoever runs a configuration resolves it first, whoever names
+ * it (id, files, the database) keeps it as the user wrote it. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

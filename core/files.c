@@ -145,8 +145,11 @@ static int make_no_folder(const char *path) {
   TRY(parent_folder(path, folder));
   const struct passwd *owner = stat(folder, &status) == 0 ? getpwuid(status.st_uid) : NULL;
   if (!owner) return core_error(CORE_FAIL, "cannot make folder %s: Permission denied", path);
-  return core_error(CORE_FAIL, "cannot make folder %s: Permission denied; %s is %s's: chmod g+w there, by its owner, lets the group write (and umask "
-                    "002 before making it)", path, folder, owner->pw_name);
+  return core_error(CORE_FAIL,
+                    "cannot make folder %s: Permission denied; %s is %s's: chmod g+w there, by its owner, lets the "
+                    "group write (and umask "
+                    "002 before making it)",
+                    path, folder, owner->pw_name);
 }
 
 static int make_directory(const char *path) {

@@ -16,8 +16,8 @@ int core_files_read(const char *path, size_t max_bytes, char **data, size_t *siz
  * fsync the folder. On error the old file is untouched and the temporary is removed. */
 int core_files_write_atomic(const char *path, const void *data, size_t size);
 
-/* The same without the two fsyncs: other processes, and a crash of this one, never meet half a file; a power cut may leave the old
- * bytes or, on some file systems, none. For what is written often and can be done without. */
+/* The same without the two fsyncs: other processes, and a crash of this one, never meet half a file; a power cut may
+ * leave the old bytes or, on some file systems, none. For what is written often and can be done without. */
 int core_files_replace(const char *path, const void *data, size_t size);
 
 int core_files_make_directories(const char *path); /* mkdir -p, mode 0777 & ~umask */

@@ -1,8 +1,9 @@
-/* libcurl behind core/http.h. Everything that libcurl would do by itself and that a login node does not expect (redirects,
- * .netrc, other protocols, signals) is off.
+/* libcurl behind core/http.h. Everything that libcurl would do by itself and that a login node does not expect
+ * (redirects, .netrc, other protocols, signals) is off.
  *
- * The library is loaded when the first connection is opened, not with the program: it brings some thirty libraries along, whose
- * relocation costs each start 5 ms of processor time, and hardly any start of sweep (one an array task) opens a connection. */
+ * The library is loaded when the first connection is opened, not with the program: it brings some thirty libraries
+ * along, whose relocation costs each start 5 ms of processor time, and hardly any start of sweep (one an array task)
+ * opens a connection. */
 #include "core/http.h"
 
 #include <string.h>
@@ -31,10 +32,12 @@ int core_http_check_url(const char *url, const char *what) {
   const size_t length = strcspn(host, "/?#");
   if (length == 0 || length > 255 || *host == ':') return core_error(CORE_USAGE, "%s: the address names no host", what);
   if (memchr(host, '@', length))
-    return core_error(CORE_USAGE, "%s: the address holds a name or password; they would be seen in lists of processes", what);
+    return core_error(CORE_USAGE, "%s: the address holds a name or password; they would be seen in lists of processes",
+                      what);
   for (const char *c = url; *c; c++)
     if (*c <= ' ' || *c > '~' || strchr("\"<>\\^`{|}", *c))
-      return core_error(CORE_USAGE, "%s: the address holds a blank or another character that must be written %%XX", what);
+      return core_error(CORE_USAGE, "%s: the address holds a blank or another character that must be written %%XX",
+                        what);
   return CORE_OK;
 }
 
@@ -50,9 +53,9 @@ const char *core_http_host(const char *url, char *buffer) {
 bool core_http_is_built(void) { return CORE_HAS_CURL; }
 
 #if CORE_HAS_CURL
-#define CURL_FUNCTIONS(X)                                                                                                      \
-  X(curl_global_init) X(curl_easy_init) X(curl_easy_cleanup) X(curl_easy_reset) X(curl_easy_setopt) X(curl_easy_perform)       \
-  X(curl_easy_getinfo) X(curl_easy_strerror) X(curl_slist_append) X(curl_slist_free_all)
+#define CURL_FUNCTIONS(X) \
+  X(curl_global_init) X(curl_easy_init) X(curl_easy_cleanup) X(curl_easy_reset) X(curl_easy_setopt) \
+  X(curl_easy_perform) X(curl_easy_getinfo) X(curl_easy_strerror) X(curl_slist_append) X(curl_slist_free_all)
 
 #define MEMBER(name) __typeof__(&name) name;
 typedef struct Library { CURL_FUNCTIONS(MEMBER) } Library;
@@ -66,7 +69,8 @@ static int load_library(void) {
   static const char name[] = "libcurl.so.4";
   void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!file)
-    return core_error(CORE_FAIL, "libcurl can not be loaded (%s); install it (Debian: libcurl4, Fedora: libcurl)", dlerror());
+    return core_error(CORE_FAIL, "libcurl can not be loaded (%s); install it (Debian: libcurl4, Fedora: libcurl)",
+                      dlerror());
 #define LOAD(function)                                                                        \
   void *address_of_##function = dlsym(file, #function);                                       \
   if (!address_of_##function) return core_error(CORE_FAIL, "%s has no %s", name, #function); \
@@ -178,8 +182,10 @@ struct CoreHttp { int none; };
 
 int core_http_open(CoreHttp **http) {
   *http = NULL;
-  return core_error(CORE_FAIL, "this program was built without libcurl; install it (Debian: libcurl4-openssl-dev, Fedora: libcurl-devel) "
-                               "and build again");
+  return core_error(
+    CORE_FAIL,
+    "this program was built without libcurl; install it (Debian: libcurl4-openssl-dev, Fedora: libcurl-devel) "
+    "and build again");
 }
 
 void core_http_close(CoreHttp **http) { *http = NULL; }

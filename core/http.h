@@ -1,17 +1,17 @@
-/* HTTP requests through libcurl, for slurmrestd, webhooks and MLflow. One request at a time, with a time-out and a limit on the
- * answer's size, whatever the server does. A program that was built without libcurl says so when asked.
+/* HTTP requests through libcurl, for slurmrestd, webhooks and MLflow. One request at a time, with a time-out and a
+ * limit on the answer's size, whatever the server does. A program that was built without libcurl says so when asked.
  *
  *   CoreHttp *http;
  *   TRY(core_http_open(&http));
  *   CoreHttpAnswer answer = {0};
- *   int code = core_http_send(http, &(CoreHttpRequest){.method = "GET", .url = "http://localhost:6820/openapi/v3", .timeout_s = 10},
- *                             &answer, &fault);
+ *   int code = core_http_send(http, &(CoreHttpRequest){.method = "GET", .url = "http://localhost:6820/openapi/v3",
+ * .timeout_s = 10}, &answer, &fault);
  *   ... answer.status, core_text_string(&answer.body) ...
  *   core_text_free(&answer.body);
  *   core_http_close(&http);
  *
- * Addresses may hold secrets in their path (webhooks do) and headers hold tokens: no message repeats more of a request than its
- * scheme and host. Redirects are not followed, so that no secret goes where it was not sent. */
+ * Addresses may hold secrets in their path (webhooks do) and headers hold tokens: no message repeats more of a request
+ * than its scheme and host. Redirects are not followed, so that no secret goes where it was not sent. */
 #ifndef CORE_HTTP_H
 #define CORE_HTTP_H
 #include <stdbool.h>
@@ -47,12 +47,12 @@ bool core_http_is_built(void);
 int core_http_open(CoreHttp **http);
 void core_http_close(CoreHttp **http);
 
-/* Sends and waits. CORE_OK for any HTTP answer, of whatever status; CORE_FAIL sets *fault (may be NULL) and leaves the body
- * empty. */
+/* Sends and waits. CORE_OK for any HTTP answer, of whatever status; CORE_FAIL sets *fault (may be NULL) and leaves the
+ * body empty. */
 int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswer *answer, CoreHttpFault *fault);
 
-/* Is `url` one that may be asked: http or https, a host, no name and password in it, only printable ASCII? CORE_USAGE names
- * `what` and never repeats the address. */
+/* Is `url` one that may be asked: http or https, a host, no name and password in it, only printable ASCII? CORE_USAGE
+ * names `what` and never repeats the address. */
 int core_http_check_url(const char *url, const char *what);
 /* "https://hooks.slack.com": scheme, host and port alone, for messages. buffer of CORE_HTTP_HOST bytes. */
 const char *core_http_host(const char *url, char *buffer);

@@ -169,7 +169,8 @@ int core_arena_commit(CoreArena *arena) {
     return too_large(arena, true);
   use_large_pages(arena->block, total + CORE_MEMORY_ALIGNMENT);
   uintptr_t start = (uintptr_t)arena->block;
-  place_entries(arena, false, (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT);
+  place_entries(arena, false,
+                (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT);
   place_entries(arena, true, arena->device_block);
   return CORE_OK;
 }

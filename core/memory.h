@@ -21,7 +21,8 @@ CoreArena *core_arena_create(const char *name);
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* The same for what lives on the device: to be touched through it only (device.h). Without a device it is no different. */
+/* The same for what lives on the device: to be touched through it only (device.h). Without a device it is no different.
+ */
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA_DEVICE(arena, pointer, count, label) \
   core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
@@ -36,7 +37,8 @@ size_t core_arena_device_bytes(const CoreArena *arena);
  * arena's. */
 typedef struct CoreArenaEntry { const char *label; size_t bytes; } CoreArenaEntry;
 int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries);
-/* Allocates everything in one block, and one on the device. CORE_FAIL names the arena, the total and its largest entries. */
+/* Allocates everything in one block, and one on the device. CORE_FAIL names the arena, the total and its largest
+ * entries. */
 int core_arena_commit(CoreArena *arena);
 /* Bytes that the commit takes, or took, on the host for what is registered; SIZE_MAX when that overflows. */
 size_t core_arena_bytes(const CoreArena *arena);

@@ -1,4 +1,5 @@
-/* Limits of associations and of a quality of service. What is not understood counts as no limit: Slurm refuses what goes beyond. */
+/* Limits of associations and of a quality of service. What is not understood counts as no limit: Slurm refuses what
+ * goes beyond. */
 #include "slurm/allowance_internal.h"
 
 #include <math.h>
@@ -87,7 +88,8 @@ void slurm_allowance_parse(const char *text, const char *user, SlurmAllowance *a
   for (const char *at = text; *at;) {
     at = next_record(at, record, sizeof record);
     const char *account = value_of(record, "Account");
-    const bool is_qos = strncmp(record, "QOS=", 4) == 0, is_mine = value_is(record, "UserName", user), is_all = value_is(record, "UserName", "");
+    const bool is_qos = strncmp(record, "QOS=", 4) == 0, is_mine = value_is(record, "UserName", user),
+               is_all = value_is(record, "UserName", "");
     if (is_qos) take_in(allowance, record);
     if (is_qos || !account || (!is_mine && !is_all)) continue;
     if (!*allowance->account && is_mine && value_is(record, "DefAssoc", "Yes"))
@@ -128,7 +130,10 @@ static int ask_qos_submit_max(const char *qos, SlurmAllowance *allowance) {
 int slurm_allowance_ask(const char *account, const char *qos, SlurmAllowance *allowance) {
   char filter[SLURM_TEXT + 16];
   const struct passwd *who = getpwuid(getuid());
-  *allowance = (SlurmAllowance){.submit_room = ROOM_UNKNOWN, .cpu_minutes = INFINITY, .gpu_minutes = INFINITY, .task_cpu_minutes = INFINITY,
+  *allowance = (SlurmAllowance){.submit_room = ROOM_UNKNOWN,
+                                .cpu_minutes = INFINITY,
+                                .gpu_minutes = INFINITY,
+                                .task_cpu_minutes = INFINITY,
                                 .task_minutes = INFINITY};
   if (!who || core_text_check_name(who->pw_name, "user") != CORE_OK) {
     core_error_clear();

@@ -1,5 +1,5 @@
-/* The table's front: chooses a way to talk to Slurm, remembers the last fault and the limits. What is common to all ways
- * (states, array expressions) is here too. */
+/* The table's front: chooses a way to talk to Slurm, remembers the last fault and the limits. What is common to all
+ * ways (states, array expressions) is here too. */
 #include "slurm/cluster.h"
 
 #include <math.h>
@@ -184,7 +184,10 @@ int slurm_limits(SlurmCluster *cluster, const SlurmLimits **limits) {
 
 int slurm_allowance(SlurmCluster *cluster, const char *account, const char *qos, SlurmAllowance *allowance) {
   const SlurmLimits *limits;
-  *allowance = (SlurmAllowance){.submit_room = -1, .cpu_minutes = INFINITY, .gpu_minutes = INFINITY, .task_cpu_minutes = INFINITY,
+  *allowance = (SlurmAllowance){.submit_room = -1,
+                                .cpu_minutes = INFINITY,
+                                .gpu_minutes = INFINITY,
+                                .task_cpu_minutes = INFINITY,
                                 .task_minutes = INFINITY};
   TRY(slurm_limits(cluster, &limits));
   if (!limits->accounting || !cluster->api->allowance) return CORE_OK;

@@ -1,11 +1,11 @@
 /* A Slurm cluster as the sweep program sees it: one table of functions, two ways behind it (command.c: sbatch, squeue,
- * scontrol, sacct, sinfo; rest.c: slurmrestd). Everything goes in as typed values and comes out as typed rows; nothing here
- * knows what a sweep or a run is.
+ * scontrol, sacct, sinfo; rest.c: slurmrestd). Everything goes in as typed values and comes out as typed rows; nothing
+ * here knows what a sweep or a run is.
  *
  *   SlurmCluster *cluster;
  *   TRY(slurm_cluster_open("auto", &cluster));
- *   if (slurm_submit(cluster, &job, &id) != CORE_OK && slurm_fault(cluster) == SLURM_TIMED_OUT) ... it may exist all the same
- *   slurm_cluster_close(&cluster);
+ *   if (slurm_submit(cluster, &job, &id) != CORE_OK && slurm_fault(cluster) == SLURM_TIMED_OUT) ... it may exist all
+ * the same slurm_cluster_close(&cluster);
  *
  * All functions return CORE_OK, or CORE_FAIL / CORE_USAGE with core_error's message; slurm_fault then says of what kind
  * the last failure was. Calls block for at most SLURM_CALL_S seconds. A handle belongs to one thread. */
@@ -31,7 +31,7 @@ typedef enum SlurmFault {
   SLURM_GARBLED,      /* the answer was not understood: as with SLURM_TIMED_OUT, it may have been done */
 } SlurmFault;
 
-/* ---- what is asked for --------------------------------------------------------------------------------------------- */
+/* ---- what is asked for ------------------------------------------------------------------------------------------- */
 
 /* A job, or one task of an array; task -1: all of it. */
 typedef struct SlurmId { int64_t job, task; } SlurmId;
@@ -46,17 +46,21 @@ typedef struct SlurmJob {
   int64_t running_max;             /* %throttle; 0: none */
   const SlurmId *after;            /* jobs and tasks that must have ended, however (afterany) */
   size_t after_count;
-  int64_t after_each;              /* a job: task t waits for its task t to succeed (aftercorr), and is cancelled by Slurm when
-                                    * that can not happen any more; 0: none */
+  int64_t after_each; /* a job: task t waits for its task t to succeed (aftercorr), and is cancelled by Slurm when
+                       * that can not happen any more; 0: none */
   const char *remark;              /* a comment for the script, one line; NULL: none */
   bool held;
   const SlurmSettings *settings;   /* resources, signal, requeue */
 } SlurmJob;
 
 /* What --test-only says: when and where a job would start; nothing is submitted. */
-typedef struct SlurmForecast { int64_t start_unix_s; int64_t cpus; char nodes[SLURM_NAME], partition[SLURM_NAME]; } SlurmForecast;
+typedef struct SlurmForecast {
+  int64_t start_unix_s;
+  int64_t cpus;
+  char nodes[SLURM_NAME], partition[SLURM_NAME];
+} SlurmForecast;
 
-/* ---- what the cluster is like -------------------------------------------------------------------------------------- */
+/* ---- what the cluster is like ------------------------------------------------------------------------------------ */
 
 typedef struct SlurmLimits {
   char version[32], cluster[SLURM_NAME];
@@ -69,8 +73,8 @@ typedef struct SlurmLimits {
   char mpi_default[SLURM_NAME], preempt_mode[SLURM_NAME];
 } SlurmLimits;
 
-/* What an account (and a quality of service) lets this user do, by the accounting database's limits. Without a limit: submit_room -1, and
- * INFINITY for minutes. */
+/* What an account (and a quality of service) lets this user do, by the accounting database's limits. Without a limit:
+ * submit_room -1, and INFINITY for minutes. */
 typedef struct SlurmAllowance {
   char account[SLURM_NAME];           /* the one that was asked about, or the user's default; "" when there is none */
   int64_t submit_max, submit_room;    /* jobs in the queue (array tasks count each): at most, and how many more now */
@@ -87,7 +91,7 @@ typedef struct SlurmPartition {
   int64_t cpus_max, memory_max_mb, gpus_max; /* of its largest node */
 } SlurmPartition;
 
-/* ---- what is in the queue ------------------------------------------------------------------------------------------ */
+/* ---- what is in the queue ---------------------------------------------------------------------------------------- */
 
 typedef enum SlurmState {
   SLURM_PENDING, SLURM_CONFIGURING, SLURM_RUNNING, SLURM_COMPLETING, SLURM_SUSPENDED, SLURM_REQUEUED,
@@ -97,13 +101,14 @@ typedef enum SlurmState {
 enum { SLURM_STATES = SLURM_UNKNOWN_STATE + 1 };
 
 const char *slurm_state_name(SlurmState state);      /* Slurm's word: "OUT_OF_MEMORY" */
-SlurmState slurm_state_from_name(const char *name);  /* also "CANCELLED by 1000", "RUNNING+..."; else SLURM_UNKNOWN_STATE */
+SlurmState slurm_state_from_name(
+  const char *name); /* also "CANCELLED by 1000", "RUNNING+..."; else SLURM_UNKNOWN_STATE */
 bool slurm_state_is_over(SlurmState state);          /* it will not run (again) by itself */
 
 /* Array tasks `first` to `last` in steps of `step`, which are alike; -1 to -1 for a job that is no array. Waiting tasks
  * come many in one row. */
 typedef struct SlurmTask {
-  int64_t job;               /* the array's id (or the job's): with a task's index "123_4", the name that stays the same */
+  int64_t job; /* the array's id (or the job's): with a task's index "123_4", the name that stays the same */
   int64_t first, last, step;
   SlurmState state;
   char reason[64];           /* Slurm's word for why it waits or ended: "Resources"; "None" when it gives none */
@@ -116,15 +121,18 @@ typedef struct SlurmTask {
   char comment[SLURM_NAME];
 } SlurmTask;
 
-typedef struct SlurmTasks { SlurmTask *rows; size_t count, capacity; } SlurmTasks; /* zero-initialise; slurm_tasks_free */
+typedef struct SlurmTasks {
+  SlurmTask *rows;
+  size_t count, capacity;
+} SlurmTasks; /* zero-initialise; slurm_tasks_free */
 void slurm_tasks_free(SlurmTasks *tasks);
 
-/* ---- the table ----------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 typedef struct SlurmCluster SlurmCluster;
 
-/* One way to talk to Slurm; `way` is its own memory. Each sets *fault when it fails. A NULL entry: it can not do that, and the
- * caller gets CORE_FAIL / SLURM_REFUSED. Meanings as in the public functions below. */
+/* One way to talk to Slurm; `way` is its own memory. Each sets *fault when it fails. A NULL entry: it can not do that,
+ * and the caller gets CORE_FAIL / SLURM_REFUSED. Meanings as in the public functions below. */
 typedef struct SlurmApi {
   const char *name; /* "cli", "rest" */
   int (*open)(void **way, SlurmFault *fault);
@@ -135,7 +143,8 @@ typedef struct SlurmApi {
   int (*submit)(void *way, const SlurmJob *job, int64_t *id, SlurmFault *fault);
   int (*test)(void *way, const SlurmJob *job, SlurmForecast *forecast, SlurmFault *fault);
   int (*list)(void *way, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault);
-  int (*history)(void *way, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks, SlurmFault *fault);
+  int (*history)(void *way, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks,
+                 SlurmFault *fault);
   int (*cancel)(void *way, const SlurmId *ids, size_t count, SlurmFault *fault);
   int (*hold)(void *way, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault);
   int (*requeue)(void *way, SlurmId id, SlurmFault *fault);
@@ -144,8 +153,8 @@ typedef struct SlurmApi {
 extern const SlurmApi slurm_api_commands; /* command.c */
 extern const SlurmApi slurm_api_rest;     /* rest.c */
 
-/* `api`: "cli", "rest", or "auto": the commands where they are, else slurmrestd. SLURM_ABSENT where there is neither. Caller
- * closes. A failed open leaves *cluster NULL; *fault (may be NULL) says of what kind it was. */
+/* `api`: "cli", "rest", or "auto": the commands where they are, else slurmrestd. SLURM_ABSENT where there is neither.
+ * Caller closes. A failed open leaves *cluster NULL; *fault (may be NULL) says of what kind it was. */
 int slurm_cluster_open(const char *api, SlurmCluster **cluster, SlurmFault *fault);
 void slurm_cluster_close(SlurmCluster **cluster);
 const char *slurm_cluster_api(const SlurmCluster *cluster); /* "cli" or "rest" */
@@ -154,13 +163,14 @@ const char *slurm_fault_name(SlurmFault fault);             /* "unreachable" ...
 
 /* Asked once a handle, then remembered. */
 int slurm_limits(SlurmCluster *cluster, const SlurmLimits **limits);
-/* account "": the user's default; qos "": none. Where nothing can be asked (no accounting, slurmrestd), nothing is limited: Slurm
- * refuses what goes too far. */
+/* account "": the user's default; qos "": none. Where nothing can be asked (no accounting, slurmrestd), nothing is
+ * limited: Slurm refuses what goes too far. */
 int slurm_allowance(SlurmCluster *cluster, const char *account, const char *qos, SlurmAllowance *allowance);
 /* free(*partitions). */
 int slurm_partitions(SlurmCluster *cluster, SlurmPartition **partitions, size_t *count);
 
-/* Submits the array in one call. On SLURM_TIMED_OUT or SLURM_GARBLED it may exist: look for its comment with slurm_list. */
+/* Submits the array in one call. On SLURM_TIMED_OUT or SLURM_GARBLED it may exist: look for its comment with
+ * slurm_list. */
 int slurm_submit(SlurmCluster *cluster, const SlurmJob *job, int64_t *id);
 int slurm_test(SlurmCluster *cluster, const SlurmJob *job, SlurmForecast *forecast);
 
@@ -168,8 +178,8 @@ int slurm_test(SlurmCluster *cluster, const SlurmJob *job, SlurmForecast *foreca
  * call to Slurm for any number of them. count 0: all of this user's. */
 int slurm_list(SlurmCluster *cluster, const char *const *names, size_t count, SlurmTasks *tasks);
 
-/* Appends what the accounting database knows of these jobs' tasks, also long after their end: one call. SLURM_REFUSED where
- * there is none. since: nothing that was submitted earlier (job ids are used again after years). */
+/* Appends what the accounting database knows of these jobs' tasks, also long after their end: one call. SLURM_REFUSED
+ * where there is none. since: nothing that was submitted earlier (job ids are used again after years). */
 int slurm_history(SlurmCluster *cluster, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks);
 
 /* Each addresses any number of jobs and tasks in few calls. Jobs that are gone already are no error. */

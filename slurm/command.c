@@ -1,5 +1,5 @@
-/* Slurm through its commands. Answers are parsed strictly: a line that is not understood makes the whole answer garbled, since
- * a job that is overlooked would be submitted twice. */
+/* Slurm through its commands. Answers are parsed strictly: a line that is not understood makes the whole answer
+ * garbled, since a job that is overlooked would be submitted twice. */
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,8 @@ enum { EXPRESSION_MAX = 2000, FIELDS_MAX = 16 };
 
 /* The last line that says something, without "sbatch: error: " and "fatal: ". */
 static void last_words(const CoreText *text, char *words, size_t size) {
-  static const char *const prefixes[] = {"error: ", "fatal: ", "sbatch: ", "squeue: ", "scontrol: ", "scancel: ", "sacct: ", "sinfo: "};
+  static const char *const prefixes[] = {
+    "error: ", "fatal: ", "sbatch: ", "squeue: ", "scontrol: ", "scancel: ", "sacct: ", "sinfo: "};
   char *copy = core_text_duplicate(core_text_string(text)), *save = NULL, limit[128] = "";
   words[0] = '\0';
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -26,7 +27,8 @@ static void last_words(const CoreText *text, char *words, size_t size) {
       line += strlen(prefixes[i]);
       i = (size_t)-1; /* again from the first */
     }
-    const size_t length = strlen(line); /* "AssocMaxSubmitJobLimit" before "Job violates accounting/QOS policy": both are told */
+    const size_t length =
+      strlen(line); /* "AssocMaxSubmitJobLimit" before "Job violates accounting/QOS policy": both are told */
     const bool names_limit = length > 5 && strcmp(line + length - 5, "Limit") == 0 && !strchr(line, ' ');
     if (names_limit) snprintf(limit, sizeof limit, " (%.100s)", line);
     else if (*line) snprintf(words, size, "%s", line);
@@ -35,9 +37,12 @@ static void last_words(const CoreText *text, char *words, size_t size) {
   free(copy);
 }
 
-static bool says(const SlurmOutput *output, const char *words) { return strcasestr(core_text_string(&output->error), words) != NULL; }
+static bool says(const SlurmOutput *output, const char *words) {
+  return strcasestr(core_text_string(&output->error), words) != NULL;
+}
 
-/* What a failed command's words mean. Only what is sure to have stopped before slurmctld was asked counts as unreachable. */
+/* What a failed command's words mean. Only what is sure to have stopped before slurmctld was asked counts as
+ * unreachable. */
 static SlurmFault classify(const SlurmOutput *output) {
   static const struct { const char *words; SlurmFault fault; } known[] = {
     {"establish a configuration source", SLURM_ABSENT}, {"Unable to process configuration file", SLURM_ABSENT},
@@ -102,10 +107,13 @@ static int commands_open(void **way, SlurmFault *fault) {
   *way = &none;
   *fault = SLURM_ABSENT;
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-    if (!slurm_process_exists(needed[i])) return core_error(CORE_FAIL, "there is no Slurm here: %s is not in PATH", needed[i]);
+    if (!slurm_process_exists(needed[i]))
+      return core_error(CORE_FAIL, "there is no Slurm here: %s is not in PATH", needed[i]);
   const char *conf = getenv("SLURM_CONF"); /* the commands would wait a minute for it to appear */
-  if (conf && *conf && access(conf, R_OK) != 0) return core_error(CORE_FAIL, "there is no Slurm here: SLURM_CONF = %s can not be read", conf);
-  /* Without a configuration no command works: told apart from a cluster that is down, since it means "not a login node". */
+  if (conf && *conf && access(conf, R_OK) != 0)
+    return core_error(CORE_FAIL, "there is no Slurm here: SLURM_CONF = %s can not be read", conf);
+  /* Without a configuration no command works: told apart from a cluster that is down, since it means "not a login
+   * node". */
   static const char *const ping[] = {"scontrol", "ping", NULL};
   SlurmOutput output;
   TRY(slurm_process_run(ping, NULL, SLURM_CALL_S, &output));
@@ -120,7 +128,8 @@ static void commands_close(void *way) { (void)way; }
 
 /* ---- limits and partitions --------------------------------------------------------------------------------------- */
 
-static int commands_allowance(void *way, const char *account, const char *qos, SlurmAllowance *allowance, SlurmFault *fault) {
+static int commands_allowance(void *way, const char *account, const char *qos, SlurmAllowance *allowance,
+                              SlurmFault *fault) {
   *fault = SLURM_ABSENT;
   TRY(slurm_allowance_ask(account, qos, allowance));
   *fault = SLURM_FINE;
@@ -184,9 +193,11 @@ static void add_nodes(SlurmPartition **list, size_t *count, char **field) {
     const int64_t limit = slurm_time_parse(field[2]);
     partition->time_max_s = limit > 0 ? limit : 0;
   }
-  const int64_t nodes = number_or(field[3], 0), cpus = number_or(field[5], 0), memory = number_or(field[6], 0), gpus = count_gpus(field[7]);
+  const int64_t nodes = number_or(field[3], 0), cpus = number_or(field[5], 0), memory = number_or(field[6], 0),
+                gpus = count_gpus(field[7]);
   partition->nodes += nodes;
-  if (strncmp(field[4], "idle", 4) == 0 || strncmp(field[4], "mix", 3) == 0 || strncmp(field[4], "alloc", 5) == 0) partition->nodes_up += nodes;
+  if (strncmp(field[4], "idle", 4) == 0 || strncmp(field[4], "mix", 3) == 0 || strncmp(field[4], "alloc", 5) == 0)
+    partition->nodes_up += nodes;
   if (cpus > partition->cpus_max) partition->cpus_max = cpus;
   if (memory > partition->memory_max_mb) partition->memory_max_mb = memory;
   if (gpus > partition->gpus_max) partition->gpus_max = gpus;
@@ -198,7 +209,8 @@ static int commands_partitions(void *way, SlurmPartition **partitions, size_t *c
   char *field[FIELDS_MAX], *save = NULL;
   int code = CORE_OK;
   TRY(call(arguments, NULL, &output, fault));
-  for (char *line = output.out.data ? strtok_r(output.out.data, "\n", &save) : NULL; line && code == CORE_OK; line = strtok_r(NULL, "\n", &save)) {
+  for (char *line = output.out.data ? strtok_r(output.out.data, "\n", &save) : NULL; line && code == CORE_OK;
+       line = strtok_r(NULL, "\n", &save)) {
     if (cut(line, field, 8) == 8) add_nodes(partitions, count, field);
     else code = garbled("sinfo", line, fault);
   }
@@ -212,7 +224,8 @@ static int commands_submit(void *way, const SlurmJob *job, int64_t *id, SlurmFau
   static const char *const arguments[] = {"sbatch", "--parsable", NULL};
   SlurmOutput output;
   TRY(call(arguments, job->script, &output, fault));
-  const int code = read_id(core_text_string(&output.out), id) ? CORE_OK : garbled("sbatch", core_text_string(&output.out), fault);
+  const int code =
+    read_id(core_text_string(&output.out), id) ? CORE_OK : garbled("sbatch", core_text_string(&output.out), fault);
   slurm_output_free(&output);
   return code;
 }
@@ -265,10 +278,11 @@ static bool read_queued(char *line, SlurmTasks *tasks) {
   return slurm_tasks_add(tasks, &task, field[1]);
 }
 
-static int read_lines(const char *program, SlurmOutput *output, bool (*read)(char *line, SlurmTasks *tasks), SlurmTasks *tasks,
-                      SlurmFault *fault) {
+static int read_lines(const char *program, SlurmOutput *output, bool (*read)(char *line, SlurmTasks *tasks),
+                      SlurmTasks *tasks, SlurmFault *fault) {
   char *save = NULL, shown[128];
-  for (char *line = output->out.data ? strtok_r(output->out.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+  for (char *line = output->out.data ? strtok_r(output->out.data, "\n", &save) : NULL; line;
+       line = strtok_r(NULL, "\n", &save)) {
     COPY(shown, line);
     if (!read(line, tasks)) return garbled(program, shown, fault);
   }
@@ -280,7 +294,8 @@ static int commands_list(void *way, const char *const *names, size_t count, Slur
   SlurmOutput output;
   core_text_append(&filter, count ? "--name=" : "--me");
   for (size_t i = 0; i < count; i++) core_text_appendf(&filter, "%s%s", i ? "," : "", names[i]);
-  const char *const arguments[] = {"squeue", "-h", "-t", "all", "-o", "%F|%K|%T|%r|%M|%l|%V|%S|%u|%P|%N|%k", core_text_string(&filter), NULL};
+  const char *const arguments[] = {
+    "squeue", "-h", "-t", "all", "-o", "%F|%K|%T|%r|%M|%l|%V|%S|%u|%P|%N|%k", core_text_string(&filter), NULL};
   int code = call(arguments, NULL, &output, fault);
   if (code == CORE_OK) {
     code = read_lines("squeue", &output, read_queued, tasks, fault);
@@ -306,7 +321,8 @@ static bool read_accounted(char *line, SlurmTasks *tasks) {
   if (underscore) *underscore = '\0';
   if (!read_id(field[0], &task.job)) return false;
   task.state = slurm_state_from_name(field[1]);
-  if (strncmp(field[1], "CANCELLED by ", 13) == 0) name_user(field[1] + 13, task.cancelled_by, sizeof task.cancelled_by);
+  if (strncmp(field[1], "CANCELLED by ", 13) == 0)
+    name_user(field[1] + 13, task.cancelled_by, sizeof task.cancelled_by);
   if (sscanf(field[2], "%d:%d", &task.exit_code, &task.exit_signal) != 2) return false;
   task.elapsed_s = number_or(field[3], 0);
   task.submit_unix_s = moment(field[4]), task.start_unix_s = moment(field[5]);
@@ -314,7 +330,8 @@ static bool read_accounted(char *line, SlurmTasks *tasks) {
   return slurm_tasks_add(tasks, &task, underscore ? underscore + 1 : "");
 }
 
-static int commands_history(void *way, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks, SlurmFault *fault) {
+static int commands_history(void *way, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks,
+                            SlurmFault *fault) {
   CoreText list = {0};
   char since[48], date[32] = "";
   struct tm local;
@@ -323,8 +340,11 @@ static int commands_history(void *way, const int64_t *jobs, size_t count, int64_
   for (size_t i = 0; i < count; i++) core_text_appendf(&list, "%s%lld", i ? "," : "", (long long)jobs[i]);
   if (localtime_r(&at, &local)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &local);
   snprintf(since, sizeof since, "--starttime=%s", date);
-  const char *const arguments[] = {"sacct", "-X", "-n", "-P", "-j", core_text_string(&list), since,
-                                   "-o", "JobID,State,ExitCode,ElapsedRaw,Submit,Start,User,Partition,NodeList,Reason", NULL};
+  const char *const arguments[] = {
+    "sacct", "-X", "-n",
+    "-P",    "-j", core_text_string(&list),
+    since,   "-o", "JobID,State,ExitCode,ElapsedRaw,Submit,Start,User,Partition,NodeList,Reason",
+    NULL};
   int code = call(arguments, NULL, &output, fault);
   if (code == CORE_OK) {
     code = read_lines("sacct", &output, read_accounted, tasks, fault);
@@ -368,7 +388,8 @@ static int call_for(const char *program, const char *verb, const SlurmId *ids, s
   for (size_t done = 0; done < count && code == CORE_OK;) {
     SlurmOutput output;
     done += name_several(ids + done, count - done, &name);
-    const char *const arguments[] = {program, verb ? verb : core_text_string(&name), verb ? core_text_string(&name) : NULL, NULL};
+    const char *const arguments[] = {program, verb ? verb : core_text_string(&name),
+                                     verb ? core_text_string(&name) : NULL, NULL};
     code = call(arguments, NULL, &output, fault);
     if (code == CORE_OK) slurm_output_free(&output);
     if (code != CORE_OK && *fault == SLURM_NOT_THERE) {
@@ -380,7 +401,9 @@ static int call_for(const char *program, const char *verb, const SlurmId *ids, s
   return code;
 }
 
-static int commands_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *fault) { return call_for("scancel", NULL, ids, count, fault); }
+static int commands_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *fault) {
+  return call_for("scancel", NULL, ids, count, fault);
+}
 
 static int commands_hold(void *way, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault) {
   return call_for("scontrol", hold ? "hold" : "release", ids, count, fault);
@@ -395,7 +418,16 @@ static int commands_requeue(void *way, SlurmId id, SlurmFault *fault) {
   return CORE_OK;
 }
 
-const SlurmApi slurm_api_commands = {
-  .name = "cli",           .open = commands_open,     .close = commands_close,     .limits = commands_limits, .allowance = commands_allowance,
-  .partitions = commands_partitions, .submit = commands_submit, .test = commands_test, .list = commands_list,
-  .history = commands_history, .cancel = commands_cancel, .hold = commands_hold,   .requeue = commands_requeue};
+const SlurmApi slurm_api_commands = {.name = "cli",
+                                     .open = commands_open,
+                                     .close = commands_close,
+                                     .limits = commands_limits,
+                                     .allowance = commands_allowance,
+                                     .partitions = commands_partitions,
+                                     .submit = commands_submit,
+                                     .test = commands_test,
+                                     .list = commands_list,
+                                     .history = commands_history,
+                                     .cancel = commands_cancel,
+                                     .hold = commands_hold,
+                                     .requeue = commands_requeue};

@@ -4,10 +4,10 @@
 #include "core/text.h"
 #include "slurm/cluster.h"
 
-/* Calls `emit` for each option of the job but its name, comment, array and dependencies: "--time", "02:00:00". value NULL: an
- * option without one. */
-void slurm_options_each(const SlurmSettings *settings, void (*emit)(void *context, const char *option, const char *value),
-                        void *context);
+/* Calls `emit` for each option of the job but its name, comment, array and dependencies: "--time", "02:00:00". value
+ * NULL: an option without one. */
+void slurm_options_each(const SlurmSettings *settings,
+                        void (*emit)(void *context, const char *option, const char *value), void *context);
 
 /* Appends "afterany:12:13_4,aftercorr:15"; nothing for a job that waits for none. */
 void slurm_options_dependency(const SlurmJob *job, CoreText *text);

@@ -16,14 +16,16 @@ int slurm_probe(const char *const *arguments, int timeout_s, CoreText *output) {
   return code;
 }
 
-/* Its lines: "MPI plugin types are...", then a name a line ("pmix"), or several behind "specific pmix plugin versions available:". */
+/* Its lines: "MPI plugin types are...", then a name a line ("pmix"), or several behind "specific pmix plugin versions
+ * available:". */
 int slurm_probe_mpi(const char *kind, bool *known, CoreText *kinds) {
   static const char *const arguments[] = {"srun", "--mpi=list", NULL};
   CoreText output = {0};
   *known = false;
   const int code = slurm_probe(arguments, 20, &output);
   char *save = NULL;
-  for (char *word = output.data ? strtok_r(output.data, " ,\t\n", &save) : NULL; word && code == CORE_OK; word = strtok_r(NULL, " ,\t\n", &save)) {
+  for (char *word = output.data ? strtok_r(output.data, " ,\t\n", &save) : NULL; word && code == CORE_OK;
+       word = strtok_r(NULL, " ,\t\n", &save)) {
     const size_t length = strlen(word);
     const bool is_kind = strncmp(word, "pmi", 3) == 0 || strcmp(word, "none") == 0 || strncmp(word, "cray", 4) == 0;
     if (!is_kind || word[length - 1] == ':') continue;

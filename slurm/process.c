@@ -22,19 +22,21 @@ bool slurm_process_exists(const char *name) {
   const char *folders = getenv("PATH");
   for (const char *c = folders ? folders : "/usr/bin:/bin"; *c; c += *c == ':') {
     const size_t length = strcspn(c, ":");
-    if (length > 0 && core_files_path(path, "%.*s/%s", (int)length, c, name) == CORE_OK && access(path, X_OK) == 0) return true;
+    if (length > 0 && core_files_path(path, "%.*s/%s", (int)length, c, name) == CORE_OK && access(path, X_OK) == 0)
+      return true;
     c += length;
   }
   return false;
 }
 
-/* A site's and a user's defaults for account, partition and the like stay; what is ours to say goes, and whatever changes
- * the form of an answer. */
+/* A site's and a user's defaults for account, partition and the like stay; what is ours to say goes, and whatever
+ * changes the form of an answer. */
 static bool is_kept(const char *variable) {
   static const char *const kept[] = {"SBATCH_ACCOUNT=", "SBATCH_PARTITION=", "SBATCH_QOS=", "SBATCH_RESERVATION=",
                                      "SBATCH_DEBUG=", "SLURM_CONF=", "SLURM_JWT=", "SLURMRESTD="};
-  static const char *const dropped[] = {"SBATCH_", "SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SCANCEL_",
-                                        "SLURM_TIME_FORMAT=", "SLURM_BITSTR_LEN=", "SLURM_CLUSTERS=", "SLURM_EXIT_ERROR="};
+  static const char *const dropped[] = {
+    "SBATCH_",           "SQUEUE_",         "SACCT_",           "SINFO_", "SCONTROL_", "SCANCEL_", "SLURM_TIME_FORMAT=",
+    "SLURM_BITSTR_LEN=", "SLURM_CLUSTERS=", "SLURM_EXIT_ERROR="};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
     if (strncmp(variable, kept[i], strlen(kept[i])) == 0) return true;
   for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
@@ -90,7 +92,8 @@ static int start(const char *const *arguments, Child *child) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   char **environment = make_environment();
-  const int number = posix_spawnp(&child->pid, arguments[0], &actions, &attributes, (char *const *)arguments, environment);
+  const int number =
+    posix_spawnp(&child->pid, arguments[0], &actions, &attributes, (char *const *)arguments, environment);
   free(environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);

@@ -12,8 +12,8 @@ typedef struct SlurmOutput {
 } SlurmOutput;
 
 /* Finds arguments[0] in PATH. `input` (may be NULL) is its standard input. Runs it without those variables of the
- * environment that would change what it prints or submits (SQUEUE_FORMAT, SBATCH_ARRAY_INX ...). CORE_FAIL only when it can
- * not be started. Caller frees with slurm_output_free. */
+ * environment that would change what it prints or submits (SQUEUE_FORMAT, SBATCH_ARRAY_INX ...). CORE_FAIL only when it
+ * can not be started. Caller frees with slurm_output_free. */
 int slurm_process_run(const char *const *arguments, const char *input, int timeout_s, SlurmOutput *output);
 void slurm_output_free(SlurmOutput *output);
 

@@ -16,24 +16,35 @@ static const Reason reasons[] = {
   {"DependencyNeverSatisfied", "what it waits for can never come", "sweep cancel, and submit again", true},
   {"JobHeldUser", "held", "sweep release lets it start", true},
   {"JobHeldAdmin", "held by an administrator or by you as root", "sweep release, or ask the administrators", true},
-  {"JobLaunchFailure", "could not be launched and is held", "sweep release tries again; else ask the administrators", true},
-  {"launch_failed_requeued_held", "could not be launched and is held", "sweep release tries again; else ask the administrators", true},
-  {"PartitionTimeLimit", "asks for more time than its partition allows", "sweep cancel, lower slurm.time, submit again", true},
-  {"PartitionNodeLimit", "asks for more nodes than its partition has", "sweep cancel, lower slurm.nodes, submit again", true},
-  {"PartitionConfig", "no node of its partition has what it asks for", "sweep cancel, ask for less in [slurm], submit again", true},
+  {"JobLaunchFailure", "could not be launched and is held", "sweep release tries again; else ask the administrators",
+   true},
+  {"launch_failed_requeued_held", "could not be launched and is held",
+   "sweep release tries again; else ask the administrators", true},
+  {"PartitionTimeLimit", "asks for more time than its partition allows", "sweep cancel, lower slurm.time, submit again",
+   true},
+  {"PartitionNodeLimit", "asks for more nodes than its partition has", "sweep cancel, lower slurm.nodes, submit again",
+   true},
+  {"PartitionConfig", "no node of its partition has what it asks for",
+   "sweep cancel, ask for less in [slurm], submit again", true},
   {"PartitionDown", "its partition is down", "wait, or sweep cancel and choose another slurm.partition", true},
-  {"PartitionInactive", "its partition takes no jobs at present", "wait, or sweep cancel and choose another slurm.partition", true},
+  {"PartitionInactive", "its partition takes no jobs at present",
+   "wait, or sweep cancel and choose another slurm.partition", true},
   {"BadConstraints", "no node has what it asks for", "sweep cancel, ask for less in [slurm], submit again", true},
-  {"ReqNodeNotAvail", "nodes that it needs are down, drained or reserved", "wait, or sweep cancel and ask for others", false},
-  {"Nodes_required_for_job_are_DOWN", "nodes that it needs are down, drained or reserved", "wait, or sweep cancel and ask for others", false},
-  {"Nodes required for job are DOWN", "nodes that it needs are down, drained or reserved", "wait, or sweep cancel and ask for others", false},
+  {"ReqNodeNotAvail", "nodes that it needs are down, drained or reserved", "wait, or sweep cancel and ask for others",
+   false},
+  {"Nodes_required_for_job_are_DOWN", "nodes that it needs are down, drained or reserved",
+   "wait, or sweep cancel and ask for others", false},
+  {"Nodes required for job are DOWN", "nodes that it needs are down, drained or reserved",
+   "wait, or sweep cancel and ask for others", false},
   {"NodeDown", "a node that it needs is down", "wait, or sweep cancel and ask for others", false},
   {"Licenses", "waits for licences", "", false},
   {"Reservation", "waits for its reservation to begin", "", false},
   {"InvalidAccount", "its account is not known", "sweep cancel, correct slurm.account, submit again", true},
   {"InvalidQOS", "its quality of service is not known", "sweep cancel, correct slurm.qos, submit again", true},
-  {"AccountNotAllowed", "its account may not use this partition", "sweep cancel, change slurm.account or slurm.partition", true},
-  {"QOSNotAllowed", "its quality of service may not use this partition", "sweep cancel, change slurm.qos or slurm.partition", true},
+  {"AccountNotAllowed", "its account may not use this partition",
+   "sweep cancel, change slurm.account or slurm.partition", true},
+  {"QOSNotAllowed", "its quality of service may not use this partition",
+   "sweep cancel, change slurm.qos or slurm.partition", true},
   {"Assoc", "waits for a limit of your account", "jobs of yours must end first", false},
   {"QOS", "waits for a limit of its quality of service", "jobs of yours must end first", false},
   {"MaxJobsPerAccount", "waits for a limit of your account", "jobs of yours must end first", false},
@@ -45,7 +56,9 @@ enum { REASONS = sizeof reasons / sizeof *reasons };
 static const Reason *find(const char *reason) {
   const Reason *best = NULL;
   for (int i = 0; i < REASONS; i++)
-    if (strncmp(reason, reasons[i].word, strlen(reasons[i].word)) == 0 && (!best || strlen(reasons[i].word) > strlen(best->word))) best = &reasons[i];
+    if (strncmp(reason, reasons[i].word, strlen(reasons[i].word)) == 0 &&
+        (!best || strlen(reasons[i].word) > strlen(best->word)))
+      best = &reasons[i];
   return best;
 }
 

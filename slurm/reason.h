@@ -3,7 +3,8 @@
 #define SLURM_REASON_H
 #include <stdbool.h>
 
-/* "waits for free nodes"; for an unknown reason, Slurm's own word. Of several ("JobArrayTaskLimit,JobHeldUser") the first. */
+/* "waits for free nodes"; for an unknown reason, Slurm's own word. Of several ("JobArrayTaskLimit,JobHeldUser") the
+ * first. */
 const char *slurm_reason_text(const char *reason);
 /* What to do; "" when only waiting helps. */
 const char *slurm_reason_advice(const char *reason);

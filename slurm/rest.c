@@ -6,9 +6,10 @@
  *   SLURM_JWT_USER   whose token it is, where that is not this user's name
  *   SLURMRESTD_TIMEOUT   seconds to wait for an answer (60)
  *
- * The token is read once, goes into one header and nowhere else: what the server says is searched for it before it is shown.
- * slurmrestd tells nothing of the cluster's configuration, keeps no accounting for us without slurmdbd, has no test
- * submission and no requeue: limits come from slurm.conf where that can be read, the rest of the table stays empty. */
+ * The token is read once, goes into one header and nowhere else: what the server says is searched for it before it is
+ * shown. slurmrestd tells nothing of the cluster's configuration, keeps no accounting for us without slurmdbd, has no
+ * test submission and no requeue: limits come from slurm.conf where that can be read, the rest of the table stays
+ * empty. */
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +47,16 @@ static int read_address(Rest *rest, const char *address) {
   if (strncmp(address, "unix:", 5) == 0) {
     if (address[5] != '/') return core_error(CORE_USAGE, "SLURMRESTD = %.80s: a socket's path is absolute", address);
     if (strlen(address + 5) > CORE_HTTP_SOCKET_MAX)
-      return core_error(CORE_USAGE, "SLURMRESTD: the socket's path has %zu characters; a UNIX socket's has at most %d", strlen(address + 5),
-                        CORE_HTTP_SOCKET_MAX);
+      return core_error(CORE_USAGE, "SLURMRESTD: the socket's path has %zu characters; a UNIX socket's has at most %d",
+                        strlen(address + 5), CORE_HTTP_SOCKET_MAX);
     snprintf(rest->base, sizeof rest->base, "http://localhost");
     return core_text_copy(rest->socket, sizeof rest->socket, address + 5, "SLURMRESTD");
   }
   TRY(core_http_check_url(address, "SLURMRESTD"));
   size_t length = strlen(address);
   while (length > 0 && address[length - 1] == '/') length--;
-  if (length >= sizeof rest->base || strcspn(strstr(address, "//") + 2, "/?#") != length - (size_t)(strstr(address, "//") + 2 - address))
+  if (length >= sizeof rest->base ||
+      strcspn(strstr(address, "//") + 2, "/?#") != length - (size_t)(strstr(address, "//") + 2 - address))
     return core_error(CORE_USAGE, "SLURMRESTD: expected unix:/path or http://host:port, with nothing behind it");
   snprintf(rest->base, sizeof rest->base, "%.*s", (int)length, address);
   return CORE_OK;
@@ -66,7 +68,9 @@ static int take_token(Rest *rest, const char *text, const char *source) {
   if (strncmp(text, "SLURM_JWT=", 10) == 0) text += 10, length -= 10; /* as scontrol token prints it */
   if (length == 0 || length > TOKEN_MAX || text[length + strspn(text + length, " \t\r\n")] ||
       strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/") != length)
-    return core_error(CORE_USAGE, "%s holds no token: one line of letters, digits and -_. is expected, as scontrol token prints it", source);
+    return core_error(CORE_USAGE,
+                      "%s holds no token: one line of letters, digits and -_. is expected, as scontrol token prints it",
+                      source);
   rest->token = core_memory_allocate(length + 1);
   memcpy(rest->token, text, length);
   rest->token[length] = '\0';
@@ -79,7 +83,9 @@ static int read_token_file(Rest *rest, const char *path) {
   size_t size;
   if (stat(path, &status) < 0) return core_error_errno(CORE_USAGE, "SLURM_JWT_FILE %s", path);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0 || (status.st_uid != geteuid() && status.st_uid != 0))
-    return core_error(CORE_USAGE, "SLURM_JWT_FILE %s: others may read it, or it is not yours; chmod 600 it and ask for a new token", path);
+    return core_error(CORE_USAGE,
+                      "SLURM_JWT_FILE %s: others may read it, or it is not yours; chmod 600 it and ask for a new token",
+                      path);
   TRY(core_files_read(path, 2 * TOKEN_MAX, &data, &size));
   const int code = strlen(data) == size ? take_token(rest, data, "the file of SLURM_JWT_FILE")
                                         : core_error(CORE_USAGE, "SLURM_JWT_FILE %s holds no text", path);
@@ -93,7 +99,8 @@ static int read_token(Rest *rest) {
   if (token && *token) return take_token(rest, token, "SLURM_JWT");
   if (path && *path) return read_token_file(rest, path);
   if (*rest->socket) return CORE_OK;
-  return core_error(CORE_USAGE, "SLURMRESTD is an address, so that a token is needed: SLURM_JWT=$(scontrol token), or SLURM_JWT_FILE with its path");
+  return core_error(CORE_USAGE, "SLURMRESTD is an address, so that a token is needed: SLURM_JWT=$(scontrol token), or "
+                                "SLURM_JWT_FILE with its path");
 }
 
 static void read_user(Rest *rest) {
@@ -148,35 +155,46 @@ static void make_headers(const Rest *rest, bool has_body, char *memory, size_t s
   headers[count] = NULL;
 }
 
-static int send_request(Rest *rest, const char *method, const char *path, const char *body, CoreHttpAnswer *answer, SlurmFault *fault) {
+static int send_request(Rest *rest, const char *method, const char *path, const char *body, CoreHttpAnswer *answer,
+                        SlurmFault *fault) {
   char url[2 * URL_MAX], memory[TOKEN_MAX + 256];
   const char *headers[5];
   CoreHttpFault problem;
   snprintf(url, sizeof url, "%s%s", rest->base, path);
   make_headers(rest, body != NULL, memory, sizeof memory, headers);
-  const CoreHttpRequest request = {.method = method, .url = url, .unix_socket = *rest->socket ? rest->socket : NULL, .headers = headers,
-                                   .body = body, .timeout_s = rest->timeout_s, .answer_max = (size_t)256 << 20};
+  const CoreHttpRequest request = {.method = method,
+                                   .url = url,
+                                   .unix_socket = *rest->socket ? rest->socket : NULL,
+                                   .headers = headers,
+                                   .body = body,
+                                   .timeout_s = rest->timeout_s,
+                                   .answer_max = (size_t)256 << 20};
   const int code = core_http_send(rest->http, &request, answer, &problem);
   explicit_bzero(memory, sizeof memory);
   if (code == CORE_OK) return CORE_OK;
-  *fault = problem == CORE_HTTP_TIMED_OUT ? SLURM_TIMED_OUT : problem == CORE_HTTP_BROKEN ? SLURM_GARBLED : SLURM_UNREACHABLE;
+  *fault = problem == CORE_HTTP_TIMED_OUT ? SLURM_TIMED_OUT
+           : problem == CORE_HTTP_BROKEN  ? SLURM_GARBLED
+                                          : SLURM_UNREACHABLE;
   return core_error_context(CORE_FAIL, "slurmrestd");
 }
 
 /* The server's words for an error, unless they hold the token. */
 static void safe_words(const Rest *rest, char *words) {
-  if (rest->token && strstr(words, rest->token)) snprintf(words, WORDS_MAX, "(its words repeat the token and are not shown)");
+  if (rest->token && strstr(words, rest->token))
+    snprintf(words, WORDS_MAX, "(its words repeat the token and are not shown)");
 }
 
-static int refused(const Rest *rest, bool is_question, const CoreHttpAnswer *answer, const json_t *json, SlurmFault *fault) {
+static int refused(const Rest *rest, bool is_question, const CoreHttpAnswer *answer, const json_t *json,
+                   SlurmFault *fault) {
   char words[WORDS_MAX];
   int64_t number = 0;
   /* newer ones answer 403 for another's job, in words */
   const bool has_words = rest_read_error(json, &number, words, sizeof words);
   if (!has_words && (answer->status == 401 || answer->status == 403)) {
     *fault = SLURM_REFUSED;
-    return core_error(CORE_FAIL, "slurmrestd knows neither user nor token%s", rest->token ? "; scontrol token prints a new one" :
-                      ": set SLURM_JWT, or ask the same user's slurmrestd");
+    return core_error(CORE_FAIL, "slurmrestd knows neither user nor token%s",
+                      rest->token ? "; scontrol token prints a new one"
+                                  : ": set SLURM_JWT, or ask the same user's slurmrestd");
   }
   if (!has_words) {
     char what[64];
@@ -186,13 +204,16 @@ static int refused(const Rest *rest, bool is_question, const CoreHttpAnswer *ans
   safe_words(rest, words);
   *fault = fault_of_number(number);
   /* Listings say -1 for whatever kept them from slurmctld. */
-  if (number == -1 && is_question && (strstr(words, "looking for") || strstr(words, "Unspecified error"))) *fault = SLURM_UNREACHABLE;
+  if (number == -1 && is_question && (strstr(words, "looking for") || strstr(words, "Unspecified error")))
+    *fault = SLURM_UNREACHABLE;
   if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "Slurm can not be reached: %s", words);
   return core_error(CORE_FAIL, "slurmrestd: %s", words);
 }
 
-/* Asks and parses. CORE_OK only with status 200 and an object that tells of no error, or where `lenient`, whatever its errors. */
-static int call(Rest *rest, const char *method, const char *path, const char *body, bool lenient, json_t **json, SlurmFault *fault) {
+/* Asks and parses. CORE_OK only with status 200 and an object that tells of no error, or where `lenient`, whatever its
+ * errors. */
+static int call(Rest *rest, const char *method, const char *path, const char *body, bool lenient, json_t **json,
+                SlurmFault *fault) {
   CoreHttpAnswer answer = {0};
   const bool is_question = strcmp(method, "GET") == 0;
   char url[URL_MAX], words[WORDS_MAX];
@@ -206,7 +227,8 @@ static int call(Rest *rest, const char *method, const char *path, const char *bo
   json_error_t where;
   *json = json_loadb(core_text_string(&answer.body), answer.body.length, JSON_REJECT_DUPLICATES, &where);
   const bool has_errors = rest_read_error(*json, &number, words, sizeof words);
-  if (answer.status != 200 && !(lenient && json_object_get(*json, "job_id"))) code = refused(rest, is_question, &answer, *json, fault);
+  if (answer.status != 200 && !(lenient && json_object_get(*json, "job_id")))
+    code = refused(rest, is_question, &answer, *json, fault);
   else if (!json_is_object(*json)) code = garbled("it is no JSON", fault);
   else if (has_errors && !lenient) code = refused(rest, is_question, &answer, *json, fault);
 done:
@@ -236,15 +258,16 @@ static int discover(Rest *rest, SlurmFault *fault) {
   json_decref(document);
   if (rest->version > 0) return CORE_OK;
   *fault = SLURM_ABSENT;
-  return core_error(CORE_FAIL, "the server of SLURMRESTD offers none of Slurm's API versions v0.0.%d to v0.0.%d", REST_VERSION_LEAST,
-                    REST_VERSION_MOST);
+  return core_error(CORE_FAIL, "the server of SLURMRESTD offers none of Slurm's API versions v0.0.%d to v0.0.%d",
+                    REST_VERSION_LEAST, REST_VERSION_MOST);
 }
 
 static int rest_open(void **way, SlurmFault *fault) {
   const char *address = getenv("SLURMRESTD");
   *way = NULL;
   *fault = SLURM_ABSENT;
-  if (!address || !*address) return core_error(CORE_FAIL, "slurm.api = rest needs SLURMRESTD = unix:/path or http://host:port of slurmrestd");
+  if (!address || !*address)
+    return core_error(CORE_FAIL, "slurm.api = rest needs SLURMRESTD = unix:/path or http://host:port of slurmrestd");
   Rest *rest = core_memory_zero_allocate(1, sizeof *rest);
   int code;
   TRY_GOTO(code, done, core_http_open(&rest->http));
@@ -290,10 +313,10 @@ static int rest_partitions(void *way, SlurmPartition **partitions, size_t *count
     goto done;
   }
   *partitions = core_memory_zero_allocate(json_array_size(list) + 1, sizeof **partitions);
-  json_array_foreach(list, i, record)
-    if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++])) code = garbled("a partition without a name", fault);
-  json_array_foreach(machines, i, record)
-    if (code == CORE_OK && !rest_read_node(record, *partitions, *count)) code = garbled("a node without a state", fault);
+  json_array_foreach(list, i, record) if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++]))
+    code = garbled("a partition without a name", fault);
+  json_array_foreach(machines, i, record) if (code == CORE_OK && !rest_read_node(record, *partitions, *count)) code =
+    garbled("a node without a state", fault);
   const bool is_untold = rest->version >= REST_VERSION_OBJECTS && rest->version < REST_VERSION_DEFAULT;
   if (*count == 1 && is_untold) (*partitions)[0].is_default = true;
   if (code != CORE_OK) {
@@ -355,7 +378,8 @@ static int rest_list(void *way, const char *const *names, size_t count, SlurmTas
 }
 
 /* One request for each id; those that are gone are no error. */
-static int call_for(Rest *rest, const char *method, const char *body, const SlurmId *ids, size_t count, SlurmFault *fault) {
+static int call_for(Rest *rest, const char *method, const char *body, const SlurmId *ids, size_t count,
+                    SlurmFault *fault) {
   char path[96], name[48];
   for (size_t i = 0; i < count; i++) {
     json_t *answer;
@@ -369,7 +393,8 @@ static int call_for(Rest *rest, const char *method, const char *body, const Slur
   return CORE_OK;
 }
 
-/* One request for all. DELETE job/1_5 takes the whole array 1 in slurmrestd 23.02 to 24.05, whose handler forgets the task. */
+/* One request for all. DELETE job/1_5 takes the whole array 1 in slurmrestd 23.02 to 24.05, whose handler forgets the
+ * task. */
 static int cancel_list(Rest *rest, const SlurmId *ids, size_t count, SlurmFault *fault) {
   json_t *names = json_array(), *answer;
   char name[48];
@@ -394,8 +419,10 @@ static int rest_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *
   for (size_t i = 0; i < count && rest->version >= REST_VERSION_OBJECTS; i++) {
     if (ids[i].task < 0) continue;
     *fault = SLURM_REFUSED;
-    return core_error(CORE_USAGE, "slurmrestd of this version (v0.0.%d) would cancel all of array %lld for one of its tasks; use "
-                      "slurm.api = cli", rest->version, (long long)ids[i].job);
+    return core_error(CORE_USAGE,
+                      "slurmrestd of this version (v0.0.%d) would cancel all of array %lld for one of its tasks; use "
+                      "slurm.api = cli",
+                      rest->version, (long long)ids[i].job);
   }
   return call_for(rest, "DELETE", NULL, ids, count, fault);
 }
@@ -426,6 +453,12 @@ static int rest_hold(void *way, const SlurmId *ids, size_t count, bool hold, Slu
   return hold_numbers(rest, body, ids, count, fault);
 }
 
-const SlurmApi slurm_api_rest = {
-  .name = "rest",       .open = rest_open,     .close = rest_close, .limits = rest_limits, .partitions = rest_partitions,
-  .submit = rest_submit, .list = rest_list,    .cancel = rest_cancel, .hold = rest_hold};
+const SlurmApi slurm_api_rest = {.name = "rest",
+                                 .open = rest_open,
+                                 .close = rest_close,
+                                 .limits = rest_limits,
+                                 .partitions = rest_partitions,
+                                 .submit = rest_submit,
+                                 .list = rest_list,
+                                 .cancel = rest_cancel,
+                                 .hold = rest_hold};

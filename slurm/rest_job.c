@@ -1,5 +1,5 @@
-/* A job as slurmrestd wants to be told of it. The options are those of the batch script (slurm_options_each); a table says
- * under which key each goes, in the older shape and in the newer one. */
+/* A job as slurmrestd wants to be told of it. The options are those of the batch script (slurm_options_each); a table
+ * says under which key each goes, in the older shape and in the newer one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,14 +60,16 @@ typedef struct Writer {
 static bool is_newer(const Writer *w) { return w->version >= REST_VERSION_OBJECTS; }
 
 static json_t *object_number(const Writer *w, int64_t number) {
-  return is_newer(w) ? json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number", (json_int_t)number) : json_integer((json_int_t)number);
+  return is_newer(w) ? json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number", (json_int_t)number)
+                     : json_integer((json_int_t)number);
 }
 
 static json_t *words(const Writer *w, const char *value) {
   char upper[SLURM_TEXT];
   size_t i = 0;
   if (!is_newer(w)) return json_string(value);
-  for (; value[i] && i + 1 < sizeof upper; i++) upper[i] = (char)(value[i] >= 'a' && value[i] <= 'z' ? value[i] - 'a' + 'A' : value[i]);
+  for (; value[i] && i + 1 < sizeof upper; i++)
+    upper[i] = (char)(value[i] >= 'a' && value[i] <= 'z' ? value[i] - 'a' + 'A' : value[i]);
   upper[i] = '\0';
   return json_pack("[s]", upper);
 }
@@ -75,13 +77,18 @@ static json_t *words(const Writer *w, const char *value) {
 /* Generic resources of a node; how they are spelt changed with Slurm 24.05 (v0.0.41). */
 static json_t *gres(const Writer *w, const char *value, bool has_name) {
   CoreText text = {0};
-  core_text_appendf(&text, "%s%s%s", !is_newer(w) ? "" : w->version >= 41 ? "gres/" : "gres:", has_name ? "" : "gpu:", value);
+  core_text_appendf(&text, "%s%s%s",
+                    !is_newer(w)       ? ""
+                    : w->version >= 41 ? "gres/"
+                                       : "gres:",
+                    has_name ? "" : "gpu:", value);
   json_t *string = json_string(core_text_string(&text));
   core_text_free(&text);
   return string;
 }
 
-/* The newer shape can ask for the signal to the batch shell; the older one refuses "B:" (rest_job_write sets a timer). */
+/* The newer shape can ask for the signal to the batch shell; the older one refuses "B:" (rest_job_write sets a timer).
+ */
 static void set_signal(Writer *w, const char *value) {
   char name[16];
   long long lead;
@@ -125,7 +132,8 @@ static void add_option(void *context, const char *option, const char *value) {
       json_object_set_new(w->job, "minimum_nodes", json_integer((json_int_t)leading_number(value)));
       json_object_set_new(w->job, "maximum_nodes", json_integer((json_int_t)leading_number(value)));
     } else if (keys[i].shape == NODES) {
-      json_object_set_new(w->job, keys[i].older, json_pack("[I, I]", (json_int_t)leading_number(value), (json_int_t)leading_number(value)));
+      json_object_set_new(w->job, keys[i].older,
+                          json_pack("[I, I]", (json_int_t)leading_number(value), (json_int_t)leading_number(value)));
     } else {
       json_object_set_new(w->job, is_newer(w) ? keys[i].newer : keys[i].older, value_of(w, keys[i].shape, value));
     }
@@ -136,15 +144,17 @@ static void add_option(void *context, const char *option, const char *value) {
 
 /* sbatch hands on the whole environment; through a server only what jobs need goes, and never the token. */
 static json_t *make_environment(bool newer) {
-  static const char *const kept[] = {"PATH=", "HOME=", "USER=", "LOGNAME=", "SHELL=", "LANG=", "LC_", "LD_LIBRARY_PATH=", "TMPDIR=",
-                                     "MODULEPATH=", "MODULESHOME=", "LMOD_", "BASH_ENV=", "OMP_", "OMPI_", "UCX_", "NCCL_", "CUDA_",
-                                     "SWEEP_", "NO_COLOR="};
+  static const char *const kept[] = {
+    "PATH=",   "HOME=",       "USER=",        "LOGNAME=", "SHELL=",    "LANG=", "LC_",   "LD_LIBRARY_PATH=",
+    "TMPDIR=", "MODULEPATH=", "MODULESHOME=", "LMOD_",    "BASH_ENV=", "OMP_",  "OMPI_", "UCX_",
+    "NCCL_",   "CUDA_",       "SWEEP_",       "NO_COLOR="};
   json_t *environment = newer ? json_array() : json_object();
   bool has_path = false;
   for (char **variable = environ; *variable; variable++) {
     const char *equals = strchr(*variable, '=');
     bool is_kept = false;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) is_kept |= strncmp(*variable, kept[i], strlen(kept[i])) == 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+      is_kept |= strncmp(*variable, kept[i], strlen(kept[i])) == 0;
     if (!is_kept || !equals || !core_text_is_utf8(*variable)) continue;
     has_path |= strncmp(*variable, "PATH=", 5) == 0;
     if (newer) {
@@ -157,12 +167,13 @@ static json_t *make_environment(bool newer) {
     free(name);
   }
   if (!has_path && newer) json_array_append_new(environment, json_string("PATH=/usr/bin:/bin"));
-  else if (!has_path) json_object_set_new(environment, "PATH", json_string("/usr/bin:/bin")); /* an empty one is refused */
+  else if (!has_path)
+    json_object_set_new(environment, "PATH", json_string("/usr/bin:/bin")); /* an empty one is refused */
   return environment;
 }
 
-/* The script, with a timer before its last line where Slurm can not be told to warn the batch shell: the signal comes from a
- * child instead, to the process that the shell becomes. */
+/* The script, with a timer before its last line where Slurm can not be told to warn the batch shell: the signal comes
+ * from a child instead, to the process that the shell becomes. */
 static char *make_script(const SlurmJob *job, int version) {
   const SlurmSettings *s = job->settings;
   const char *exec = strstr(job->script, "\nexec ");
@@ -170,7 +181,8 @@ static char *make_script(const SlurmJob *job, int version) {
   if (version >= REST_VERSION_OBJECTS || s->signal_lead <= 0 || s->time <= s->signal_lead || !exec)
     return core_text_duplicate(job->script);
   core_text_append_bytes(&script, job->script, (size_t)(exec + 1 - job->script));
-  core_text_appendf(&script, "{ sleep %lld; kill -%s $$; } </dev/null >/dev/null 2>&1 &\n", (long long)(s->time - s->signal_lead), s->signal);
+  core_text_appendf(&script, "{ sleep %lld; kill -%s $$; } </dev/null >/dev/null 2>&1 &\n",
+                    (long long)(s->time - s->signal_lead), s->signal);
   core_text_append(&script, exec + 1);
   char *text = core_text_duplicate(core_text_string(&script));
   core_text_free(&script);
@@ -200,13 +212,15 @@ int rest_job_write(const SlurmJob *job, int version, char **body) {
   *body = NULL;
   if (*job->settings->container && strcmp(job->settings->container_runtime, "pyxis") == 0) {
     json_decref(w.job);
-    return core_error(CORE_USAGE, "slurm.container with pyxis: slurmrestd can not be told of it; use slurm.api = cli, or apptainer");
+    return core_error(
+      CORE_USAGE, "slurm.container with pyxis: slurmrestd can not be told of it; use slurm.api = cli, or apptainer");
   }
   add_names(&w, job);
   slurm_options_each(job->settings, add_option, &w);
   if (*w.problem) {
     json_decref(w.job);
-    return core_error(CORE_USAGE, "slurm.extra: slurmrestd can not be told %s; use slurm.api = cli, or leave it out", w.problem);
+    return core_error(CORE_USAGE, "slurm.extra: slurmrestd can not be told %s; use slurm.api = cli, or leave it out",
+                      w.problem);
   }
   json_object_set_new(w.job, "environment", make_environment(is_newer(&w)));
   char *script = make_script(job, version);

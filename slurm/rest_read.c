@@ -1,5 +1,6 @@
-/* Answers of slurmrestd to typed rows. Nothing in them is trusted: each value is checked for its type and range, and what is
- * not understood makes the whole answer garbled where a job could be overlooked, and is left out where it only adorns. */
+/* Answers of slurmrestd to typed rows. Nothing in them is trusted: each value is checked for its type and range, and
+ * what is not understood makes the whole answer garbled where a job could be overlooked, and is left out where it only
+ * adorns. */
 #include <math.h>
 #include <string.h>
 
@@ -102,10 +103,12 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t 
   if (i == json_array_size(json_object_get(answer, "errors"))) error = NULL;
   if (!error) error = (json_t *)unnumbered;
   if (!error) return read_failed_status(answer, number, words, size);
-  const char *description = json_string_value(json_object_get(error, "description")), *name = json_string_value(json_object_get(error, "error"));
+  const char *description = json_string_value(json_object_get(error, "description")),
+             *name = json_string_value(json_object_get(error, "error"));
   char both[1024];
   if (!name && !description) name = "an error without a word";
-  snprintf(both, sizeof both, "%s%s%s", name ? name : "", name && description ? ": " : "", description ? description : "");
+  snprintf(both, sizeof both, "%s%s%s", name ? name : "", name && description ? ": " : "",
+           description ? description : "");
   rest_read_words(both, words, size);
   return true;
 }
@@ -125,7 +128,8 @@ static void exit_of(const json_t *value, SlurmTask *task) {
   int64_t number;
   const json_t *signal = json_object_get(value, "signal");
   if (json_is_object(value) && json_object_get(value, "return_code")) {
-    if (rest_read_number(json_object_get(value, "return_code"), &number) && number >= 0 && number < 256) task->exit_code = (int)number;
+    if (rest_read_number(json_object_get(value, "return_code"), &number) && number >= 0 && number < 256)
+      task->exit_code = (int)number;
     const json_t *id = json_object_get(signal, "id");
     if (rest_read_number(id ? id : json_object_get(signal, "signal_id"), &number) && number >= 0 && number < 128)
       task->exit_signal = (int)number;
@@ -151,12 +155,15 @@ static int add_tasks(const json_t *record, const SlurmTask *task, SlurmTasks *ta
   const char *indices = json_string_value(json_object_get(record, "array_task_string"));
   char one[32] = "";
   int64_t index;
-  if (rest_read_number(json_object_get(record, "array_task_id"), &index)) snprintf(one, sizeof one, "%lld", (long long)index);
+  if (rest_read_number(json_object_get(record, "array_task_id"), &index))
+    snprintf(one, sizeof one, "%lld", (long long)index);
   if (indices && strstr(indices, "..."))
-    return core_error(CORE_FAIL, "the indices of array %lld are cut short; slurmrestd must be started with SLURM_BITSTR_LEN=0",
+    return core_error(CORE_FAIL,
+                      "the indices of array %lld are cut short; slurmrestd must be started with SLURM_BITSTR_LEN=0",
                       (long long)task->job);
   /* Waiting tasks have an expression, and an id of a task only in some versions (0, not set): the expression first. */
-  if (slurm_tasks_add(tasks, task, indices && *indices ? indices : number_or(record, "array_job_id", 0) > 0 ? one : "")) return CORE_OK;
+  if (slurm_tasks_add(tasks, task, indices && *indices ? indices : number_or(record, "array_job_id", 0) > 0 ? one : ""))
+    return CORE_OK;
   return core_error(CORE_FAIL, "the indices of array %lld", (long long)task->job);
 }
 
@@ -167,7 +174,8 @@ int rest_read_waiting(const json_t *record, int64_t *own, SlurmTasks *tasks) {
   return add_tasks(record, &task, tasks);
 }
 
-int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, double now_unix_s, SlurmTasks *tasks) {
+int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, double now_unix_s,
+                  SlurmTasks *tasks) {
   SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
   const json_t *state = json_object_get(record, "job_state");
   int64_t limit_min, end;
@@ -184,10 +192,12 @@ int rest_read_job(const json_t *record, const char *const *names, size_t count, 
   TEXT(record, "nodes", task.nodes);
   TEXT(record, "comment", task.comment);
   task.submit_unix_s = number_or(record, "submit_time", 0), task.start_unix_s = number_or(record, "start_time", 0);
-  if (rest_read_number(json_object_get(record, "time_limit"), &limit_min) && limit_min > 0 && limit_min < 1000000) task.limit_s = 60 * limit_min;
+  if (rest_read_number(json_object_get(record, "time_limit"), &limit_min) && limit_min > 0 && limit_min < 1000000)
+    task.limit_s = 60 * limit_min;
   task.restarts = number_or(record, "restart_cnt", -1);
   end = slurm_state_is_over(task.state) ? number_or(record, "end_time", 0) : (int64_t)now_unix_s;
-  if (task.state != SLURM_PENDING && task.start_unix_s > 0 && end > task.start_unix_s) task.elapsed_s = end - task.start_unix_s;
+  if (task.state != SLURM_PENDING && task.start_unix_s > 0 && end > task.start_unix_s)
+    task.elapsed_s = end - task.start_unix_s;
   if (slurm_state_is_over(task.state)) exit_of(json_object_get(record, "exit_code"), &task);
   return add_tasks(record, &task, tasks);
 }
@@ -225,12 +235,14 @@ static int64_t count_gpus(const char *gres) {
 
 bool rest_read_node(const json_t *record, SlurmPartition *partitions, size_t count) {
   const json_t *state = json_object_get(record, "state"), *flags = json_object_get(record, "state_flags");
-  static const char *const bad[] = {"DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "MAINTENANCE", "REBOOT_ISSUED", "POWERED_DOWN"};
+  static const char *const bad[] = {"DOWN",        "DRAIN",         "FAIL",        "NOT_RESPONDING",
+                                    "MAINTENANCE", "REBOOT_ISSUED", "POWERED_DOWN"};
   bool up = says(state, "IDLE") || says(state, "MIXED") || says(state, "ALLOCATED");
   if (!json_is_object(record) || !*first_word(state)) return false;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) up &= !says(state, bad[i]) && !says(flags, bad[i]);
   const char *gres = json_string_value(json_object_get(record, "gres"));
-  const int64_t cpus = number_or(record, "cpus", 0), memory = number_or(record, "real_memory", 0), gpus = gres ? count_gpus(gres) : 0;
+  const int64_t cpus = number_or(record, "cpus", 0), memory = number_or(record, "real_memory", 0),
+                gpus = gres ? count_gpus(gres) : 0;
   for (size_t i = 0; i < count; i++) {
     SlurmPartition *partition = &partitions[i];
     if (!says(json_object_get(record, "partitions"), partition->name)) continue;

@@ -1,5 +1,6 @@
-/* Which jobs to name to slurmrestd so that just the chosen tasks are changed (rest_internal.h). Slurm keeps what waits of an array
- * in one job, whose number is the array's, and gives a task a number of its own when it starts, is requeued or was changed before. */
+/* Which jobs to name to slurmrestd so that just the chosen tasks are changed (rest_internal.h). Slurm keeps what waits
+ * of an array in one job, whose number is the array's, and gives a task a number of its own when it starts, is requeued
+ * or was changed before. */
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -52,9 +53,11 @@ int rest_update_numbers(const json_t *jobs, const SlurmId *ids, size_t count, in
     if (one->chosen == 0) continue;
     if (is_alone || !is_partial(all, records, one->array)) numbers[(*number_count)++] = one->own;
     else
-      code = core_error(CORE_USAGE, "slurmrestd of this version holds and releases arrays as a whole, and job %lld has "
-                        "waiting tasks that are not meant; leave out the runs (all of the sweep), or use slurm.api = cli",
-                        (long long)one->array);
+      code =
+        core_error(CORE_USAGE,
+                   "slurmrestd of this version holds and releases arrays as a whole, and job %lld has "
+                   "waiting tasks that are not meant; leave out the runs (all of the sweep), or use slurm.api = cli",
+                   (long long)one->array);
   }
   free(all);
   return code;

@@ -1,4 +1,5 @@
-/* Batch scripts. Values come from settings.c, which let through only what can stand here; the command's words are quoted. */
+/* Batch scripts. Values come from settings.c, which let through only what can stand here; the command's words are
+ * quoted. */
 #include "slurm/script.h"
 
 #include <string.h>
@@ -67,8 +68,10 @@ void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
 
 void slurm_options_dependency(const SlurmJob *job, CoreText *text) {
   char id[48];
-  for (size_t i = 0; i < job->after_count; i++) core_text_appendf(text, "%s:%s", i ? "" : "afterany", slurm_id_format(job->after[i], id));
-  if (job->after_each) core_text_appendf(text, "%saftercorr:%lld", job->after_count ? "," : "", (long long)job->after_each);
+  for (size_t i = 0; i < job->after_count; i++)
+    core_text_appendf(text, "%s:%s", i ? "" : "afterany", slurm_id_format(job->after[i], id));
+  if (job->after_each)
+    core_text_appendf(text, "%saftercorr:%lld", job->after_count ? "," : "", (long long)job->after_each);
 }
 
 /* ---- the script -------------------------------------------------------------------------------------------------- */
@@ -86,8 +89,8 @@ static void add_quoted(CoreText *script, const char *option, const char *value) 
   core_text_append(script, "\"\n");
 }
 
-/* Whole jobs: however they end, since with afterok a failed one would keep this one waiting for ever. Task by task there is
- * only aftercorr, which wants success: what waits in vain is cancelled by Slurm. */
+/* Whole jobs: however they end, since with afterok a failed one would keep this one waiting for ever. Task by task
+ * there is only aftercorr, which wants success: what waits in vain is cancelled by Slurm. */
 static void add_dependency(CoreText *script, const SlurmJob *job) {
   if (job->after_count == 0 && job->after_each == 0) return;
   core_text_append(script, "#SBATCH --dependency=");

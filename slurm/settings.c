@@ -108,7 +108,8 @@ static bool read_size(const char *value, int64_t *megabytes) {
   char digits[16];
   const size_t length = strspn(value, "0123456789");
   int64_t number;
-  if (length == 0 || length > 12 || (value[length] && (!strchr("KMGT", value[length]) || value[length + 1]))) return false;
+  if (length == 0 || length > 12 || (value[length] && (!strchr("KMGT", value[length]) || value[length + 1])))
+    return false;
   memcpy(digits, value, length);
   digits[length] = '\0';
   if (!core_text_to_int(digits, &number)) return false;
@@ -206,11 +207,15 @@ int slurm_settings_set(SlurmSettings *settings, const char *name, const char *va
 #define IS(k) (strcmp(key, #k) == 0)
 #define COUNT(k, def, lowest, help) if (IS(k)) return set_count(&settings->k, key, value, lowest);
 #define TIME(k, def, help) \
-  if (IS(k)) return read_time(value, &settings->k) ? CORE_OK : refuse(key, value, "a Slurm time such as 02:00:00, 1-12 (days-hours) or 90 (minutes)");
+  if (IS(k)) \
+    return read_time(value, &settings->k) ? CORE_OK \
+      : refuse(key, value, "a Slurm time such as 02:00:00, 1-12 (days-hours) or 90 (minutes)");
 #define SIZE(k, def, help) \
   if (IS(k)) return read_size(value, &settings->k) ? CORE_OK : refuse(key, value, "a size such as 8G or 500M");
 #define SHARE(k, def, help) \
-  if (IS(k)) return read_share(value, &settings->k) ? CORE_OK : refuse(key, value, "a whole number from 0, or 1/n of one: 0.5, 0.25");
+  if (IS(k)) \
+    return read_share(value, &settings->k) ? CORE_OK \
+      : refuse(key, value, "a whole number from 0, or 1/n of one: 0.5, 0.25");
 #define FLAG(k, def, help) \
   if (IS(k)) return core_text_to_bool(value, &settings->k) ? CORE_OK : refuse(key, value, "yes or no");
 #define ENUM(k, def, choices, help) \
@@ -225,7 +230,8 @@ int slurm_settings_set(SlurmSettings *settings, const char *name, const char *va
 int slurm_settings_check(const SlurmSettings *s) {
   const double gpus = s->gpus_per_run * (double)s->runs_per_task;
   if (s->nodes > 1 && s->runs_per_task > 1)
-    return core_error(CORE_USAGE, "slurm.runs_per_task = %lld and slurm.nodes = %lld: runs share a task on one node only",
+    return core_error(CORE_USAGE,
+                      "slurm.runs_per_task = %lld and slurm.nodes = %lld: runs share a task on one node only",
                       (long long)s->runs_per_task, (long long)s->nodes);
   if (s->ranks_per_run < s->nodes)
     return core_error(CORE_USAGE, "slurm.nodes = %lld needs slurm.ranks_per_run = %lld or more: a rank a node",
@@ -234,15 +240,19 @@ int slurm_settings_check(const SlurmSettings *s) {
     return core_error(CORE_USAGE, "slurm.ranks_per_run = %lld can not be divided by slurm.nodes = %lld",
                       (long long)s->ranks_per_run, (long long)s->nodes);
   if (gpus != floor(gpus) || (int64_t)gpus % s->nodes != 0)
-    return core_error(CORE_USAGE, "slurm.gpus_per_run = %g makes no whole number of GPUs a node with slurm.runs_per_task "
-                      "= %lld on slurm.nodes = %lld", s->gpus_per_run, (long long)s->runs_per_task, (long long)s->nodes);
+    return core_error(CORE_USAGE,
+                      "slurm.gpus_per_run = %g makes no whole number of GPUs a node with slurm.runs_per_task "
+                      "= %lld on slurm.nodes = %lld",
+                      s->gpus_per_run, (long long)s->runs_per_task, (long long)s->nodes);
   if (s->time > 0 && s->signal_lead >= s->time)
     return core_error(CORE_USAGE, "slurm.signal_lead (%lld s) is not shorter than slurm.time (%lld s)",
                       (long long)s->signal_lead, (long long)s->time);
   return CORE_OK;
 }
 
-int64_t slurm_settings_task_cpus(const SlurmSettings *s) { return s->cpus_per_run * s->ranks_per_run * s->runs_per_task; }
+int64_t slurm_settings_task_cpus(const SlurmSettings *s) {
+  return s->cpus_per_run * s->ranks_per_run * s->runs_per_task;
+}
 
 int64_t slurm_settings_task_gpus(const SlurmSettings *s) {
   return (int64_t)llround(s->gpus_per_run * (double)s->runs_per_task);

@@ -1,6 +1,6 @@
-/* The [slurm] section: typed values out of text, for experiment files, site files and --set alike. Every value is checked
- * here, once, so that what follows (script.c, command.c, rest.c) only ever sees values that fit their place: nothing
- * that a shell or an option parser would take for something else. */
+/* The [slurm] section: typed values out of text, for experiment files, site files and --set alike. Every value is
+ * checked here, once, so that what follows (script.c, command.c, rest.c) only ever sees values that fit their place:
+ * nothing that a shell or an option parser would take for something else. */
 #ifndef SLURM_SETTINGS_H
 #define SLURM_SETTINGS_H
 #include <stdbool.h>
@@ -31,15 +31,16 @@ const char *const *slurm_settings_names(size_t *count);
  * message says what is expected; `settings` then stays as it was. */
 int slurm_settings_set(SlurmSettings *settings, const char *name, const char *value);
 
-/* What goes wrong only together: GPUs that are no whole number for a task, several runs on several nodes, a lead that is
- * longer than the time limit. CORE_USAGE names both keys. */
+/* What goes wrong only together: GPUs that are no whole number for a task, several runs on several nodes, a lead that
+ * is longer than the time limit. CORE_USAGE names both keys. */
 int slurm_settings_check(const SlurmSettings *settings);
 
 /* What an array task holds: all its runs together. */
 int64_t slurm_settings_task_cpus(const SlurmSettings *settings); /* on all nodes */
 int64_t slurm_settings_task_gpus(const SlurmSettings *settings); /* on all nodes */
 
-/* Appends "slurm.key<separator>value<end>" for each value that is not its default: what slurm_settings_set reads back. */
+/* Appends "slurm.key<separator>value<end>" for each value that is not its default: what slurm_settings_set reads back.
+ */
 void slurm_settings_print(const SlurmSettings *settings, const char *separator, const char *end, CoreText *text);
 
 /* "[slurm]" rows of docs/cluster.md: | key | default | meaning |. */

@@ -79,29 +79,35 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
   static const char *const keys[] = {"url", "style", "on"}, *const styles[] = {"slack", "ntfy", "plain"},
                     *const events[] = {"end", "failure", "both", "never"};
   if (strcmp(entry->key, "url") == 0) {
-    if (core_http_check_url(entry->value, "notify.url") != CORE_OK) return core_ini_error(ini, entry, "%s", core_error_message());
+    if (core_http_check_url(entry->value, "notify.url") != CORE_OK)
+      return core_ini_error(ini, entry, "%s", core_error_message());
     if (core_text_copy(site->notify_url, sizeof site->notify_url, entry->value, "notify.url") != CORE_OK)
       return core_ini_error(ini, entry, "notify.url is longer than %zu characters", sizeof site->notify_url - 1);
     return CORE_OK;
   }
   if (strcmp(entry->key, "style") == 0) {
-    if (!is_one_of(entry->value, styles, 3)) return core_ini_error(ini, entry, "notify.style is one of slack, ntfy, plain");
+    if (!is_one_of(entry->value, styles, 3))
+      return core_ini_error(ini, entry, "notify.style is one of slack, ntfy, plain");
     return core_text_copy(site->notify_style, sizeof site->notify_style, entry->value, "notify.style");
   }
   if (strcmp(entry->key, "on") == 0) {
-    if (!is_one_of(entry->value, events, 4)) return core_ini_error(ini, entry, "notify.on is one of end, failure, both, never");
+    if (!is_one_of(entry->value, events, 4))
+      return core_ini_error(ini, entry, "notify.on is one of end, failure, both, never");
     return core_text_copy(site->notify_on, sizeof site->notify_on, entry->value, "notify.on");
   }
   const char *nearest = core_text_nearest(entry->key, keys, 3);
-  return core_ini_error_key(ini, entry, "notify.%s is no setting; %s%s%s", entry->key, nearest ? "did you mean notify." : "there are url, style and on",
-                            nearest ? nearest : "", nearest ? "?" : "");
+  return core_ini_error_key(ini, entry, "notify.%s is no setting; %s%s%s", entry->key,
+                            nearest ? "did you mean notify." : "there are url, style and on", nearest ? nearest : "",
+                            nearest ? "?" : "");
 }
 
 static int read_file(const char *path, int depth, SlurmSettings *settings, SlurmSite *site);
 
-static int read_base(const CoreIni *ini, const CoreIniEntry *entry, int depth, SlurmSettings *settings, SlurmSite *site) {
+static int read_base(const CoreIni *ini, const CoreIniEntry *entry, int depth, SlurmSettings *settings,
+                     SlurmSite *site) {
   char path[CORE_PATH_MAX];
-  if (strcmp(entry->key, "base") != 0) return core_ini_error_key(ini, entry, "site.%s is no setting; there is base", entry->key);
+  if (strcmp(entry->key, "base") != 0)
+    return core_ini_error_key(ini, entry, "site.%s is no setting; there is base", entry->key);
   if (depth == DEPTH_MAX) return core_ini_error(ini, entry, "sites begin with one another");
   if (installed_path(entry->value, path) != CORE_OK) return core_ini_error(ini, entry, "%s", core_error_message());
   if (depth == 0) TRY(core_text_copy(site->base, sizeof site->base, entry->value, "site.base"));
@@ -126,7 +132,8 @@ static int read_entries(const CoreIni *ini, int depth, SlurmSettings *settings, 
       const CoreIniEntry *entry = &ini->entries[i];
       if (!is_one_of(entry->section, sections, 3)) {
         const char *nearest = core_text_nearest(entry->section, sections, 3);
-        return core_ini_error(ini, entry, "[%s] is no section of a site file; %s%s%s", entry->section, nearest ? "did you mean [" : "there are [site], [slurm] and [notify]",
+        return core_ini_error(ini, entry, "[%s] is no section of a site file; %s%s%s", entry->section,
+                              nearest ? "did you mean [" : "there are [site], [slurm] and [notify]",
                               nearest ? nearest : "", nearest ? "]?" : "");
       }
       if (!entry->key) continue;

@@ -1,4 +1,5 @@
-/* A site's ways, once for all experiments: ~/.config/sweep/site.ini, or the file or installed site that $SWEEP_SITE names
+/* A site's ways, once for all experiments: ~/.config/sweep/site.ini, or the file or installed site that $SWEEP_SITE
+ * names
  * ("none": neither). What it says is overridden by an experiment's [slurm], that by a profile, that by --set.
  *
  *   [site]    base = gpus             begin with an installed site (share/sweep/sites/gpus.ini)
@@ -18,8 +19,8 @@ typedef struct SlurmSite {
   char notify_style[16], notify_on[16];
 } SlurmSite;
 
-/* Applies the site to `settings`. No site is no error; site->path then is "". CORE_USAGE: file:line:column, with the nearest
- * known key. `settings` is not to be used after an error. */
+/* Applies the site to `settings`. No site is no error; site->path then is "". CORE_USAGE: file:line:column, with the
+ * nearest known key. `settings` is not to be used after an error. */
 int slurm_site_apply(SlurmSettings *settings, SlurmSite *site);
 
 /* The names of installed sites, joined by ", ", for messages; "" when there are none. */

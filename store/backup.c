@@ -18,7 +18,8 @@ static int copy_file(const char *from, const char *to) {
   sqlite3 *source = NULL, *target = NULL;
   int status = sqlite3_open_v2(from, &source, SQLITE_OPEN_READONLY | HOW, NULL);
   if (status == SQLITE_OK) sqlite3_busy_timeout(source, STORE_BUSY_MS);
-  if (status == SQLITE_OK) status = sqlite3_open_v2(to, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | HOW, NULL);
+  if (status == SQLITE_OK)
+    status = sqlite3_open_v2(to, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | HOW, NULL);
   if (status == SQLITE_OK) status = copy_into(source, target);
   int code = CORE_OK;
   if (status != SQLITE_OK) code = core_error(CORE_FAIL, "cannot copy %s to %s: %s", from, to, sqlite3_errstr(status));

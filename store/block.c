@@ -286,6 +286,7 @@ int store_block_commit(StoreBlock *block) {
     return code;
   }
   store_bulk_clear(block->bulk);
-  block->evaluations.count = block->layers.count = block->progress.count = block->seen.count = block->restarts.count = 0;
+  block->evaluations.count = block->layers.count = block->progress.count = block->seen.count = block->restarts.count =
+    0;
   return CORE_OK;
 }

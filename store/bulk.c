@@ -1,5 +1,5 @@
-/* Iteration rows into results.db: sorted, and then chunk by chunk of 256 iterations, so that a chunk is read, filled up and
- * written once however many rows it gets (chunk.c). */
+/* Iteration rows into results.db: sorted, and then chunk by chunk of 256 iterations, so that a chunk is read, filled up
+ * and written once however many rows it gets (chunk.c). */
 #include "store/bulk_internal.h"
 
 #include <stdlib.h>

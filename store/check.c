@@ -56,7 +56,8 @@ static int check_file(Checking *c) {
 static int look_at_chunk(void *context, int64_t key, const StoreChunk *chunk) {
   char words[160];
   if (chunk) return CORE_OK;
-  snprintf(words, sizeof words, "chunk %" PRId64 " can not be unpacked; make the database anew with: sweep rebuild", key);
+  snprintf(words, sizeof words, "chunk %" PRId64 " can not be unpacked; make the database anew with: sweep rebuild",
+           key);
   tell(context, STORE_DAMAGE, "iteration_chunk", words, STORE_REMEDY_NONE);
   return CORE_OK;
 }
@@ -125,8 +126,8 @@ static int check_orphan_iterations(Checking *c) {
   int code = store_database_prepare(c->database, "SELECT chunk >> 24, (SELECT 1 FROM run WHERE key = chunk >> 24)"
                                     " FROM iteration_chunk WHERE chunk >= ?1 << 24 ORDER BY chunk LIMIT 1", &next);
   if (code == CORE_OK)
-    code = store_database_prepare(c->database,
-                                  "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215", &remove);
+    code = store_database_prepare(
+      c->database, "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215", &remove);
   while (code == CORE_OK) {
     sqlite3_bind_int64(next, 1, key);
     int step = sqlite3_step(next);
@@ -229,8 +230,9 @@ enum { COUNT_ROWS, FIRST_GAP, RUN_LOGS, RUN_STATEMENTS };
 static const char *const run_sql[RUN_STATEMENTS] = {
   [COUNT_ROWS] = "SELECT count(*), min(row) & 4294967295, max(row) & 4294967295, count(nullif(abs(kl) = 9e999, 0))"
                  " FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295",
-  [FIRST_GAP] = "SELECT (row & 4294967295) + 1 FROM iteration_row AS one WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
-                " AND NOT EXISTS (SELECT 1 FROM iteration_row WHERE row = one.row + 1) ORDER BY row LIMIT 1",
+  [FIRST_GAP] =
+    "SELECT (row & 4294967295) + 1 FROM iteration_row AS one WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+    " AND NOT EXISTS (SELECT 1 FROM iteration_row WHERE row = one.row + 1) ORDER BY row LIMIT 1",
   [RUN_LOGS] = "SELECT file, offset, mark, damage FROM run_log WHERE run_id = ?1 ORDER BY attempt, kind"};
 
 static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *run) {
@@ -256,13 +258,14 @@ static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *ru
     if (rows.first <= 1 && sqlite3_step(statements[FIRST_GAP]) == SQLITE_ROW)
       gap = sqlite3_column_int64(statements[FIRST_GAP], 0);
     sqlite3_reset(statements[FIRST_GAP]);
-    snprintf(words, sizeof words, "%" PRId64 " of its %" PRId64 " iterations are missing, the first: %" PRId64 "%s", missing,
-             rows.last, gap, logs.damaged_lines ? " (damaged lines)" : "");
+    snprintf(words, sizeof words, "%" PRId64 " of its %" PRId64 " iterations are missing, the first: %" PRId64 "%s",
+             missing, rows.last, gap, logs.damaged_lines ? " (damaged lines)" : "");
     tell(c, STORE_WARNING, subject, words, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
     wanted = true;
   }
   if (run->ended && rows.last < run->progress) {
-    snprintf(words, sizeof words, "its state says %" PRId64 " iterations, its rows end at %" PRId64, run->progress, rows.last);
+    snprintf(words, sizeof words, "its state says %" PRId64 " iterations, its rows end at %" PRId64, run->progress,
+             rows.last);
     tell(c, STORE_WARNING, subject, words, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
     wanted = true;
   }
@@ -330,8 +333,10 @@ int store_check(StoreDatabase *database, const char *root, bool repair,
   *check = (StoreCheck){0};
   TRY(store_database_int(database, "PRAGMA user_version", &version));
   if (version < STORE_SCHEMA_CHUNKS)
-    return core_error(CORE_USAGE, "%s is of an older version (%lld), which this program does not check; bring it forward first "
-                      "with: sweep collect", database->path, (long long)version);
+    return core_error(CORE_USAGE,
+                      "%s is of an older version (%lld), which this program does not check; bring it forward first "
+                      "with: sweep collect",
+                      database->path, (long long)version);
   if (repair && database->read_only)
     return core_error(CORE_USAGE, "%s is open for reading only: it can not be repaired", database->path);
   if (repair) TRY(store_database_begin(database));

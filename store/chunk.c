@@ -17,8 +17,10 @@ enum Statement { READ, WRITE, WRITE_BIN, WALK, STATEMENT_COUNT };
 enum { KEYS = 3 }; /* columns before the measured ones */
 static const char *const statement_sql[STATEMENT_COUNT] = {
   [READ] = "SELECT " COLUMNS " FROM iteration_chunk WHERE chunk = ?1",
-  [WRITE] = "INSERT OR REPLACE INTO iteration_chunk(" COLUMNS ") VALUES(?, ?, ?" STORE_ITERATION_COLUMNS(COMMA_MARK) ")",
-  [WRITE_BIN] = "INSERT OR REPLACE INTO iteration_bin(bin, n, transitions, kl_sum, kl_transitions) VALUES(?, ?, ?, ?, ?)",
+  [WRITE] =
+    "INSERT OR REPLACE INTO iteration_chunk(" COLUMNS ") VALUES(?, ?, ?" STORE_ITERATION_COLUMNS(COMMA_MARK) ")",
+  [WRITE_BIN] =
+    "INSERT OR REPLACE INTO iteration_bin(bin, n, transitions, kl_sum, kl_transitions) VALUES(?, ?, ?, ?, ?)",
   [WALK] = "SELECT " COLUMNS " FROM iteration_chunk ORDER BY chunk",
 };
 
@@ -74,8 +76,9 @@ int store_chunk_read(StoreChunks *chunks, int64_t key, StoreChunk *chunk) {
   int step = sqlite3_step(read), code = CORE_OK;
   if (step == SQLITE_ROW) {
     if (!take_chunk(read, chunk))
-      code = core_error(CORE_FAIL, "%s: iterations of a run can not be read (chunk %lld); make it anew with: sweep rebuild",
-                        chunks->database->path, (long long)key);
+      code =
+        core_error(CORE_FAIL, "%s: iterations of a run can not be read (chunk %lld); make it anew with: sweep rebuild",
+                   chunks->database->path, (long long)key);
   } else if (step == SQLITE_DONE) {
     *chunk = (StoreChunk){.key = key};
     for (int c = 0; c < STORE_ITERATION_COUNT; c++)
@@ -137,7 +140,8 @@ static Bin sum_bin(const StoreChunk *chunk, int first) {
     double iteration = (double)((chunk->key & 0xffffff) << 8 | place);
     double transitions = chunk->values[AT_transitions][place], kl = chunk->values[AT_kl][place];
     bin.n++;
-    if (!isnan(transitions)) bin.transitions = isnan(bin.transitions) ? transitions : fmax(bin.transitions, transitions);
+    if (!isnan(transitions))
+      bin.transitions = isnan(bin.transitions) ? transitions : fmax(bin.transitions, transitions);
     if (isnan(kl)) continue;
     bin.kl_sum = (isnan(bin.kl_sum) ? 0 : bin.kl_sum) + fmax(kl, 1e-12);
     if (iteration > 0 && !isnan(transitions))

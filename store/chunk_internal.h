@@ -24,9 +24,10 @@ int store_chunk_write(StoreChunks *chunks, const StoreChunk *chunk);
 /* The bins of this chunk anew. */
 int store_chunk_write_bins(StoreChunks *chunks, const StoreChunk *chunk);
 
-/* Calls `each` for all chunks by their keys, until it returns another code than CORE_OK. A chunk that can not be read is
- * NULL. */
-int store_chunks_walk(StoreChunks *chunks, int (*each)(void *context, int64_t key, const StoreChunk *chunk), void *context);
+/* Calls `each` for all chunks by their keys, until it returns another code than CORE_OK. A chunk that can not be read
+ * is NULL. */
+int store_chunks_walk(StoreChunks *chunks, int (*each)(void *context, int64_t key, const StoreChunk *chunk),
+                      void *context);
 
 /* All of iteration_bin anew; inside a transaction. */
 int store_bins_rebuild(StoreDatabase *database);

@@ -98,8 +98,8 @@ static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""
 static const LogTable old_rows = {"iteration_row", 1, STORE_LOG_STATS, "REAL"}; /* before STORE_SCHEMA_CHUNKS */
 enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
 
-/* Values go to the database by position, so its columns must be those of the list, in that order. An older database lacks
- * some at the end: *present is smaller than the list. */
+/* Values go to the database by position, so its columns must be those of the list, in that order. An older database
+ * lacks some at the end: *present is smaller than the list. */
 static int compare_columns(StoreDatabase *database, const LogTable *table, size_t *present) {
   size_t count;
   const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
@@ -147,7 +147,8 @@ static int make_views(StoreDatabase *database) {
     store_pack_sql(&sql, column);
     core_text_appendf(&sql, " AS %s", columns[i].name);
   }
-  core_text_append(&sql, "\nFROM run AS r CROSS JOIN iteration_chunk AS c ON c.chunk BETWEEN r.key << 24 AND r.key << 24 |"
+  core_text_append(&sql,
+                   "\nFROM run AS r CROSS JOIN iteration_chunk AS c ON c.chunk BETWEEN r.key << 24 AND r.key << 24 |"
                    " 16777215 CROSS JOIN iteration_place AS p WHERE ");
   store_pack_sql(&sql, "c.iteration");
   core_text_append(&sql, " IS NOT NULL;");
@@ -213,8 +214,10 @@ static int pack_iterations(StoreDatabase *database) {
   if (code == CORE_OK) code = store_bulk_insert(bulk);
   sqlite3_finalize(rows);
   store_bulk_destroy(&bulk);
-  return code == CORE_OK ? store_database_execute(database, "DROP VIEW IF EXISTS run_ddr; DROP VIEW IF EXISTS iteration;"
-                                                  "DROP TABLE main.iteration_row") : code;
+  return code == CORE_OK
+           ? store_database_execute(database, "DROP VIEW IF EXISTS run_ddr; DROP VIEW IF EXISTS iteration;"
+                                              "DROP TABLE main.iteration_row")
+           : code;
 }
 
 /* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
@@ -235,9 +238,10 @@ static int migrate(StoreDatabase *database) {
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)
-    core_info("%s was brought forward from version %lld to %d; as it was it stands beside it as %s.v%lld. Programs of an "
-              "older version refuse it from now on", database->path, (long long)version, STORE_SCHEMA_VERSION, database->path,
-              (long long)version);
+    core_info(
+      "%s was brought forward from version %lld to %d; as it was it stands beside it as %s.v%lld. Programs of an "
+      "older version refuse it from now on",
+      database->path, (long long)version, STORE_SCHEMA_VERSION, database->path, (long long)version);
   if (code != CORE_OK) store_database_rollback(database);
   return code;
 }
@@ -323,8 +327,9 @@ static int shrink(StoreDatabase *database) {
   return choose_journal(database);
 }
 
-/* SQLite would make a file that only its owner may write; as with all else here the umask is to decide, so that a group can share
- * a workspace. Its companions (-wal, -shm) take over the file's permissions. Whatever fails here, SQLite has the words for. */
+/* SQLite would make a file that only its owner may write; as with all else here the umask is to decide, so that a group
+ * can share a workspace. Its companions (-wal, -shm) take over the file's permissions. Whatever fails here, SQLite has
+ * the words for. */
 static void make_file(const char *path) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd >= 0) close(fd);
@@ -337,8 +342,10 @@ static int open_for_writing(StoreDatabase *database) {
   TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   TRY(identify(database, &version));
   if (sqlite3_db_readonly(database->handle, "main") == 1)
-    return core_error(CORE_FAIL, "%s can only be read; its owner lets the group write with chmod g+w (and umask 002 before the "
-                      "first sweep), or copy the workspace", database->path);
+    return core_error(CORE_FAIL,
+                      "%s can only be read; its owner lets the group write with chmod g+w (and umask 002 before the "
+                      "first sweep), or copy the workspace",
+                      database->path);
   char pragmas[160];
   snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384;"
            "PRAGMA wal_autocheckpoint = 256; PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);

@@ -329,7 +329,8 @@ static int64_t folder_time(const char *root, int workspace, const char *id) {
 static bool is_settled(const char *root, const StoreState *state, bool has_logs, int64_t time_ns) {
   if (state->status == STORE_PENDING && has_logs) return false; /* its state is gone: logs may grow all the same */
   if (state->status == STORE_RUNNING || state->status == STORE_LOST) return false;
-  return store_clock_unix_s(root) - 1e-9 * (double)time_ns > SETTLED_S; /* by the clock that stamps files, not by ours */
+  return store_clock_unix_s(root) - 1e-9 * (double)time_ns >
+         SETTLED_S; /* by the clock that stamps files, not by ours */
 }
 
 /* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs

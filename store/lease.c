@@ -67,14 +67,16 @@ static void describe_holder(const char *path, char *text, size_t size) {
   free(data);
 }
 
-/* A state from the future: the clock that stamps files was set back. Whether anybody writes it is found out by watching it, as long as
- * a silent run is believed to live. */
+/* A state from the future: the clock that stamps files was set back. Whether anybody writes it is found out by watching
+ * it, as long as a silent run is believed to live. */
 static bool is_silent(const char *root, const char *id, StoreState *state) {
   const double heard_unix_s = state->heartbeat_unix_s, end_s = core_clock_s() + STORE_LOST_AFTER_S;
-  core_warn("run %s: its state is from the future; it is watched for %d s, to see whether %s still writes it", id, STORE_LOST_AFTER_S, state->host);
+  core_warn("run %s: its state is from the future; it is watched for %d s, to see whether %s still writes it", id,
+            STORE_LOST_AFTER_S, state->host);
   while (core_clock_s() < end_s) {
     sleep(1);
-    if (store_run_state_read(root, id, false, state) != CORE_OK || state->heartbeat_unix_s != heard_unix_s) return false;
+    if (store_run_state_read(root, id, false, state) != CORE_OK || state->heartbeat_unix_s != heard_unix_s)
+      return false;
   }
   return true;
 }

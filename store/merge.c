@@ -79,7 +79,8 @@ static void copy_close(Copy *copy) {
 typedef struct Sweeps { sqlite3_stmt *read, *find, *write, *members, *member; } Sweeps;
 
 /* *name: as the sweep is to be called in the target; *present: it is there already. */
-static int name_sweep(StoreDatabase *target, Sweeps *s, const char *name, const char *ini, char chosen[160], bool *present) {
+static int name_sweep(StoreDatabase *target, Sweeps *s, const char *name, const char *ini, char chosen[160],
+                      bool *present) {
   snprintf(chosen, 160, "%s", name);
   for (int tries = 0; tries < 2; tries++) {
     sqlite3_bind_text(s->find, 1, chosen, -1, SQLITE_TRANSIENT);
@@ -96,7 +97,8 @@ static int name_sweep(StoreDatabase *target, Sweeps *s, const char *name, const 
 }
 
 static int merge_sweep(StoreDatabase *target, StoreDatabase *source, Sweeps *s, StoreMerge *merge) {
-  const char *name = (const char *)sqlite3_column_text(s->read, 0), *ini = (const char *)sqlite3_column_text(s->read, 1);
+  const char *name = (const char *)sqlite3_column_text(s->read, 0),
+             *ini = (const char *)sqlite3_column_text(s->read, 1);
   char chosen[160];
   bool present;
   TRY(core_text_check_name(name ? name : "", "a sweep's name"));
@@ -214,8 +216,10 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
   char read[512], write[768];
   TRY(store_database_prepare(source, "SELECT id, key, attempt, coalesce(iteration, 0), coalesce(heartbeat, 0)"
                              " FROM run ORDER BY id", &r->list));
-  TRY(store_database_prepare(target, "SELECT key, (attempt, coalesce(iteration, 0), coalesce(heartbeat, 0)) < (?2, ?3, ?4)"
-                             " FROM run WHERE id = ?1", &r->find));
+  TRY(store_database_prepare(target,
+                             "SELECT key, (attempt, coalesce(iteration, 0), coalesce(heartbeat, 0)) < (?2, ?3, ?4)"
+                             " FROM run WHERE id = ?1",
+                             &r->find));
   for (int i = 0; i < REMOVALS; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));
   CoreText places = {0};
   append_places(&places, run_columns);

@@ -1,5 +1,5 @@
-/* Which version a file is of, and reading an older one without changing it (older_internal.h): a program of that version
- * may still be writing it, and would refuse it once it were brought forward. */
+/* Which version a file is of, and reading an older one without changing it (older_internal.h): a program of that
+ * version may still be writing it, and would refuse it once it were brought forward. */
 #include "store/older_internal.h"
 
 #include "store/runlog_internal.h"
@@ -57,7 +57,8 @@ int store_older_imitate(StoreDatabase *database, int64_t version) {
 static int64_t version_of(const char *path) {
   StoreDatabase probe = {.read_only = true};
   int64_t version = 0;
-  if (!core_files_exists(path) || core_files_path(probe.path, "%s%s", *path == '/' ? "" : "./", path) != CORE_OK) return 0;
+  if (!core_files_exists(path) || core_files_path(probe.path, "%s%s", *path == '/' ? "" : "./", path) != CORE_OK)
+    return 0;
   if (sqlite3_open_v2(probe.path, &probe.handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
     sqlite3_busy_timeout(probe.handle, STORE_BUSY_MS);
     if (store_database_int(&probe, "PRAGMA user_version", &version) != CORE_OK) version = 0;

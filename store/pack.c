@@ -1,6 +1,6 @@
-/* Packed columns (pack_internal.h). A decimal of up to 15 digits that was read as the nearest double d is found again as
- * the whole number nearest to d * 10^e, for the least e where dividing it by 10^e gives d back: numerator and power are
- * exact doubles, so the one division rounds as reading the decimal did (Clinger 1990). */
+/* Packed columns (pack_internal.h). A decimal of up to 15 digits that was read as the nearest double d is found again
+ * as the whole number nearest to d * 10^e, for the least e where dividing it by 10^e gives d back: numerator and power
+ * are exact doubles, so the one division rounds as reading the decimal did (Clinger 1990). */
 #include "store/pack_internal.h"
 
 #include <math.h>
@@ -322,7 +322,8 @@ static bool unpack_text(const char *c, double *values) {
     if (length >= sizeof field || c[length] == '\0') return false;
     memcpy(field, c, length);
     field[length] = '\0';
-    if (strcmp(field, "9e999") == 0 || strcmp(field, "-9e999") == 0) values[place] = *field == '-' ? -INFINITY : INFINITY;
+    if (strcmp(field, "9e999") == 0 || strcmp(field, "-9e999") == 0)
+      values[place] = *field == '-' ? -INFINITY : INFINITY;
     else if (strcmp(field, "null") != 0 && !core_text_to_real(field, &values[place])) return false;
     c += length + 1;
     if (c[-1] == ']') return *c == '\0';
@@ -341,18 +342,27 @@ bool store_unpack(sqlite3_value *value, double values[STORE_PACK_PLACES]) {
 
 /* ---- the same in SQL -------------------------------------------------------------------------------------------- */
 
-/* Three steps, each a subquery: where the code stands (k, width ...), the code's digits t, its number u. LIMIT 1 below a
- * WHERE keeps SQLite from writing the steps into each other, which would repeat their work many times. */
+/* Three steps, each a subquery: where the code stands (k, width ...), the code's digits t, its number u. LIMIT 1 below
+ * a WHERE keeps SQLite from writing the steps into each other, which would repeat their work many times. */
 void store_pack_sql(CoreText *sql, const char *c) {
-  core_text_appendf(sql, "CASE typeof(%s) WHEN 'blob' THEN (SELECT iif(f = 0, b + s * k + u, (1 - 2 * (u / 1000000000 & (f - 1)))"
-    " * (u %% 1000000000) * substr('1000000', 1, 1 + (u / 1000000000 >> (f - 1)))) / e FROM (SELECT e, f, b, s, k, (SELECT"
-    " sum(instr('123456789ABCDEF', substr(t, place, 1)) << 4 * (w - place)) FROM iteration_place WHERE place BETWEEN 1 AND"
-    " length(t)) - 1 AS u FROM (SELECT e, w, f, b, s, k, substr(hex(substr(%s, iif(f = 0, 23, 7) + k * w / 2, w / 2 + 1)),"
-    " 1 + (k * w & 1), w) AS t FROM (SELECT e, w, f, b, s, iif(d < 0 OR d %% n, -1, d / n) AS k FROM", c, c);
-  core_text_appendf(sql, " (SELECT CAST('1e' || hex(substr(%s, 1, 1)) AS REAL) AS e, CAST(hex(substr(%s, 2, 1)) AS INTEGER) AS w,"
+  core_text_appendf(
+    sql,
+    "CASE typeof(%s) WHEN 'blob' THEN (SELECT iif(f = 0, b + s * k + u, (1 - 2 * (u / 1000000000 & (f - 1)))"
+    " * (u %% 1000000000) * substr('1000000', 1, 1 + (u / 1000000000 >> (f - 1)))) / e FROM (SELECT e, f, b, s, k, "
+    "(SELECT"
+    " sum(instr('123456789ABCDEF', substr(t, place, 1)) << 4 * (w - place)) FROM iteration_place WHERE place BETWEEN 1 "
+    "AND"
+    " length(t)) - 1 AS u FROM (SELECT e, w, f, b, s, k, substr(hex(substr(%s, iif(f = 0, 23, 7) + k * w / 2, w / 2 + "
+    "1)),"
+    " 1 + (k * w & 1), w) AS t FROM (SELECT e, w, f, b, s, iif(d < 0 OR d %% n, -1, d / n) AS k FROM",
+    c, c);
+  core_text_appendf(
+    sql,
+    " (SELECT CAST('1e' || hex(substr(%s, 1, 1)) AS REAL) AS e, CAST(hex(substr(%s, 2, 1)) AS INTEGER) AS w,"
     " CAST(hex(substr(%s, 3, 1)) AS INTEGER) AS f, p.place - CAST(hex(substr(%s, 4, 2)) AS INTEGER) AS d,"
     " CAST(hex(substr(%s, 6, 1)) AS INTEGER) AS n, CAST(hex(substr(%s, 7, 8)) AS INTEGER) - 5000000000000000 AS b,"
     " CAST(hex(substr(%s, 15, 8)) AS INTEGER) - 5000000000000000 AS s LIMIT 1) LIMIT 1) WHERE k >= 0 LIMIT 1)"
-    " WHERE length(t) = w LIMIT 1) WHERE u >= 0) WHEN 'text' THEN json_extract(%s, '$[' || p.place || ']') ELSE %s END * 1.0",
+    " WHERE length(t) = w LIMIT 1) WHERE u >= 0) WHEN 'text' THEN json_extract(%s, '$[' || p.place || ']') ELSE %s END "
+    "* 1.0",
     c, c, c, c, c, c, c, c, c);
 }

@@ -37,9 +37,9 @@ int store_query_open(StoreDatabase *database, const char *sql, StoreQuery **quer
   return CORE_OK;
 }
 
-/* SQLite asks this for each thing that a statement would do. That the file is open for reading only is not enough: ATTACH
- * reaches other files, and VACUUM INTO (which attaches) writes one. What would write into the file itself is left to the
- * connection to refuse: table-valued functions declare themselves by such steps. */
+/* SQLite asks this for each thing that a statement would do. That the file is open for reading only is not enough:
+ * ATTACH reaches other files, and VACUUM INTO (which attaches) writes one. What would write into the file itself is
+ * left to the connection to refuse: table-valued functions declare themselves by such steps. */
 static int only_reading(void *context, int action, const char *first, const char *second, const char *schema,
                         const char *trigger) {
   static const char *const naming[] = {"table_info", "table_xinfo", "table_list", "index_list", "index_info"};
@@ -62,7 +62,8 @@ int store_query_open_reading(StoreDatabase *database, const char *sql, StoreQuer
   bool writes = code == CORE_OK && !sqlite3_stmt_readonly((*query)->statement);
   if (writes) store_query_close(query);
   if (writes || (code != CORE_OK && sqlite3_errcode(database->handle) == SQLITE_AUTH))
-    return core_error(CORE_USAGE, "this statement would do more than read; expected one SELECT (to change rows, work on a "
+    return core_error(CORE_USAGE,
+                      "this statement would do more than read; expected one SELECT (to change rows, work on a "
                       "copy with the program sqlite3)");
   return code;
 }

@@ -247,14 +247,15 @@ static int move_to(Cursor *cursor, int64_t row) {
   return SQLITE_OK;
 }
 
-/* *row: the least whole number that is >= the value, > it when `beyond`. False: there is none. Numbers are less than text,
- * as everywhere in SQLite, and compare with NULL in no way. */
+/* *row: the least whole number that is >= the value, > it when `beyond`. False: there is none. Numbers are less than
+ * text, as everywhere in SQLite, and compare with NULL in no way. */
 static bool least(sqlite3_value *value, bool beyond, int64_t *row) {
   int type = sqlite3_value_numeric_type(value);
   double real = sqlite3_value_double(value);
   *row = sqlite3_value_int64(value);
   if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) return false;
-  if (type == SQLITE_FLOAT && real != floor(real)) *row = (int64_t)ceil(real); /* it has a fraction, so it is below 2^53 */
+  if (type == SQLITE_FLOAT && real != floor(real))
+    *row = (int64_t)ceil(real); /* it has a fraction, so it is below 2^53 */
   else if (beyond && *row == INT64_MAX) return false;
   else *row += beyond;
   return true;

@@ -197,7 +197,8 @@ static int parse_state(const char *path, char *data, size_t size, StoreState *st
 double store_run_age_s(const char *root, const char *id) {
   char path[CORE_PATH_MAX];
   struct stat file;
-  const double now = store_clock_unix_s(root); /* before the look, or a beat in between would seem to come from the future */
+  const double now =
+    store_clock_unix_s(root); /* before the look, or a beat in between would seem to come from the future */
   if (store_path_run(root, id, "state", path) != CORE_OK || stat(path, &file) != 0) return 0;
   return now - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
 }

@@ -1,4 +1,5 @@
-/* A run's folder (paths.h says where): its config, the lease that keeps a second writer out, and its state as others see it.
+/* A run's folder (paths.h says where): its config, the lease that keeps a second writer out, and its state as others
+ * see it.
  *
  *   config.ini   the resolved configuration        log.txt      the program's own messages
  *   state        key=value lines, replaced atomically          ckpt/  checkpoints
@@ -41,16 +42,17 @@ typedef struct StoreState {
 
 enum { STORE_HEARTBEAT_S = 5, STORE_LOST_AFTER_S = 60 };
 
-/* Creates the run's folder with config.ini when it is not there yet (both may exist already; settings that are not part of the
- * id take the new values). CORE_FAIL when config.ini there describes another run. */
+/* Creates the run's folder with config.ini when it is not there yet (both may exist already; settings that are not part
+ * of the id take the new values). CORE_FAIL when config.ini there describes another run. */
 int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]);
 
 /* Reads the state as written; a missing file gives STORE_PENDING. `concluded`: turns a dead "running" into STORE_LOST
- * (same host: nobody holds the lease; other host: heartbeat older than STORE_LOST_AFTER_S, by store_run_age_s). CORE_FAIL: the file is
- * damaged; *state then holds what could be read. */
+ * (same host: nobody holds the lease; other host: heartbeat older than STORE_LOST_AFTER_S, by store_run_age_s).
+ * CORE_FAIL: the file is damaged; *state then holds what could be read. */
 int store_run_state_read(const char *root, const char *id, bool concluded, StoreState *state);
-/* Seconds since the state file was last written, which a live run does every STORE_HEARTBEAT_S: by the clock that stamps files, so
- * that neither the writer's clock nor this machine's matters. Negative: that clock was set back since. A file that is not there: 0. */
+/* Seconds since the state file was last written, which a live run does every STORE_HEARTBEAT_S: by the clock that
+ * stamps files, so that neither the writer's clock nor this machine's matters. Negative: that clock was set back since.
+ * A file that is not there: 0. */
 double store_run_age_s(const char *root, const char *id);
 int store_run_state_write(const char *root, const char *id, const StoreState *state);
 

@@ -283,7 +283,8 @@ static Parts parts_of(StoreLogKind kind, Record *record) {
   StoreEvaluation *evaluation = &record->evaluation;
   StoreLayer *layer = &record->layer;
   if (kind == STORE_LOG_EVAL)
-    return (Parts){&evaluation->iteration, &evaluation->transitions, evaluation->level_set, sizeof evaluation->level_set};
+    return (Parts){&evaluation->iteration, &evaluation->transitions, evaluation->level_set,
+                   sizeof evaluation->level_set};
   if (kind == STORE_LOG_LAYERS)
     return (Parts){&layer->iteration, &layer->layer, layer->network, sizeof layer->network};
   return (Parts){&record->iteration.iteration, &record->iteration.transitions, NULL, 0};
@@ -340,8 +341,9 @@ static int read_records(Reader *reader, const Header *header, StoreLogRow row, v
     if (!line.text) return CORE_OK;
     *end = line.end;
     if (check_line(&line) && parse_record(choose_layout(header, &line), &line, &record)) {
-      int code = row(context, kind == STORE_LOG_STATS ? &record.iteration : NULL,
-                     kind == STORE_LOG_EVAL ? &record.evaluation : NULL, kind == STORE_LOG_LAYERS ? &record.layer : NULL);
+      int code =
+        row(context, kind == STORE_LOG_STATS ? &record.iteration : NULL,
+            kind == STORE_LOG_EVAL ? &record.evaluation : NULL, kind == STORE_LOG_LAYERS ? &record.layer : NULL);
       if (code != CORE_OK) return code;
     } else {
       note_damage(damage, damage->lines ? 0 : count_lines_before(reader, start) + reader->lines);

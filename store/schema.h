@@ -2,8 +2,8 @@
  * that `sqlite3 results.db .schema` explains it. The columns of iterations and evaluations come from runlog.h.
  *
  * Iterations are kept in chunks of 256, their columns packed (pack_internal.h); the view `iteration` makes rows of them
- * again in plain SQL, for any program that reads SQLite. Our own connections have a virtual table `iteration_row` (rows.c)
- * that does the same many times faster, and a temporary view `iteration` over it in the place of the other. */
+ * again in plain SQL, for any program that reads SQLite. Our own connections have a virtual table `iteration_row`
+ * (rows.c) that does the same many times faster, and a temporary view `iteration` over it in the place of the other. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 #include "store/runlog.h"
@@ -88,19 +88,21 @@ static const char store_schema_iterations[] =
   "CREATE TABLE IF NOT EXISTS iteration_chunk(  -- up to 256 iterations of a run; read them in the view `iteration`\n"
   "  chunk INTEGER PRIMARY KEY  -- run.key << 24 | iteration >> 8\n"
   "  , n INTEGER  -- how many\n"
-  "  , iteration  -- this and the following columns are packed: docs/results.md says how\n"
-  STORE_ITERATION_COLUMNS(STORE_SQL_PACKED_COLUMN)
-  ");\n"
-  "CREATE TABLE IF NOT EXISTS iteration_place(place INTEGER PRIMARY KEY);  -- 0 to 255, for the view `iteration`\n"
-  "INSERT OR IGNORE INTO iteration_place\n"
-  "  WITH RECURSIVE counted(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM counted WHERE i < 255) SELECT i FROM counted;\n"
-  "CREATE TABLE IF NOT EXISTS iteration_bin(  -- sums over 64 iterations of a run: KL and DDR without reading all rows\n"
-  "  bin INTEGER PRIMARY KEY,  -- run.key << 26 | iteration >> 6\n"
-  "  n INTEGER,                -- iterations\n"
-  "  transitions REAL,         -- at the last of them\n"
-  "  kl_sum REAL,              -- of max(kl, 1e-12), where it is known\n"
-  "  kl_transitions REAL       -- of those iterations\n"
-  ");\n";
+  "  , iteration  -- this and the following columns are packed: docs/results.md says how\n" STORE_ITERATION_COLUMNS(
+    STORE_SQL_PACKED_COLUMN) ");\n"
+                             "CREATE TABLE IF NOT EXISTS iteration_place(place INTEGER PRIMARY KEY);  -- 0 to 255, for "
+                             "the view `iteration`\n"
+                             "INSERT OR IGNORE INTO iteration_place\n"
+                             "  WITH RECURSIVE counted(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM counted WHERE i < "
+                             "255) SELECT i FROM counted;\n"
+                             "CREATE TABLE IF NOT EXISTS iteration_bin(  -- sums over 64 iterations of a run: KL and "
+                             "DDR without reading all rows\n"
+                             "  bin INTEGER PRIMARY KEY,  -- run.key << 26 | iteration >> 6\n"
+                             "  n INTEGER,                -- iterations\n"
+                             "  transitions REAL,         -- at the last of them\n"
+                             "  kl_sum REAL,              -- of max(kl, 1e-12), where it is known\n"
+                             "  kl_transitions REAL       -- of those iterations\n"
+                             ");\n";
 
 /* Layers of networks: few and only where they were asked for. */
 static const char store_schema_layers[] =
@@ -121,7 +123,8 @@ static const char store_schema_no_layers[] =
 #define STORE_SQL_METRIC(name, unit, comment) \
   " UNION ALL SELECT run_id, iteration, network, layer, '" #name "', " #name " FROM layer WHERE " #name " IS NOT NULL\n"
 
-/* Made anew with every version of the schema, and `iteration` with them (database.c). DDR of a run: transitions of the iterations whose KL is known / the sum of their KL. */
+/* Made anew with every version of the schema, and `iteration` with them (database.c). DDR of a run: transitions of the
+ * iterations whose KL is known / the sum of their KL. */
 static const char store_schema_views[] =
   "DROP VIEW IF EXISTS best_solve_rate; DROP VIEW IF EXISTS run_summary; DROP VIEW IF EXISTS run_ddr;\n"
   "DROP VIEW IF EXISTS iteration; DROP VIEW IF EXISTS layer_metric;\n"

@@ -107,7 +107,8 @@ static int is_ready(const char *root, const CoreOrigin *origin, bool *ready) {
   *ready = state.status == STORE_FINISHED;
   if (*ready || origin->iteration < 0) return CORE_OK;
   TRY(store_path_run(root, origin->run, "ckpt", folder));
-  TRY(core_files_path(path, "%s/iteration-%012lld.ckpt", folder, (long long)origin->iteration)); /* trainer/checkpoint.c */
+  TRY(core_files_path(path, "%s/iteration-%012lld.ckpt", folder,
+                      (long long)origin->iteration)); /* trainer/checkpoint.c */
   *ready = core_files_exists(path);
   return CORE_OK;
 }

@@ -1,4 +1,5 @@
-/* Batch files. Written by launch.c and control, read by task.c (every task of an array) and by whoever asks where a run is. */
+/* Batch files. Written by launch.c and control, read by task.c (every task of an array) and by whoever asks where a run
+ * is. */
 #include "sweep/batch.h"
 
 #include <sodium.h>
@@ -17,8 +18,9 @@ enum {
 };
 static const size_t batch_max_bytes = (size_t)1 << 30;
 
-/* The folder of a batch and its arrays' outputs: batches/ for the first, then one for every nine (batches/1 has 9 to 17), so that a
- * sweep that is submitted many times over fills none. Where an older version has put a batch straight into batches/, it stays. */
+/* The folder of a batch and its arrays' outputs: batches/ for the first, then one for every nine (batches/1 has 9 to
+ * 17), so that a sweep that is submitted many times over fills none. Where an older version has put a batch straight
+ * into batches/, it stays. */
 static int batch_folder(const char *root, const char *name, int64_t number, char folder[CORE_PATH_MAX]) {
   char inner[64], flat[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "batches", folder));
@@ -41,10 +43,11 @@ int sweep_batch_output(const char *root, const char *name, int64_t number, int64
   return core_files_path(path, "%s/%06lld.%lld.log", folder, (long long)number, (long long)(array % OUTPUTS_MAX));
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* What of `config` differs from `base`, each behind `prefix` and before `end`. */
-static void append_differences(const CoreConfig *base, const CoreConfig *config, const char *prefix, const char *end, CoreText *text) {
+static void append_differences(const CoreConfig *base, const CoreConfig *config, const char *prefix, const char *end,
+                               CoreText *text) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   CoreText value = {0};
@@ -56,7 +59,8 @@ static void append_differences(const CoreConfig *base, const CoreConfig *config,
   core_text_free(&value);
 }
 
-void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force, const CoreConfig *base, CoreText *text) {
+void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force,
+                       const CoreConfig *base, CoreText *text) {
   const CoreConfig defaults = core_config_default();
   CoreText lines = {0};
   core_text_appendf(text, "# batch %d %s %lld\n", BATCH_VERSION, name, (long long)number);
@@ -92,10 +96,11 @@ int sweep_batch_write(const char *root, const char *name, int64_t number, const 
   return core_files_write_atomic(path, text->data, text->length);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static int damaged(const char *path, size_t line, const char *what) {
-  return core_error(CORE_FAIL, "%s:%zu: damaged: %s; restore the file, or sweep retry with another one", path, line, what);
+  return core_error(CORE_FAIL, "%s:%zu: damaged: %s; restore the file, or sweep retry with another one", path, line,
+                    what);
 }
 
 static int read_setting(SweepBatch *batch, const char *pair) {
@@ -160,7 +165,8 @@ int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBa
   TRY(batch_path(root, name, number, path));
   TRY(core_files_read(path, batch_max_bytes, &batch->memory, &size));
   hash_bytes(batch->memory, size, batch->hash);
-  const int code = strlen(batch->memory) == size ? read_text(path, name, number, batch->memory, batch) : damaged(path, 1, "holds a NUL byte");
+  const int code = strlen(batch->memory) == size ? read_text(path, name, number, batch->memory, batch)
+                                                 : damaged(path, 1, "holds a NUL byte");
   if (code != CORE_OK) sweep_batch_free(batch);
   return code;
 }
@@ -182,8 +188,10 @@ int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config)
   TRY(code);
   core_config_id(config, id);
   if (strcmp(id, run->id) != 0)
-    return core_error(CORE_FAIL, "batch %lld: the settings of run %s come to run %s; the file was changed, or another version "
-                      "of this program wrote it", (long long)batch->number, run->id, id);
+    return core_error(CORE_FAIL,
+                      "batch %lld: the settings of run %s come to run %s; the file was changed, or another version "
+                      "of this program wrote it",
+                      (long long)batch->number, run->id, id);
   return CORE_OK;
 }
 

@@ -1,6 +1,6 @@
 /* What one submission hands to Slurm: sweeps/<name>/batches/<number>.tsv, written before Slurm is asked, never changed
- * afterwards. It holds all that a task needs, so that tasks which wait for days do not depend on what is edited meanwhile;
- * job scripts carry only its number and a task's index.
+ * afterwards. It holds all that a task needs, so that tasks which wait for days do not depend on what is edited
+ * meanwhile; job scripts carry only its number and a task's index.
  *
  *   # batch 1 <name> <number>
  *   set <tab> slurm.cpus_per_run=4           resources and manner, what differs from the defaults
@@ -8,8 +8,8 @@
  *   index <tab> run <tab> settings ...
  *   12 <tab> 0123456789abcdef <tab> ppo.com=8 <tab> train.seed=3
  *
- * Task t of the batch carries out lines t*runs_per_task .. of its list. A batch is cut into one or more Slurm arrays; the
- * journal (journal.h) knows which. */
+ * Task t of the batch carries out lines t*runs_per_task .. of its list. A batch is cut into one or more Slurm arrays;
+ * the journal (journal.h) knows which. */
 #ifndef SWEEP_BATCH_H
 #define SWEEP_BATCH_H
 #include <stdbool.h>
@@ -23,7 +23,11 @@
 
 enum { SWEEP_HASH = 17 };
 
-typedef struct SweepBatchRun { int64_t index; const char *id; const char *settings; } SweepBatchRun; /* settings: "k=v<tab>k=v" */
+typedef struct SweepBatchRun {
+  int64_t index;
+  const char *id;
+  const char *settings;
+} SweepBatchRun; /* settings: "k=v<tab>k=v" */
 
 typedef struct SweepBatch {
   int64_t number;
@@ -36,9 +40,10 @@ typedef struct SweepBatch {
   char *memory;                /* owns the texts */
 } SweepBatch;
 
-/* A batch file is put together as text, so that a preview can have its hash without the file: its head, then a line for each
- * run, of what differs from `base`. */
-void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force, const CoreConfig *base, CoreText *text);
+/* A batch file is put together as text, so that a preview can have its hash without the file: its head, then a line for
+ * each run, of what differs from `base`. */
+void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force,
+                       const CoreConfig *base, CoreText *text);
 void sweep_batch_add(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config, CoreText *text);
 void sweep_batch_hash(const CoreText *text, char hash[SWEEP_HASH]);
 /* Writes it, once and for all: nobody may know the number yet. */

@@ -1,5 +1,5 @@
-/* The workspace and the programs, looked at from here. Everything is tried, not looked up: a lock is taken and asked for by
- * another process, a file is written and its time compared. */
+/* The workspace and the programs, looked at from here. Everything is tried, not looked up: a lock is taken and asked
+ * for by another process, a file is written and its time compared. */
 #include "sweep/checkup.h"
 
 #include <errno.h>
@@ -29,7 +29,8 @@ const char *sweep_grade_name(SweepGrade grade) {
   return names[grade];
 }
 
-void sweep_checkup_add(SweepCheckup *checkup, const char *name, SweepGrade grade, const char *advice, const char *format, ...) {
+void sweep_checkup_add(SweepCheckup *checkup, const char *name, SweepGrade grade, const char *advice,
+                       const char *format, ...) {
   checkup->findings = core_memory_resize(checkup->findings, (checkup->count + 1) * sizeof *checkup->findings);
   SweepFinding *finding = &checkup->findings[checkup->count++];
   *finding = (SweepFinding){.name = name, .grade = grade};
@@ -56,14 +57,21 @@ static void check_space(SweepCheckup *checkup, const char *root) {
     return;
   }
   const double bytes = (double)status.f_bavail * (double)status.f_frsize;
-  sweep_checkup_add(checkup, "free space", bytes < space_least ? SWEEP_BAD : bytes < space_warn ? SWEEP_WARN : SWEEP_GOOD,
-                    bytes < space_warn ? "free some, or take another workspace (--root, SWEEP_ROOT): a run keeps two checkpoints and its logs" : NULL,
-                    "%sB for you in %s", core_text_count(bytes, space), root);
+  sweep_checkup_add(
+    checkup, "free space",
+    bytes < space_least  ? SWEEP_BAD
+    : bytes < space_warn ? SWEEP_WARN
+                         : SWEEP_GOOD,
+    bytes < space_warn
+      ? "free some, or take another workspace (--root, SWEEP_ROOT): a run keeps two checkpoints and its logs"
+      : NULL,
+    "%sB for you in %s", core_text_count(bytes, space), root);
   if (status.f_files == 0) return; /* a filesystem without a fixed number of them */
   const double inodes = (double)status.f_favail;
-  sweep_checkup_add(checkup, "free inodes", inodes < INODES_LEAST ? SWEEP_WARN : SWEEP_GOOD,
-                    inodes < INODES_LEAST ? "a run takes about 10 files: ask for a higher quota, or take another workspace" : NULL, "%s",
-                    core_text_count(inodes, space));
+  sweep_checkup_add(
+    checkup, "free inodes", inodes < INODES_LEAST ? SWEEP_WARN : SWEEP_GOOD,
+    inodes < INODES_LEAST ? "a run takes about 10 files: ask for a higher quota, or take another workspace" : NULL,
+    "%s", core_text_count(inodes, space));
 }
 
 bool sweep_checkup_is_locked(const char *path) {
@@ -86,7 +94,8 @@ static bool child_is_refused(const char *path) {
 }
 
 static void check_locks(SweepCheckup *checkup, const char *root) {
-  static const char advice[] = "ask for a mount with locks (NFS: without nolock; Lustre: flock, not localflock or noflock), or take another workspace";
+  static const char advice[] = "ask for a mount with locks (NFS: without nolock; Lustre: flock, not localflock or "
+                               "noflock), or take another workspace";
   char path[CORE_PATH_MAX];
   int fd;
   if (core_files_path(path, "%s/.doctor.%d", root, (int)getpid()) != CORE_OK) return;
@@ -99,8 +108,12 @@ static void check_locks(SweepCheckup *checkup, const char *root) {
   core_files_unlock(&fd);
   const bool freed = !child_is_refused(path);
   unlink(path);
-  if (held && freed) sweep_checkup_add(checkup, "file locks", SWEEP_GOOD, NULL, "work between processes of this machine");
-  else sweep_checkup_add(checkup, "file locks", SWEEP_BAD, advice, held ? "a lock stays when its owner has gone" : "two processes got the same lock: they would write the same run");
+  if (held && freed)
+    sweep_checkup_add(checkup, "file locks", SWEEP_GOOD, NULL, "work between processes of this machine");
+  else
+    sweep_checkup_add(checkup, "file locks", SWEEP_BAD, advice,
+                      held ? "a lock stays when its owner has gone"
+                           : "two processes got the same lock: they would write the same run");
 }
 
 /* A file's time is the file server's: heartbeats are judged by it. */
@@ -114,20 +127,33 @@ static void check_clock(SweepCheckup *checkup, const char *root) {
   if (fd >= 0) close(fd);
   unlink(path);
   if (!written) {
-    sweep_checkup_add(checkup, "writing", SWEEP_BAD, "take a workspace in which you may write (--root, SWEEP_ROOT)", "%s: %s", root, strerror(errno));
+    sweep_checkup_add(checkup, "writing", SWEEP_BAD, "take a workspace in which you may write (--root, SWEEP_ROOT)",
+                      "%s: %s", root, strerror(errno));
     return;
   }
-  const double skew = now - ((double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec), size = skew < 0 ? -skew : skew;
-  sweep_checkup_add(checkup, "file server's clock", size > SKEW_BAD_S ? SWEEP_BAD : size > SKEW_WARN_S ? SWEEP_WARN : SWEEP_GOOD,
-                    size > SKEW_WARN_S ? "tell the administrators: no run is lost by it, but waiting times in sweep report are wrong by as much" : NULL,
-                    "differs from this machine's by %.1f s", skew);
+  const double skew = now - ((double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec),
+               size = skew < 0 ? -skew : skew;
+  sweep_checkup_add(
+    checkup, "file server's clock",
+    size > SKEW_BAD_S    ? SWEEP_BAD
+    : size > SKEW_WARN_S ? SWEEP_WARN
+                         : SWEEP_GOOD,
+    size > SKEW_WARN_S
+      ? "tell the administrators: no run is lost by it, but waiting times in sweep report are wrong by as much"
+      : NULL,
+    "differs from this machine's by %.1f s", skew);
 }
 
 static void check_database(SweepCheckup *checkup, const char *root) {
   const bool network = store_is_network_filesystem(root);
-  sweep_checkup_add(checkup, "results.db", SWEEP_GOOD, NULL, network ? "on a network filesystem: rollback journal, no memory maps" : "on a local filesystem: write-ahead log");
+  sweep_checkup_add(checkup, "results.db", SWEEP_GOOD, NULL,
+                    network ? "on a network filesystem: rollback journal, no memory maps"
+                            : "on a local filesystem: write-ahead log");
   if (!network && getenv("SLURM_CONF") == NULL) return;
-  if (!network) sweep_checkup_add(checkup, "shared workspace", SWEEP_NOTE, "compute nodes must see it under the same path; sweep doctor --job finds out", "%s is on a local filesystem", root);
+  if (!network)
+    sweep_checkup_add(checkup, "shared workspace", SWEEP_NOTE,
+                      "compute nodes must see it under the same path; sweep doctor --job finds out",
+                      "%s is on a local filesystem", root);
 }
 
 void sweep_checkup_workspace(SweepCheckup *checkup, const char *root) {
@@ -146,7 +172,8 @@ int sweep_checkup_program(const char *name, char *path, size_t size) {
   if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
   path[length] = '\0';
   char *slash = strrchr(path, '/');
-  if ((size_t)(slash + 1 - path) + strlen(name) + 1 > size) return core_error(CORE_FAIL, "the program's path is too long");
+  if ((size_t)(slash + 1 - path) + strlen(name) + 1 > size)
+    return core_error(CORE_FAIL, "the program's path is too long");
   memcpy(slash + 1, name, strlen(name) + 1);
   return CORE_OK;
 }
@@ -159,12 +186,15 @@ void sweep_checkup_trainer(SweepCheckup *checkup) {
   if (code == CORE_OK) code = slurm_probe(arguments, 30, &output);
   const char *text = core_text_string(&output), *words = strstr(text, "commit ");
   if (code != CORE_OK) {
-    sweep_checkup_add(checkup, "trainer", SWEEP_BAD, "install it beside sweep (make install), with the libraries that it was built with", "%s", core_error_message());
+    sweep_checkup_add(checkup, "trainer", SWEEP_BAD,
+                      "install it beside sweep (make install), with the libraries that it was built with", "%s",
+                      core_error_message());
   } else {
     const int length = words ? (int)strcspn(words + 7, "\n ") : 0;
-    const bool same = words && (int)strlen(core_commit()) == length && strncmp(words + 7, core_commit(), (size_t)length) == 0;
-    sweep_checkup_add(checkup, "trainer", same ? SWEEP_GOOD : SWEEP_WARN, same ? NULL : "build and install both again", "%s, commit %.*s%s", path, length,
-                      words ? words + 7 : "", same ? "" : ", another than sweep's");
+    const bool same =
+      words && (int)strlen(core_commit()) == length && strncmp(words + 7, core_commit(), (size_t)length) == 0;
+    sweep_checkup_add(checkup, "trainer", same ? SWEEP_GOOD : SWEEP_WARN, same ? NULL : "build and install both again",
+                      "%s, commit %.*s%s", path, length, words ? words + 7 : "", same ? "" : ", another than sweep's");
   }
   core_text_free(&output);
 }

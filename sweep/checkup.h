@@ -1,5 +1,5 @@
-/* What `sweep doctor` looks at, as a list of findings. checkup.c looks at the workspace and the programs, checkup_slurm.c at the
- * cluster; doctor.c prints. */
+/* What `sweep doctor` looks at, as a list of findings. checkup.c looks at the workspace and the programs,
+ * checkup_slurm.c at the cluster; doctor.c prints. */
 #ifndef SWEEP_CHECKUP_H
 #define SWEEP_CHECKUP_H
 #include <stdbool.h>
@@ -24,19 +24,20 @@ typedef struct SweepCheckup {
 } SweepCheckup;
 
 /* Appends a finding. advice NULL: none. */
-void sweep_checkup_add(SweepCheckup *checkup, const char *name, SweepGrade grade, const char *advice, const char *format, ...)
-    CORE_PRINTF(5, 6);
+void sweep_checkup_add(SweepCheckup *checkup, const char *name, SweepGrade grade, const char *advice,
+                       const char *format, ...) CORE_PRINTF(5, 6);
 void sweep_checkup_free(SweepCheckup *checkup);
 
 /* The workspace: space, inodes, kind of filesystem, locks between processes, its clock; and the programs. */
 void sweep_checkup_workspace(SweepCheckup *checkup, const char *root);
 void sweep_checkup_trainer(SweepCheckup *checkup);
 
-/* Slurm: reached or not, its limits and partitions, PMIx. job_s > 0: also a job on a node, for which is waited so long. */
+/* Slurm: reached or not, its limits and partitions, PMIx. job_s > 0: also a job on a node, for which is waited so long.
+ */
 void sweep_checkup_slurm(SweepCheckup *checkup, const char *root, const SlurmSettings *settings, int job_s);
 
-/* What that job executes: writes "key=value" lines about its node into `path`, a file of the workspace whose lock the doctor
- * holds meanwhile. */
+/* What that job executes: writes "key=value" lines about its node into `path`, a file of the workspace whose lock the
+ * doctor holds meanwhile. */
 int sweep_checkup_on_node(const char *path);
 
 /* sweep, trainer: absolute paths of the programs beside the one that runs. */

@@ -51,7 +51,8 @@ static int stop_sweep(const char *root, const char *name, bool wait) {
     sweep_progress_free(&progress);
     if (running == 0) break;
     if (core_clock_s() - start > STOP_WAIT_S)
-      return core_error(CORE_FAIL, "%zu runs are still finishing their iteration; sweep status shows when they end", running);
+      return core_error(CORE_FAIL, "%zu runs are still finishing their iteration; sweep status shows when they end",
+                        running);
     usleep(200 * 1000);
   }
   if (wait) printf("%s: stopped; sweep submit %s goes on\n", name, name);
@@ -90,9 +91,11 @@ int sweep_stop(int argc, char **argv) {
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help)
-    core_options_help("sweep stop [NAME|RUN]... [options]",
-                      "Stops sweeps (all that are queued, when none is named) or single runs: they finish their iteration, "
-                      "write a checkpoint and end. sweep submit goes on from there.", options);
+    core_options_help(
+      "sweep stop [NAME|RUN]... [options]",
+      "Stops sweeps (all that are queued, when none is named) or single runs: they finish their iteration, "
+      "write a checkpoint and end. sweep submit goes on from there.",
+      options);
   else if ((code = sweep_common_open(&common)) == CORE_OK && count == 0)
     code = stop_all(common.root, !no_wait);
   for (size_t i = 0; !help && code == CORE_OK && i < count; i++) {
@@ -149,14 +152,16 @@ int sweep_logs(int argc, char **argv) {
   const char **operands;
   size_t count;
   char id[CORE_RUN_ID];
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(common),
-                                {"follow", 'f', CORE_OPTION_FLAG, &follow, NULL, "go on until the run ends"},
-                                {"lines", 'n', CORE_OPTION_INT, &lines, "N", "begin with the last N lines (default: 50)"},
-                                {0}};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(common),
+    {"follow", 'f', CORE_OPTION_FLAG, &follow, NULL, "go on until the run ends"},
+    {"lines", 'n', CORE_OPTION_INT, &lines, "N", "begin with the last N lines (default: 50)"},
+    {0}};
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help)
-    core_options_help(usage, "Prints a run's own messages. RUN is an id, the beginning of one, or SWEEP/INDEX.", options);
+    core_options_help(usage, "Prints a run's own messages. RUN is an id, the beginning of one, or SWEEP/INDEX.",
+                      options);
   else if ((code = sweep_common_operands(usage, count, 1, 1)) == CORE_OK && lines < 0)
     code = core_error(CORE_USAGE, "--lines %lld: at least 0", (long long)lines);
   if (!help && code == CORE_OK) code = sweep_common_open(&common);

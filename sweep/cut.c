@@ -11,7 +11,8 @@
 
 enum { ARRAY_TASKS_OTHERWISE = 1000 };
 
-SweepCut sweep_cut_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs, int64_t number) {
+SweepCut sweep_cut_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs,
+                        int64_t number) {
   const int64_t packed = launch->settings->runs_per_task;
   SweepCut cut = {.launch = launch,
                   .number = number,

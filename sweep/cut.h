@@ -17,9 +17,10 @@ typedef struct SweepCut {
   int64_t arrays;
 } SweepCut;
 
-/* `limits` NULL: of a cluster that can not be asked; then Slurm's defaults. `room`: tasks that may be submitted now, so that the first
- * array fits; 0 or less: all. The hash is the caller's to fill in. */
-SweepCut sweep_cut_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs, int64_t number);
+/* `limits` NULL: of a cluster that can not be asked; then Slurm's defaults. `room`: tasks that may be submitted now, so
+ * that the first array fits; 0 or less: all. The hash is the caller's to fill in. */
+SweepCut sweep_cut_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs,
+                        int64_t number);
 
 /* How many runs array 0 .. arrays-1 carries. */
 size_t sweep_cut_runs(const SweepCut *cut, int64_t array);

@@ -27,24 +27,35 @@ static void check_site(SweepCheckup *checkup, const DoctorOptions *options, Slur
     const char *pair = options->common.sets.items[i], *equals = strchr(pair, '=');
     char key[128];
     snprintf(key, sizeof key, "%.*s", equals ? (int)(equals - pair) : 0, pair);
-    code = equals ? slurm_settings_set(settings, key, equals + 1) : core_error(CORE_USAGE, "--set %s: expected slurm.KEY=VALUE", pair);
+    code = equals ? slurm_settings_set(settings, key, equals + 1)
+                  : core_error(CORE_USAGE, "--set %s: expected slurm.KEY=VALUE", pair);
   }
   CoreText known = {0};
   slurm_site_list(&known);
-  if (code != CORE_OK) sweep_checkup_add(checkup, "site", SWEEP_BAD, "correct it: nothing can be submitted as it stands", "%s", core_error_message());
-  else if (*site.path) sweep_checkup_add(checkup, "site", SWEEP_GOOD, NULL, "%s%s%s", site.path, *site.base ? ", begins with " : "", site.base);
+  if (code != CORE_OK)
+    sweep_checkup_add(checkup, "site", SWEEP_BAD, "correct it: nothing can be submitted as it stands", "%s",
+                      core_error_message());
+  else if (*site.path)
+    sweep_checkup_add(checkup, "site", SWEEP_GOOD, NULL, "%s%s%s", site.path, *site.base ? ", begins with " : "",
+                      site.base);
   else
-    sweep_checkup_add(checkup, "site", SWEEP_NOTE, "write ~/.config/sweep/site.ini for the partition and account that all your sweeps use", "no site file; there are %s to begin with",
-                      core_text_string(&known));
+    sweep_checkup_add(checkup, "site", SWEEP_NOTE,
+                      "write ~/.config/sweep/site.ini for the partition and account that all your sweeps use",
+                      "no site file; there are %s to begin with", core_text_string(&known));
   core_text_free(&known);
   if (code == CORE_OK && *site.notify_url)
-    sweep_checkup_add(checkup, "notify", core_http_is_built() ? SWEEP_GOOD : SWEEP_BAD, core_http_is_built() ? NULL : "build with libcurl", "%s, %s, on %s",
+    sweep_checkup_add(checkup, "notify", core_http_is_built() ? SWEEP_GOOD : SWEEP_BAD,
+                      core_http_is_built() ? NULL : "build with libcurl", "%s, %s, on %s",
                       core_http_host(site.notify_url, host), site.notify_style, site.notify_on);
   if (code != CORE_OK || !options->notify) return;
-  if (!*site.notify_url) sweep_checkup_add(checkup, "test message", SWEEP_BAD, "write url = https://... under [notify] in the site file", "there is no webhook");
+  if (!*site.notify_url)
+    sweep_checkup_add(checkup, "test message", SWEEP_BAD, "write url = https://... under [notify] in the site file",
+                      "there is no webhook");
   else if (sweep_notify_send(&site, &(SweepNews){.sweep = "test", .event = "test", .message = ""}) == CORE_OK)
     sweep_checkup_add(checkup, "test message", SWEEP_GOOD, NULL, "%s took it", core_http_host(site.notify_url, host));
-  else sweep_checkup_add(checkup, "test message", SWEEP_BAD, "correct notify.url or notify.style", "%s", core_error_message());
+  else
+    sweep_checkup_add(checkup, "test message", SWEEP_BAD, "correct notify.url or notify.style", "%s",
+                      core_error_message());
 }
 
 static void print_text(const SweepCheckup *checkup) {
@@ -52,7 +63,8 @@ static void print_text(const SweepCheckup *checkup) {
   static const CoreColor colors[] = {CORE_GREEN, CORE_DIM, CORE_YELLOW, CORE_RED};
   for (size_t i = 0; i < checkup->count; i++) {
     const SweepFinding *f = &checkup->findings[i];
-    printf("%s%-4s%s%-23s", core_terminal_color(stdout, colors[f->grade]), marks[f->grade], core_terminal_reset(stdout), f->name);
+    printf("%s%-4s%s%-23s", core_terminal_color(stdout, colors[f->grade]), marks[f->grade], core_terminal_reset(stdout),
+           f->name);
     core_terminal_print_wrapped(stdout, f->text, 28, 27);
     if (!*f->advice) continue;
     printf("%*s->", 28, "");
@@ -64,7 +76,8 @@ static void print_json(const SweepCheckup *checkup) {
   json_t *list = json_array();
   for (size_t i = 0; i < checkup->count; i++) {
     const SweepFinding *f = &checkup->findings[i];
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "check", f->name, "grade", sweep_grade_name(f->grade), "text", f->text, "advice", f->advice));
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "check", f->name, "grade", sweep_grade_name(f->grade),
+                                          "text", f->text, "advice", f->advice));
   }
   json_t *all = json_pack("{s:s, s:o}", "worst", sweep_grade_name(checkup->worst), "checks", list);
   json_dumpf(all, stdout, JSON_INDENT(1));
@@ -93,7 +106,8 @@ int sweep_doctor(int argc, char **argv) {
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
     {"set", 's', CORE_OPTION_LIST, &given.common.sets, "slurm.KEY=VALUE", "a [slurm] setting, over the site's"},
-    {"job", 0, CORE_OPTION_FLAG, &given.job, NULL, "also submit a job of one minute and let it look at its node: workspace, locks, clock, trainer, CUDA"},
+    {"job", 0, CORE_OPTION_FLAG, &given.job, NULL,
+     "also submit a job of one minute and let it look at its node: workspace, locks, clock, trainer, CUDA"},
     {"notify", 0, CORE_OPTION_FLAG, &given.notify, NULL, "also send a test message to the site file's webhook"},
     {"wait", 0, CORE_OPTION_INT, &given.wait, "SECONDS", "how long to wait for that job (default 120)"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"},
@@ -105,10 +119,16 @@ int sweep_doctor(int argc, char **argv) {
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help)
-    core_options_help(usage, "Looks from this machine at what sweeps need: workspace (space, file locks, clock, the kind of filesystem), trainer, site file, Slurm "
-                      "(version, limits, partitions, MPI). Says what to change. Exit code 1 when something keeps sweeps from running.", options);
-  else if ((code = sweep_common_operands(usage, count, 0, 0)) == CORE_OK && given.on_node) code = sweep_checkup_on_node(given.on_node);
-  else if (code == CORE_OK && (given.wait < 1 || given.wait > 86400)) code = core_error(CORE_USAGE, "--wait %lld: 1 to 86400 seconds", (long long)given.wait);
+    core_options_help(
+      usage,
+      "Looks from this machine at what sweeps need: workspace (space, file locks, clock, the kind of filesystem), "
+      "trainer, site file, Slurm "
+      "(version, limits, partitions, MPI). Says what to change. Exit code 1 when something keeps sweeps from running.",
+      options);
+  else if ((code = sweep_common_operands(usage, count, 0, 0)) == CORE_OK && given.on_node)
+    code = sweep_checkup_on_node(given.on_node);
+  else if (code == CORE_OK && (given.wait < 1 || given.wait > 86400))
+    code = core_error(CORE_USAGE, "--wait %lld: 1 to 86400 seconds", (long long)given.wait);
   else if (code == CORE_OK && (code = sweep_common_open(&given.common)) == CORE_OK) code = doctor(&given);
   sweep_common_close(&given.common);
   free(operands);

@@ -117,8 +117,10 @@ static void executor_finish_sets(Executor *executor) {
     if (!executor->stopping && sweep_queue_remove(executor->root, job_set_name(set)) != CORE_OK)
       core_warn("%s", core_error_message());
     char failures[160];
-    snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set), job_set_name(set));
-    sweep_notify_ended(executor->root, job_set_name(set), job_set_finished(set) + job_set_failed(set), job_set_failed(set) ? failures : NULL);
+    snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set),
+             job_set_name(set));
+    sweep_notify_ended(executor->root, job_set_name(set), job_set_finished(set) + job_set_failed(set),
+                       job_set_failed(set) ? failures : NULL);
     job_set_destroy(&set);
   }
   executor->set_count = kept;

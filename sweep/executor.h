@@ -1,6 +1,6 @@
 /* The local executor: one process a workspace that starts trainers for every queued sweep, as many at a time as there
- * are cores, and sees them to their end. It keeps nothing in memory that files do not hold: kill it at any moment and the
- * next `sweep submit` goes on from the checkpoints. */
+ * are cores, and sees them to their end. It keeps nothing in memory that files do not hold: kill it at any moment and
+ * the next `sweep submit` goes on from the checkpoints. */
 #ifndef SWEEP_EXECUTOR_H
 #define SWEEP_EXECUTOR_H
 #include <stdbool.h>

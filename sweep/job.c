@@ -28,7 +28,8 @@ typedef struct Job {
   int starts;
   JobPhase phase;
   bool force;
-  size_t parent;   /* in the grid: the run whose checkpoint this one begins from; NO_PARENT when it is not of this sweep */
+  size_t
+    parent; /* in the grid: the run whose checkpoint this one begins from; NO_PARENT when it is not of this sweep */
 } Job;
 
 struct JobSet {
@@ -79,7 +80,8 @@ static void choose(JobSet *set, const SweepRequest *request) {
     job->run = i;
     if (job->phase == JOB_RUNNING) continue;
     StoreState state;
-    if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK) core_warn("%s", core_error_message());
+    if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
+      core_warn("%s", core_error_message());
     const bool final = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
     job->force = final && request->force;
     job->phase = (final && !request->force) || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
@@ -167,7 +169,8 @@ static int job_start(JobSet *set, Job *job) {
   sweep_grid_config(&set->grid, job->run, &config);
   config.train.threads = set->threads; /* as the trainer is told: it finds its config.ini as it would write it */
   TRY(store_run_prepare(set->root, &config, id));
-  const SweepTrainer trainer = {.root = set->root, .id = id, .threads = set->threads, .from_start = job->force, .place = -1};
+  const SweepTrainer trainer = {
+    .root = set->root, .id = id, .threads = set->threads, .from_start = job->force, .place = -1};
   return sweep_trainer_start(&trainer, &job->process);
 }
 

@@ -2,8 +2,10 @@
  *   slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-31T12:00:00 DUE TO PREEMPTION ***
  *   slurmstepd: error: StepId=7.batch exceeded memory limit (32636928 > 8388608), being killed
  *   slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.
- * as Slurm prints them: its slurmstepd, whose lines begin with its name ("slurmstepd-n1: error: ") up to 24.11 and with a moment
- * ("[2026-01-31T12:00:00.123] error: ") in 26.05. The first two were seen from 22.05 to 26.05, the third is of 23.02 and later. */
+ * as Slurm prints them: its slurmstepd, whose lines begin with its name ("slurmstepd-n1: error: ") up to 24.11 and with
+ * a moment
+ * ("[2026-01-31T12:00:00.123] error: ") in 26.05. The first two were seen from 22.05 to 26.05, the third is of 23.02
+ * and later. */
 #include "sweep/joblog.h"
 
 #include <stdlib.h>
@@ -27,11 +29,13 @@ static bool names_job(const char *line, int64_t slurm_job) {
 }
 
 static SweepVerdict verdict_of_line(const char *line) {
-  if (strstr(line, "exceeded memory limit") || strstr(line, "oom_kill") || strstr(line, "oom-kill")) return SWEEP_VERDICT_OUT_OF_MEMORY;
+  if (strstr(line, "exceeded memory limit") || strstr(line, "oom_kill") || strstr(line, "oom-kill"))
+    return SWEEP_VERDICT_OUT_OF_MEMORY;
   if (!strstr(line, "CANCELLED AT")) return SWEEP_VERDICT_NONE;
   if (strstr(line, "DUE TO PREEMPTION")) return SWEEP_VERDICT_PREEMPTED;
   if (strstr(line, "DUE TO TIME LIMIT")) return SWEEP_VERDICT_TIME_LIMIT;
-  return strstr(line, "DUE TO") ? SWEEP_VERDICT_NONE : SWEEP_VERDICT_CANCELLED; /* a node's failure is Slurm's to requeue */
+  return strstr(line, "DUE TO") ? SWEEP_VERDICT_NONE
+                                : SWEEP_VERDICT_CANCELLED; /* a node's failure is Slurm's to requeue */
 }
 
 static bool is_daemons(const char *line) {
@@ -62,7 +66,8 @@ SweepVerdict sweep_joblog_read(const char *path, int64_t offset, int64_t slurm_j
   char *text;
   size_t size;
   if (!read_text(path, &text, &size)) return SWEEP_VERDICT_NONE;
-  const SweepVerdict verdict = (uint64_t)offset < size ? sweep_joblog_verdict(text + offset, slurm_job) : SWEEP_VERDICT_NONE;
+  const SweepVerdict verdict =
+    (uint64_t)offset < size ? sweep_joblog_verdict(text + offset, slurm_job) : SWEEP_VERDICT_NONE;
   free(text);
   return verdict;
 }

@@ -1,6 +1,6 @@
-/* What Slurm writes about a job's end into the output of the job itself: the daemon that watches over a batch script or step says there
- * why it ends it, at once, on the node, without a call to slurmctld or a database. sweep task reads its own; status reads those of tasks
- * that left no word, because they were killed whole. */
+/* What Slurm writes about a job's end into the output of the job itself: the daemon that watches over a batch script or
+ * step says there why it ends it, at once, on the node, without a call to slurmctld or a database. sweep task reads its
+ * own; status reads those of tasks that left no word, because they were killed whole. */
 #ifndef SWEEP_JOBLOG_H
 #define SWEEP_JOBLOG_H
 #include "core/files.h"
@@ -16,7 +16,8 @@ typedef enum SweepVerdict {
   SWEEP_VERDICT_OUT_OF_MEMORY,
 } SweepVerdict;
 
-/* The weightiest verdict on job `slurm_job` (SLURM_JOB_ID: of an array's task its own number) among the lines of `text`. */
+/* The weightiest verdict on job `slurm_job` (SLURM_JOB_ID: of an array's task its own number) among the lines of
+ * `text`. */
 SweepVerdict sweep_joblog_verdict(const char *text, int64_t slurm_job);
 
 /* The same of a file's part from `offset` on; SWEEP_VERDICT_NONE when it can not be read. */
@@ -25,11 +26,12 @@ SweepVerdict sweep_joblog_read(const char *path, int64_t offset, int64_t slurm_j
 /* The file's size, as an offset for later; 0 when it is not there. */
 int64_t sweep_joblog_end(const char *path);
 
-/* The last line of a batch script's output: what a script said before its run began (a module that is missing). "" when there is none. */
+/* The last line of a batch script's output: what a script said before its run began (a module that is missing). "" when
+ * there is none. */
 void sweep_joblog_last_line(const char *path, char *line, size_t size);
 
-/* Did the run's last start end for want of memory? By its record or, where sweep task was killed with it, by the daemon's word.
- * `journal` is that of the sweep `name`. */
+/* Did the run's last start end for want of memory? By its record or, where sweep task was killed with it, by the
+ * daemon's word. `journal` is that of the sweep `name`. */
 bool sweep_joblog_ran_out(const char *root, const char *name, const SweepJournal *journal, const SweepRecord *record);
 
 #endif

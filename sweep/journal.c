@@ -18,7 +18,7 @@
 enum { FIELDS = 9 };
 static const size_t journal_max_bytes = (size_t)256 << 20;
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* "ada" of the user data base, else the number; never a tab or newline. */
 static const char *who_am_i(char *buffer, size_t size) {
@@ -47,7 +47,8 @@ int sweep_journal_append(const char *root, const char *name, const char *format,
   for (char *c = rest; *c; c++)
     if (*c == '\n') *c = ' ';
   CoreText line = {0};
-  core_text_appendf(&line, "%s%.3f\t%s\t%s\t;\n", ends_torn(fd) ? "\n" : "", core_clock_unix_s(), who_am_i(who, sizeof who), rest);
+  core_text_appendf(&line, "%s%.3f\t%s\t%s\t;\n", ends_torn(fd) ? "\n" : "", core_clock_unix_s(),
+                    who_am_i(who, sizeof who), rest);
   const bool written = write(fd, line.data, line.length) == (ssize_t)line.length && fsync(fd) == 0;
   const int number = errno;
   core_text_free(&line);
@@ -69,7 +70,7 @@ const char *sweep_journal_comment(const char *name, int64_t batch, const char *h
   return buffer;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static SweepArray *find_array(SweepJournal *journal, int64_t batch, int64_t array) {
   for (size_t i = journal->count; i-- > 0;)
@@ -139,7 +140,8 @@ int sweep_journal_read(const char *root, const char *name, SweepJournal *journal
     *end = '\0';
     const bool torn = end == line || end[-1] != ';';
     if (!torn && !read_line(journal, line))
-      code = core_error(CORE_FAIL, "%s:%zu: damaged; restore the line, or delete it if it is not about a submission", path, at);
+      code = core_error(CORE_FAIL, "%s:%zu: damaged; restore the line, or delete it if it is not about a submission",
+                        path, at);
   }
   free(text);
   if (code != CORE_OK) sweep_journal_free(journal);

@@ -1,14 +1,16 @@
-/* What was asked of Slurm and what it answered: sweeps/<name>/submit.log, lines that are only ever appended, each brought to
- * disk before the next step is taken. After a crash at any moment it says what Slurm may know, and submit finds out.
+/* What was asked of Slurm and what it answered: sweeps/<name>/submit.log, lines that are only ever appended, each
+ * brought to disk before the next step is taken. After a crash at any moment it says what Slurm may know, and submit
+ * finds out.
  *
  *   <unix seconds> <tab> <who> <tab> <verb> <tab> ... <tab> ;
  *   ask      batch hash array first-task tasks       before Slurm is called
  *   took     batch array job                         it is job so-and-so
  *   refused  batch array reason                      Slurm said no
- *   gone     batch array                             asked, but Slurm never took it; a task of it that turns up ends at once
- *   cancel   run-id | all                            by sweep cancel
+ *   gone     batch array                             asked, but Slurm never took it; a task of it that turns up ends at
+ * once cancel   run-id | all                            by sweep cancel
  *
- * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken: it does not count. */
+ * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken: it does not count.
+ */
 #ifndef SWEEP_JOURNAL_H
 #define SWEEP_JOURNAL_H
 #include <stdbool.h>
@@ -60,8 +62,8 @@ int sweep_journal_lock(const char *root, const char *name, int *fd);
 /* The comment that Slurm keeps with an array: "sweep=<name> batch=<number>.<hash>:<array>". buffer >= SLURM_NAME. */
 const char *sweep_journal_comment(const char *name, int64_t batch, const char *hash, int64_t array, char *buffer);
 
-/* Who cancelled this run last after `array`, which carries it, was asked for; or NULL. By the order of the journal's lines, since they
- * are written on machines whose clocks may differ. */
+/* Who cancelled this run last after `array`, which carries it, was asked for; or NULL. By the order of the journal's
+ * lines, since they are written on machines whose clocks may differ. */
 const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, const SweepArray *array);
 
 #endif

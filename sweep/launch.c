@@ -60,7 +60,7 @@ typedef struct Submission {
   size_t wave_count;
 } Submission;
 
-/* ---- what Slurm has ------------------------------------------------------------------------------------------------ */
+/* ---- what Slurm has ---------------------------------------------------------------------------------------------- */
 
 /* The sweep's own name and those that it waits for: they are asked for in one call. */
 static size_t names_of(const SweepLaunch *launch, char *copy, const char **names, size_t most) {
@@ -154,7 +154,7 @@ static int find_after(Submission *s) {
   return CORE_OK;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static bool is_in_queue(const Submission *s, size_t index) {
   if (index >= s->placement.count) return false;
@@ -194,7 +194,7 @@ static int choose(Submission *s, const char *id, size_t index, bool *wanted) {
   return CORE_OK;
 }
 
-/* ---- parents ------------------------------------------------------------------------------------------------------- */
+/* ---- parents ----------------------------------------------------------------------------------------------------- */
 
 static int config_of(const Submission *s, const Wanted *wanted, CoreConfig *config) {
   if (wanted->source) return sweep_batch_config(wanted->source, wanted->line, config);
@@ -296,7 +296,7 @@ static void arrange(Submission *s) {
   free(moved);
 }
 
-/* ---- what an array waits for ---------------------------------------------------------------------------------------- */
+/* ---- what an array waits for ------------------------------------------------------------------------------------- */
 
 static void wait_for_arrays(const Wave *wave, SweepWait *wait) {
   for (int64_t array = 0; array < wave->cut.arrays; array++)
@@ -356,14 +356,14 @@ static void find_waits(const Submission *s, const Wave *wave, int64_t array, Swe
     sweep_wait_add(wait, (SlurmId){wave->jobs[array - most], -1}, wave->cut.number, array - most);
 }
 
-/* ---- handing over -------------------------------------------------------------------------------------------------- */
+/* ---- handing over ------------------------------------------------------------------------------------------------ */
 
 /* One array. *id 0 when Slurm did not take it. */
 static int hand_over(Submission *s, const SweepCut *cut, int64_t array, const SlurmJob *job, int64_t *id) {
   const SweepLaunch *launch = s->launch;
   *id = 0;
-  TRY(sweep_journal_append(launch->root, launch->name, "ask\t%lld\t%s\t%lld\t%lld\t%lld", (long long)cut->number, cut->hash,
-                           (long long)array, (long long)(array * cut->array_tasks), (long long)job->tasks));
+  TRY(sweep_journal_append(launch->root, launch->name, "ask\t%lld\t%s\t%lld\t%lld\t%lld", (long long)cut->number,
+                           cut->hash, (long long)array, (long long)(array * cut->array_tasks), (long long)job->tasks));
   if (slurm_submit(launch->cluster, job, id) == CORE_OK)
     return sweep_journal_append(launch->root, launch->name, "took\t%lld\t%lld\t%lld", (long long)cut->number,
                                 (long long)array, (long long)*id);
@@ -433,8 +433,8 @@ static int write_batch(const Submission *s, Wave *wave, bool only_talk) {
   return code;
 }
 
-/* Does this array still fit what the account lets us have in the queue? One that does not keeps later ones out too: they may
- * begin from its runs. */
+/* Does this array still fit what the account lets us have in the queue? One that does not keeps later ones out too:
+ * they may begin from its runs. */
 static bool fits_queue(Submission *s, const SweepCut *cut, int64_t array) {
   const int64_t left = cut->tasks - array * cut->array_tasks, tasks = left < cut->array_tasks ? left : cut->array_tasks;
   const bool fits = s->room < 0 || tasks <= s->room;
@@ -487,7 +487,7 @@ static int launch_waves(Submission *s) {
   return code;
 }
 
-/* ---- the two ways in ----------------------------------------------------------------------------------------------- */
+/* ---- the two ways in --------------------------------------------------------------------------------------------- */
 
 static int begin(Submission *s, int *lock) {
   const bool only_talk = s->launch->preview || s->launch->dry_run || s->launch->test_only;

@@ -52,8 +52,10 @@ int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest,
 /* "at most 12.5 GPU-hours and 50 CPU-hours" by the tasks' time limits. */
 void sweep_launch_cost(const SlurmSettings *settings, size_t runs, CoreText *text);
 
-/* Lines on what the account still allows, where these runs need more: jobs in the queue, minutes of processors and GPUs. */
-void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs, CoreText *text);
+/* Lines on what the account still allows, where these runs need more: jobs in the queue, minutes of processors and
+ * GPUs. */
+void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs,
+                            CoreText *text);
 
 /* Does what is asked for fit a partition of this cluster at all? CORE_USAGE names the setting and the largest that
  * fits. */

@@ -14,25 +14,37 @@ void sweep_launch_cost(const SlurmSettings *settings, size_t runs, CoreText *tex
   else core_text_appendf(text, "at most %.4g CPU-hours", tasks * hours * cpus);
 }
 
-void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs, CoreText *text) {
+void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs,
+                            CoreText *text) {
   const int64_t packed = settings->runs_per_task, tasks = ((int64_t)runs + packed - 1) / packed;
   const double minutes = (double)settings->time / 60, cpus = (double)slurm_settings_task_cpus(settings) * minutes;
-  const double all_cpus = cpus * (double)tasks, all_gpus = (double)slurm_settings_task_gpus(settings) * minutes * (double)tasks;
+  const double all_cpus = cpus * (double)tasks,
+               all_gpus = (double)slurm_settings_task_gpus(settings) * minutes * (double)tasks;
   const char *account = *allowance->account ? allowance->account : "?";
   if (allowance->submit_room >= 0 && tasks > allowance->submit_room)
-    core_text_appendf(text, "  account %s lets you have %lld jobs in the queue (MaxSubmitJobs), %lld more now: of %lld tasks the rest waits\n", account,
-                      (long long)allowance->submit_max, (long long)allowance->submit_room, (long long)tasks);
+    core_text_appendf(text,
+                      "  account %s lets you have %lld jobs in the queue (MaxSubmitJobs), %lld more now: of %lld tasks "
+                      "the rest waits\n",
+                      account, (long long)allowance->submit_max, (long long)allowance->submit_room, (long long)tasks);
   if (all_cpus > allowance->cpu_minutes)
-    core_text_appendf(text, "  account %s has %.4g CPU-hours left (GrpTRESMins), these runs may take %.4g: the last would wait for ever\n", account,
-                      allowance->cpu_minutes / 60, all_cpus / 60);
+    core_text_appendf(
+      text,
+      "  account %s has %.4g CPU-hours left (GrpTRESMins), these runs may take %.4g: the last would wait for ever\n",
+      account, allowance->cpu_minutes / 60, all_cpus / 60);
   if (all_gpus > allowance->gpu_minutes)
-    core_text_appendf(text, "  account %s has %.4g GPU-hours left (GrpTRESMins), these runs may take %.4g: the last would wait for ever\n", account,
-                      allowance->gpu_minutes / 60, all_gpus / 60);
+    core_text_appendf(
+      text,
+      "  account %s has %.4g GPU-hours left (GrpTRESMins), these runs may take %.4g: the last would wait for ever\n",
+      account, allowance->gpu_minutes / 60, all_gpus / 60);
   if (cpus > allowance->task_cpu_minutes)
-    core_text_appendf(text, "  a task may take %.4g CPU-hours (MaxTRESMinsPerJob), these ask for %.4g: none would start; lower slurm.time\n",
-                      allowance->task_cpu_minutes / 60, cpus / 60);
+    core_text_appendf(
+      text,
+      "  a task may take %.4g CPU-hours (MaxTRESMinsPerJob), these ask for %.4g: none would start; lower slurm.time\n",
+      allowance->task_cpu_minutes / 60, cpus / 60);
   if (minutes > allowance->task_minutes)
-    core_text_appendf(text, "  a task may last %.4g minutes (MaxWall), these ask for %.4g: none would start; lower slurm.time\n", allowance->task_minutes, minutes);
+    core_text_appendf(
+      text, "  a task may last %.4g minutes (MaxWall), these ask for %.4g: none would start; lower slurm.time\n",
+      allowance->task_minutes, minutes);
 }
 
 static bool fits(const SlurmPartition *p, const SlurmSettings *s) {
@@ -68,15 +80,16 @@ int sweep_launch_fits(SlurmCluster *cluster, const SlurmSettings *s) {
     core_text_free(&names);
   } else if (nearest && !good) {
     code = core_error(
-        CORE_USAGE,
-        "no task fits partition %s: a task asks for %s, %lld nodes of %lld processors, %lld GPUs and %lld MB each; "
-        "it has %lld nodes%s of at most %lld processors, %lld GPUs and %lld MB, for at most %s (slurm.time, nodes, cpus_per_run, "
-        "gpus_per_run, mem, runs_per_task)",
-        nearest->name, s->time ? slurm_time_format(s->time, asked) : "its default time", (long long)s->nodes,
-        (long long)(slurm_settings_task_cpus(s) / s->nodes), (long long)(slurm_settings_task_gpus(s) / s->nodes),
-        (long long)(s->mem * s->runs_per_task), (long long)nearest->nodes, nearest->up ? "" : " (it is down)",
-        (long long)nearest->cpus_max, (long long)nearest->gpus_max, (long long)nearest->memory_max_mb,
-        nearest->time_max_s ? slurm_time_format(nearest->time_max_s, limit) : "any time");
+      CORE_USAGE,
+      "no task fits partition %s: a task asks for %s, %lld nodes of %lld processors, %lld GPUs and %lld MB each; "
+      "it has %lld nodes%s of at most %lld processors, %lld GPUs and %lld MB, for at most %s (slurm.time, nodes, "
+      "cpus_per_run, "
+      "gpus_per_run, mem, runs_per_task)",
+      nearest->name, s->time ? slurm_time_format(s->time, asked) : "its default time", (long long)s->nodes,
+      (long long)(slurm_settings_task_cpus(s) / s->nodes), (long long)(slurm_settings_task_gpus(s) / s->nodes),
+      (long long)(s->mem * s->runs_per_task), (long long)nearest->nodes, nearest->up ? "" : " (it is down)",
+      (long long)nearest->cpus_max, (long long)nearest->gpus_max, (long long)nearest->memory_max_mb,
+      nearest->time_max_s ? slurm_time_format(nearest->time_max_s, limit) : "any time");
   }
   free(partitions);
   return code;

@@ -1,6 +1,7 @@
-/* Who is the last one? Asking every run's state at every end would cost ten thousand times ten thousand opens. So each end
- * appends bytes to sweeps/<name>/ended, one a run; only who finds as many as there are runs looks at all states, and when some
- * have not ended after all (retries, runs shared with another sweep) cuts the file to the number that have. */
+/* Who is the last one? Asking every run's state at every end would cost ten thousand times ten thousand opens. So each
+ * end appends bytes to sweeps/<name>/ended, one a run; only who finds as many as there are runs looks at all states,
+ * and when some have not ended after all (retries, runs shared with another sweep) cuts the file to the number that
+ * have. */
 #include "sweep/notify.h"
 
 #include <errno.h>
@@ -37,8 +38,9 @@ static char *make_body(const SlurmSite *site, const SweepNews *news, const char 
   if (!core_text_is_utf8(core_text_string(&text))) core_text_clear(&text), core_text_append(&text, title);
   if (strcmp(site->notify_style, "slack") == 0) json = json_pack("{s:s}", "text", core_text_string(&text));
   else if (strcmp(site->notify_style, "plain") == 0)
-    json = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "sweep", news->sweep, "event", news->event, "runs", (json_int_t)news->runs, "finished",
-                     (json_int_t)news->finished, "failed", (json_int_t)news->failed, "diverged", (json_int_t)news->diverged, "message", core_text_string(&text));
+    json = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "sweep", news->sweep, "event", news->event, "runs",
+                     (json_int_t)news->runs, "finished", (json_int_t)news->finished, "failed", (json_int_t)news->failed,
+                     "diverged", (json_int_t)news->diverged, "message", core_text_string(&text));
   char *body = json ? json_dumps(json, JSON_COMPACT) : core_text_duplicate(*news->message ? news->message : title);
   json_decref(json);
   core_text_free(&text);
@@ -46,7 +48,8 @@ static char *make_body(const SlurmSite *site, const SweepNews *news, const char 
 }
 
 int sweep_notify_send(const SlurmSite *site, const SweepNews *news) {
-  const bool is_ntfy = strcmp(site->notify_style, "ntfy") == 0, good = news->failed == 0 && strcmp(news->event, "failure") != 0;
+  const bool is_ntfy = strcmp(site->notify_style, "ntfy") == 0,
+             good = news->failed == 0 && strcmp(news->event, "failure") != 0;
   CoreText title = {0}, title_header = {0};
   CoreHttpAnswer answer = {0};
   CoreHttp *http;
@@ -54,13 +57,19 @@ int sweep_notify_send(const SlurmSite *site, const SweepNews *news) {
   TRY(core_http_open(&http));
   describe(news, &title);
   core_text_appendf(&title_header, "Title: %s", core_text_string(&title));
-  const char *const ntfy[] = {core_text_string(&title_header), good ? "Tags: white_check_mark" : "Tags: x", NULL}, *const json[] = {"Content-Type: application/json", NULL};
+  const char *const ntfy[] = {core_text_string(&title_header), good ? "Tags: white_check_mark" : "Tags: x", NULL},
+                    *const json[] = {"Content-Type: application/json", NULL};
   char *body = make_body(site, news, core_text_string(&title));
-  const CoreHttpRequest request = {.method = "POST", .url = site->notify_url, .headers = is_ntfy ? ntfy : json, .body = body, .timeout_s = SWEEP_NOTIFY_S,
+  const CoreHttpRequest request = {.method = "POST",
+                                   .url = site->notify_url,
+                                   .headers = is_ntfy ? ntfy : json,
+                                   .body = body,
+                                   .timeout_s = SWEEP_NOTIFY_S,
                                    .answer_max = 1 << 20};
   int code = core_http_send(http, &request, &answer, NULL);
   if (code == CORE_OK && (answer.status < 200 || answer.status > 299))
-    code = core_error(CORE_FAIL, "%s answered with HTTP status %d", core_http_host(site->notify_url, host), answer.status);
+    code =
+      core_error(CORE_FAIL, "%s answered with HTTP status %d", core_http_host(site->notify_url, host), answer.status);
   free(body);
   core_text_free(&answer.body);
   core_text_free(&title);
@@ -91,7 +100,8 @@ void sweep_notify_begin(const char *root, const char *name) {
 }
 
 static void tell(const SlurmSite *site, const SweepNews *news) {
-  if (sweep_notify_send(site, news) != CORE_OK) core_warn("nobody could be told of the %s: %s", news->event, core_error_message());
+  if (sweep_notify_send(site, news) != CORE_OK)
+    core_warn("nobody could be told of the %s: %s", news->event, core_error_message());
 }
 
 /* Counts ends; true when there have been as many as runs. */
@@ -114,7 +124,8 @@ static int look_at_all(const char *root, const SweepManifest *manifest, SweepNew
   for (size_t i = 0; i < manifest->count; i++) {
     StoreState state;
     TRY(store_run_state_read(root, manifest->ids[i], true, &state));
-    news->finished += state.status == STORE_FINISHED, news->failed += state.status == STORE_FAILED, news->diverged += state.status == STORE_DIVERGED;
+    news->finished += state.status == STORE_FINISHED, news->failed += state.status == STORE_FAILED,
+      news->diverged += state.status == STORE_DIVERGED;
     *left += state.status != STORE_FINISHED && state.status != STORE_FAILED && state.status != STORE_DIVERGED;
   }
   return CORE_OK;

@@ -1,7 +1,7 @@
-/* Tells a webhook that a sweep has ended, or that a run of it needs a hand: [notify] of the site file (slurm/site.h), which is
- * the user's own and stays out of workspaces. Nobody needs to be logged in: whoever carried the last run out tells, that is the
- * last task on a cluster, the executor on one machine. Runs never wait for it: theirs have ended before, and it gives up
- * after SWEEP_NOTIFY_S seconds. */
+/* Tells a webhook that a sweep has ended, or that a run of it needs a hand: [notify] of the site file (slurm/site.h),
+ * which is the user's own and stays out of workspaces. Nobody needs to be logged in: whoever carried the last run out
+ * tells, that is the last task on a cluster, the executor on one machine. Runs never wait for it: theirs have ended
+ * before, and it gives up after SWEEP_NOTIFY_S seconds. */
 #ifndef SWEEP_NOTIFY_H
 #define SWEEP_NOTIFY_H
 #include <stddef.h>
@@ -17,9 +17,9 @@ typedef struct SweepNews {
   const char *message;      /* the reason of a failure; "" */
 } SweepNews;
 
-/* `ended` more runs of the sweep have ended for good, `failure` is what one of them that failed said (NULL: none did). Tells of
- * the first failure at once, and of the end when all have ended. Does nothing, and touches no file, without a webhook.
- * Failures of its own are warnings in the log. */
+/* `ended` more runs of the sweep have ended for good, `failure` is what one of them that failed said (NULL: none did).
+ * Tells of the first failure at once, and of the end when all have ended. Does nothing, and touches no file, without a
+ * webhook. Failures of its own are warnings in the log. */
 void sweep_notify_ended(const char *root, const char *name, size_t ended, const char *failure);
 
 /* Runs are submitted (again): what has been told before does not count any more. */

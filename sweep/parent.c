@@ -15,7 +15,8 @@ static int apply_settings(char *settings, CoreConfig *parent) {
   size_t count = 0;
   for (char *pair; (pair = strsep(&settings, " "));) {
     if (!*pair) continue;
-    if (strncmp(pair, "init.", 5) == 0) return core_error(CORE_USAGE, "%.80s: a parent's own [init] is always empty", pair);
+    if (strncmp(pair, "init.", 5) == 0)
+      return core_error(CORE_USAGE, "%.80s: a parent's own [init] is always empty", pair);
     TRY(core_config_set_pair(parent, pair));
     count++;
   }

@@ -1,5 +1,6 @@
 /* "init.from = run:{ppo.com=8}@954" of an experiment file: the run that has this run's seed and settings, but for what
- * stands in the braces. Only the grid knows seeds, so only it can turn the words into an id; trainers see "run:<id>@954". */
+ * stands in the braces. Only the grid knows seeds, so only it can turn the words into an id; trainers see
+ * "run:<id>@954". */
 #ifndef SWEEP_PARENT_H
 #define SWEEP_PARENT_H
 #include "core/config.h"

@@ -35,9 +35,11 @@ int sweep_placement_read(const char *root, const SweepManifest *manifest, SweepP
     const size_t at = (size_t)array->batch - 1;
     placement->rows[i] = core_memory_zero_allocate((size_t)array->tasks, sizeof **placement->rows);
     if (array->state == SWEEP_ARRAY_REFUSED || array->state == SWEEP_ARRAY_GONE) continue;
-    if (!placement->batches[at].count) code = sweep_batch_read(root, manifest->name, array->batch, &placement->batches[at]);
+    if (!placement->batches[at].count)
+      code = sweep_batch_read(root, manifest->name, array->batch, &placement->batches[at]);
     if (code == CORE_OK && strcmp(placement->batches[at].hash, array->hash) != 0)
-      code = core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", manifest->name, (long long)array->batch);
+      code = core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", manifest->name,
+                        (long long)array->batch);
     if (code == CORE_OK) place_array(placement, array, at);
   }
   if (code != CORE_OK) sweep_placement_free(placement);
@@ -54,13 +56,16 @@ void sweep_placement_free(SweepPlacement *placement) {
   *placement = (SweepPlacement){0};
 }
 
-/* The array that this row of squeue belongs to. A job id alone would do until ids are used again: the comment decides. */
+/* The array that this row of squeue belongs to. A job id alone would do until ids are used again: the comment decides.
+ */
 static SweepArray *array_of(const char *name, SweepJournal *journal, const SlurmTask *row) {
   char comment[SLURM_NAME];
   for (size_t i = journal->count; i-- > 0;) {
     SweepArray *array = &journal->arrays[i];
     if (array->state == SWEEP_ARRAY_REFUSED || (array->job && array->job != row->job)) continue;
-    if (*row->comment && strcmp(sweep_journal_comment(name, array->batch, array->hash, array->array, comment), row->comment) != 0) continue;
+    if (*row->comment &&
+        strcmp(sweep_journal_comment(name, array->batch, array->hash, array->array, comment), row->comment) != 0)
+      continue;
     if (!*row->comment && array->job != row->job) continue; /* the accounting database may not keep comments */
     return array;
   }

@@ -1,5 +1,5 @@
-/* Which Slurm task carries which run of a sweep, and what Slurm says of that task. Joins the journal, the batches and one
- * answer of squeue; used by whoever submits, shows or controls. */
+/* Which Slurm task carries which run of a sweep, and what Slurm says of that task. Joins the journal, the batches and
+ * one answer of squeue; used by whoever submits, shows or controls. */
 #ifndef SWEEP_PLACEMENT_H
 #define SWEEP_PLACEMENT_H
 #include "slurm/cluster.h"
@@ -20,10 +20,12 @@ typedef struct SweepPlacement {
   size_t batch_count;
   SweepPlace *places;        /* [count], by manifest index */
   size_t count;
-  const SlurmTask ***rows;   /* [journal.count][tasks]: NULL where Slurm does not know the task; see sweep_placement_join */
+  const SlurmTask **
+    *rows; /* [journal.count][tasks]: NULL where Slurm does not know the task; see sweep_placement_join */
 } SweepPlacement;
 
-/* Reads journal and batches of the manifest's sweep. One that never went to Slurm gives an empty journal. Caller frees. */
+/* Reads journal and batches of the manifest's sweep. One that never went to Slurm gives an empty journal. Caller frees.
+ */
 int sweep_placement_read(const char *root, const SweepManifest *manifest, SweepPlacement *placement);
 void sweep_placement_free(SweepPlacement *placement);
 

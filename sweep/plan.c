@@ -19,8 +19,8 @@
 
 double sweep_plan_transitions(const CoreConfig *config) {
   CoreOrigin origin = {.iteration = 0};
-  bool continues = strcmp(config->init.restore, "all") == 0 && core_origin_parse(config->init.from, &origin) == CORE_OK &&
-                   origin.is_run && origin.iteration > 0;
+  bool continues = strcmp(config->init.restore, "all") == 0 &&
+                   core_origin_parse(config->init.from, &origin) == CORE_OK && origin.is_run && origin.iteration > 0;
   int64_t inherited = continues ? origin.iteration : 0;
   return (double)(core_config_iterations(config) - inherited) * (double)core_config_transitions_per_iteration(config);
 }
@@ -97,7 +97,8 @@ static const char about[] =
     "experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each one adds to those "
     "before it (shared runs count once), and what all of them cost.";
 
-/* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch --test-only. */
+/* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch
+ * --test-only. */
 static int print_script(const char *root, const SweepPlan *plan, int64_t array) {
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster = NULL;
@@ -108,14 +109,17 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   TRY(sweep_spec_slurm(plan->spec, &settings));
   int code = slurm_cluster_open(settings.api, &cluster, &fault);
   if (code != CORE_OK && fault != SLURM_ABSENT) return code;
-  const SweepLaunch launch = {.root = root, .name = name, .cluster = cluster, .settings = &settings, .preview = &preview};
+  const SweepLaunch launch = {
+    .root = root, .name = name, .cluster = cluster, .settings = &settings, .preview = &preview};
   code = sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &done);
   slurm_cluster_close(&cluster);
   if (code == CORE_OK && preview.arrays == 0)
-    code = core_error(CORE_FAIL, "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)", name,
-                      done.finished, done.queued, done.running, done.diverged);
+    code = core_error(
+      CORE_FAIL, "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)",
+      name, done.finished, done.queued, done.running, done.diverged);
   else if (code == CORE_OK && !preview.script.length)
-    code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name, (long long)preview.arrays - 1);
+    code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name,
+                      (long long)preview.arrays - 1);
   if (code == CORE_OK) fputs(core_text_string(&preview.script), stdout);
   if (code == CORE_OK && preview.arrays > 1)
     fprintf(stderr, "note: array %lld of %lld; --array N shows another\n", (long long)array, (long long)preview.arrays);
@@ -134,7 +138,8 @@ static int print_cost(const SweepPlan *plan) {
   core_text_clear(&text);
   SlurmCluster *cluster;
   SlurmAllowance allowance;
-  if (slurm_cluster_open(settings.api, &cluster, NULL) == CORE_OK) { /* a plan can be made anywhere; on a login node it knows more */
+  if (slurm_cluster_open(settings.api, &cluster, NULL) ==
+      CORE_OK) { /* a plan can be made anywhere; on a login node it knows more */
     if (slurm_allowance(cluster, settings.account, settings.qos, &allowance) == CORE_OK)
       sweep_launch_allowance(&allowance, &settings, plan->to_run, &text);
     slurm_cluster_close(&cluster);
@@ -151,12 +156,17 @@ int sweep_plan(int argc, char **argv) {
   double speed = 0;
   int64_t array = 0;
   const CoreOption options[] = {
-    SWEEP_OPTION_PROFILE(common), SWEEP_OPTION_SET(common), SWEEP_OPTION_ROOT(common),
+    SWEEP_OPTION_PROFILE(common),
+    SWEEP_OPTION_SET(common),
+    SWEEP_OPTION_ROOT(common),
     {"runs", 0, CORE_OPTION_FLAG, &with_runs, NULL, "list each run with its id, its status and what differs"},
-    {"speed", 0, CORE_OPTION_REAL, &speed, "N", "of several files: price them at N transitions a second, not as measured"},
+    {"speed", 0, CORE_OPTION_REAL, &speed, "N",
+     "of several files: price them at N transitions a second, not as measured"},
     {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON instead of tables"},
-    {"script", 0, CORE_OPTION_FLAG, &script, NULL, "print the batch script that sweep submit would hand to Slurm now, to the byte"},
-    {"array", 0, CORE_OPTION_INT, &array, "N", "with --script: of array N, where submit would make several (default: 0)"},
+    {"script", 0, CORE_OPTION_FLAG, &script, NULL,
+     "print the batch script that sweep submit would hand to Slurm now, to the byte"},
+    {"array", 0, CORE_OPTION_INT, &array, "N",
+     "with --script: of array N, where submit would make several (default: 0)"},
     {0}};
   const char **operands = NULL;
   size_t count;
@@ -171,7 +181,8 @@ int sweep_plan(int argc, char **argv) {
   TRY_GOTO(code, out, sweep_common_operands(usage, count, 1, SIZE_MAX));
   TRY_GOTO(code, out, sweep_common_open(&common));
   if (count > 1) {
-    if (with_runs) TRY_GOTO(code, out, core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count));
+    if (with_runs)
+      TRY_GOTO(code, out, core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count));
     TRY_GOTO(code, out, sweep_plan_several(&common, operands, count, speed, json));
     goto out;
   }

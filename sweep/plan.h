@@ -44,9 +44,9 @@ double sweep_plan_left(const CoreConfig *config, const StoreState *state);
 void sweep_plan_print(const SweepPlan *plan, bool with_runs);
 void sweep_plan_print_json(const SweepPlan *plan, bool with_runs);
 
-/* Prices several experiments together, to stdout: a row a file with what it adds to those before it, and the sum, in which
- * a run that several files share counts once. speed: transitions a second to price with; 0 = as measured, apart for
- * processors and GPUs. CORE_USAGE names the file that can not be read. */
+/* Prices several experiments together, to stdout: a row a file with what it adds to those before it, and the sum, in
+ * which a run that several files share counts once. speed: transitions a second to price with; 0 = as measured, apart
+ * for processors and GPUs. CORE_USAGE names the file that can not be read. */
 int sweep_plan_several(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json);
 
 #endif

@@ -1,5 +1,5 @@
-/* `sweep plan A.ini B.ini ...`: what a whole study costs. Looks at one file after the other and keeps only the ids of their
- * runs, so that a paper's worth of files fits anywhere. plan.c plans one file in full. */
+/* `sweep plan A.ini B.ini ...`: what a whole study costs. Looks at one file after the other and keeps only the ids of
+ * their runs, so that a paper's worth of files fits anywhere. plan.c plans one file in full. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,8 @@ typedef struct Prices {
 
 static double hours(const Prices *prices, const CoreConfig *config, double transitions, SweepDevice device) {
   double per_second = prices->speed;
-  if (per_second == 0 && prices->speeds) per_second = sweep_speeds_find(prices->speeds, config, device).steps_per_second;
+  if (per_second == 0 && prices->speeds)
+    per_second = sweep_speeds_find(prices->speeds, config, device).steps_per_second;
   return transitions == 0 ? 0 : per_second > 0 ? transitions / per_second / 3600 : NAN;
 }
 
@@ -114,22 +115,27 @@ static void print_prices(const Prices *prices) {
   core_table_print(table, stdout);
   core_table_destroy(&table);
   printf("\n");
-  core_terminal_print_wrapped(stdout, "added: runs that no file above has; what stands right of it is of those. Training "
-                              "transitions; the search for levels (sfl) and evaluations come on top.", 0, 0);
+  core_terminal_print_wrapped(stdout,
+                              "added: runs that no file above has; what stands right of it is of those. Training "
+                              "transitions; the search for levels (sfl) and evaluations come on top.",
+                              0, 0);
   if (prices->speed > 0) printf("Hours of runs, one after another, at %g transitions a second.\n", prices->speed);
   else if (isnan(prices->sum.cpu_hours) || isnan(prices->sum.gpu_hours))
     core_terminal_print_wrapped(stdout, "?: no run of this workspace has measured a speed on that kind of device yet; "
                                 "--speed N prices with N transitions a second.", 0, 0);
-  else core_terminal_print_wrapped(stdout, "Hours of runs, one after another, at the speed of the nearest measured task, "
-                                   "network and epochs.", 0, 0);
+  else
+    core_terminal_print_wrapped(stdout,
+                                "Hours of runs, one after another, at the speed of the nearest measured task, "
+                                "network and epochs.",
+                                0, 0);
 }
 
 static json_t *json_of_price(const Price *price) {
   json_t *cpu = isnan(price->cpu_hours) ? json_null() : json_real(price->cpu_hours);
   json_t *gpu = isnan(price->gpu_hours) ? json_null() : json_real(price->gpu_hours);
-  return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:o}", "sweep", price->name, "runs", (json_int_t)price->runs, "added",
-                   (json_int_t)price->added, "to_run", (json_int_t)price->to_run, "transitions", price->transitions,
-                   "transitions_left", price->transitions_left, "cpu_hours", cpu, "gpu_hours", gpu);
+  return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:o}", "sweep", price->name, "runs", (json_int_t)price->runs,
+                   "added", (json_int_t)price->added, "to_run", (json_int_t)price->to_run, "transitions",
+                   price->transitions, "transitions_left", price->transitions_left, "cpu_hours", cpu, "gpu_hours", gpu);
 }
 
 static void print_json(const Prices *prices) {
@@ -146,10 +152,12 @@ int sweep_plan_several(const SweepCommon *common, const char *const *operands, s
   Prices prices = {.root = common->root, .speed = speed, .sum = {.name = "all, each run once"}};
   char path[CORE_PATH_MAX];
   int code = CORE_OK;
-  if (!(speed >= 0) || isinf(speed)) return core_error(CORE_USAGE, "--speed %g: expected transitions a second, more than 0", speed);
+  if (!(speed >= 0) || isinf(speed))
+    return core_error(CORE_USAGE, "--speed %g: expected transitions a second, more than 0", speed);
   TRY(core_files_path(path, "%s/runs", common->root));
   bool has_runs = core_files_exists(path);
-  if (sweep_speeds_load(common->root, &prices.speeds) != CORE_OK) core_warn("no measured speeds: %s", core_error_message());
+  if (sweep_speeds_load(common->root, &prices.speeds) != CORE_OK)
+    core_warn("no measured speeds: %s", core_error_message());
   prices.files = core_memory_zero_allocate(count, sizeof *prices.files);
   for (; prices.count < count && code == CORE_OK; prices.count++)
     code = add_file(&prices, common, operands[prices.count], has_runs, &prices.files[prices.count]);

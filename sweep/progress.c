@@ -50,11 +50,12 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
   StoreQuery *query;
   bool row;
   int code;
-  TRY(store_query_open(database,
-                       "SELECT s.idx, r.id, r.attempt, r.iteration, r.iterations, r.transitions, r.transitions_total, "
-                       "r.steps_per_second, r.solve_rate, r.pid, r.host FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
-                       "WHERE s.sweep = ?1 AND r.status = 'finished'",
-                       &query));
+  TRY(store_query_open(
+    database,
+    "SELECT s.idx, r.id, r.attempt, r.iteration, r.iterations, r.transitions, r.transitions_total, "
+    "r.steps_per_second, r.solve_rate, r.pid, r.host FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
+    "WHERE s.sweep = ?1 AND r.status = 'finished'",
+    &query));
   store_query_bind_text(query, 1, manifest->name);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const int64_t index = store_query_int(query, 0);

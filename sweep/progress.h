@@ -24,14 +24,14 @@ typedef struct SweepProgress {
   int64_t executor;                /* process id, 0 when none lives */
 } SweepProgress;
 
-/* Reads the manifest and every run's state (a dead "running" is shown as lost). `database`, when not NULL, has just been
- * brought up to date: runs that it knows as finished are taken from there, which spares opening 10 000 files.
+/* Reads the manifest and every run's state (a dead "running" is shown as lost). `database`, when not NULL, has just
+ * been brought up to date: runs that it knows as finished are taken from there, which spares opening 10 000 files.
  * sweep_progress_free after it. */
 int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress);
 void sweep_progress_free(SweepProgress *progress);
 
-/* Appends lines: the bar and the counts; unless `final`, one for each running run; one for each that failed, diverged or
- * was lost, with its reason. Twelve of a kind at most, then their number. */
+/* Appends lines: the bar and the counts; unless `final`, one for each running run; one for each that failed, diverged
+ * or was lost, with its reason. Twelve of a kind at most, then their number. */
 void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text);
 
 /* Its parts: "name [###---] 63 %  <counts>  steps/s  ETA", and a line for each of the first running runs. */

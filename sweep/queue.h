@@ -1,5 +1,6 @@
-/* What the local executor is asked to do: sweeps/<name>/queued, one small file a sweep, written by `sweep submit`, taken by
- * the executor, removed when the sweep is done or stopped. The file outlives a crash, so the next submit goes on. */
+/* What the local executor is asked to do: sweeps/<name>/queued, one small file a sweep, written by `sweep submit`,
+ * taken by the executor, removed when the sweep is done or stopped. The file outlives a crash, so the next submit goes
+ * on. */
 #ifndef SWEEP_QUEUE_H
 #define SWEEP_QUEUE_H
 #include <stdbool.h>

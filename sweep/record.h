@@ -1,5 +1,5 @@
-/* runs/<id>/job: what the Slurm task that last carried a run knows of it and the run itself can not: which task, how often it was
- * started, how its process ended. Written by `sweep task` only. */
+/* runs/<id>/job: what the Slurm task that last carried a run knows of it and the run itself can not: which task, how
+ * often it was started, how its process ended. Written by `sweep task` only. */
 #ifndef SWEEP_RECORD_H
 #define SWEEP_RECORD_H
 #include <stdbool.h>
@@ -23,7 +23,7 @@ const char *sweep_cause_name(SweepCause cause);
 
 typedef struct SweepRecord {
   int64_t batch, job, task;
-  int64_t slurm_job;          /* the task's own number, SLURM_JOB_ID, by which the node's daemon calls it; 0: not known */
+  int64_t slurm_job; /* the task's own number, SLURM_JOB_ID, by which the node's daemon calls it; 0: not known */
   int64_t starts;             /* of the program, over all tasks */
   int64_t stalled;            /* of these, the last ones in a row that began at the same iteration */
   int64_t iteration;          /* at the last start */
@@ -32,7 +32,7 @@ typedef struct SweepRecord {
   /* Over all starts, for sweep report: */
   double first_unix_s;        /* the first start */
   double spent_s;             /* seconds that the program ran, also what was lost and done again */
-  int64_t peak_mb;            /* the most memory that a start used (one rank alone: srun's are not seen); 0: not known */
+  int64_t peak_mb; /* the most memory that a start used (one rank alone: srun's are not seen); 0: not known */
   char node[64];
 } SweepRecord;
 

@@ -12,25 +12,31 @@ typedef struct ReportOptions { SweepCommon common; bool json, csv, runs; } Repor
 
 static json_t *real_or_null(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-static const char *seconds_or_dash(double seconds, char *buffer) { return isfinite(seconds) ? core_text_duration(seconds, buffer) : "-"; }
+static const char *seconds_or_dash(double seconds, char *buffer) {
+  return isfinite(seconds) ? core_text_duration(seconds, buffer) : "-";
+}
 
 static json_t *run_json(const SweepRunUsage *run, size_t index) {
-  return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I}", "index", (json_int_t)index, "run", run->id, "status", store_status_name(run->status),
-                   "starts", (json_int_t)run->starts, "wait_s", real_or_null(run->wait_s), "spent_s", run->spent_s, "useful_s", run->useful_s, "efficiency",
-                   real_or_null(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus", real_or_null(run->cpus), "gpus", real_or_null(run->gpus), "peak_mb",
-                   (json_int_t)run->peak_mb);
+  return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I}", "index", (json_int_t)index, "run",
+                   run->id, "status", store_status_name(run->status), "starts", (json_int_t)run->starts, "wait_s",
+                   real_or_null(run->wait_s), "spent_s", run->spent_s, "useful_s", run->useful_s, "efficiency",
+                   real_or_null(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus", real_or_null(run->cpus),
+                   "gpus", real_or_null(run->gpus), "peak_mb", (json_int_t)run->peak_mb);
 }
 
 static void print_json(const char *name, const SweepUsage *usage, const CoreText *advice) {
   json_t *runs = json_array(), *lines = json_array();
   for (size_t i = 0; i < usage->count; i++) json_array_append_new(runs, run_json(&usage->run[i], i));
   char *copy = core_text_duplicate(core_text_string(advice)), *save = NULL;
-  for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) json_array_append_new(lines, json_string(line));
-  json_t *all = json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:o, s:o}", "name", name, "wait_median_s", real_or_null(usage->wait_median_s),
-                          "wait_max_s", real_or_null(usage->wait_max_s), "spent_s", usage->spent_s, "useful_s", usage->useful_s, "wasted_s", usage->wasted_s, "efficiency",
-                          real_or_null(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours, "cpu_hours_wasted",
-                          usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted", usage->gpu_hours_wasted, "peak_max_mb",
-                          (json_int_t)usage->peak_max_mb, "advice", lines, "run", runs);
+  for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    json_array_append_new(lines, json_string(line));
+  json_t *all =
+    json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:o, s:o}", "name", name, "wait_median_s",
+              real_or_null(usage->wait_median_s), "wait_max_s", real_or_null(usage->wait_max_s), "spent_s",
+              usage->spent_s, "useful_s", usage->useful_s, "wasted_s", usage->wasted_s, "efficiency",
+              real_or_null(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
+              "cpu_hours_wasted", usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted",
+              usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "advice", lines, "run", runs);
   json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
   printf("\n");
   json_decref(all);
@@ -47,7 +53,8 @@ static void print_csv(const SweepUsage *usage) {
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
     printf("%zu,%s,%s,%lld", i, run->id, store_status_name(run->status), (long long)run->starts);
-    csv_real(run->wait_s), csv_real(run->spent_s), csv_real(run->useful_s), csv_real(sweep_usage_efficiency(run->useful_s, run->spent_s));
+    csv_real(run->wait_s), csv_real(run->spent_s), csv_real(run->useful_s),
+      csv_real(sweep_usage_efficiency(run->useful_s, run->spent_s));
     csv_real(run->cpus), csv_real(run->gpus);
     if (run->peak_mb > 0) printf(",%lld\n", (long long)run->peak_mb);
     else printf(",\n");
@@ -67,7 +74,8 @@ static void print_runs(const SweepUsage *usage) {
     core_table_cell(table, "%lld", (long long)run->starts);
     core_table_cell(table, "%s", seconds_or_dash(run->wait_s, buffer));
     core_table_cell(table, "%s", seconds_or_dash(run->spent_s, buffer));
-    if (isfinite(efficiency)) core_table_cell_color(table, efficiency < 0.5 ? CORE_RED : CORE_PLAIN, "%.0f %%", 100 * efficiency);
+    if (isfinite(efficiency))
+      core_table_cell_color(table, efficiency < 0.5 ? CORE_RED : CORE_PLAIN, "%.0f %%", 100 * efficiency);
     else core_table_cell(table, "-");
     if (run->peak_mb > 0) core_table_cell(table, "%lld MB", (long long)run->peak_mb);
     else core_table_cell(table, "-");
@@ -79,11 +87,14 @@ static void print_runs(const SweepUsage *usage) {
 static void print_text(const char *name, const SweepUsage *usage, const CoreText *advice, bool runs) {
   char spent[32], wasted[32], median[32], longest[32];
   size_t finished = 0, again = 0;
-  for (size_t i = 0; i < usage->count; i++) finished += usage->run[i].status == STORE_FINISHED, again += usage->run[i].starts > 1;
+  for (size_t i = 0; i < usage->count; i++)
+    finished += usage->run[i].status == STORE_FINISHED, again += usage->run[i].starts > 1;
   if (runs) print_runs(usage);
   printf("%s: %zu runs, %zu finished, %zu started more than once\n", name, usage->count, finished, again);
-  printf("  waited     %s in the median, %s at most\n", seconds_or_dash(usage->wait_median_s, median), seconds_or_dash(usage->wait_max_s, longest));
-  printf("  ran        %s in all, %s of it wasted (failed, or done twice)\n", core_text_duration(usage->spent_s, spent), core_text_duration(usage->wasted_s, wasted));
+  printf("  waited     %s in the median, %s at most\n", seconds_or_dash(usage->wait_median_s, median),
+         seconds_or_dash(usage->wait_max_s, longest));
+  printf("  ran        %s in all, %s of it wasted (failed, or done twice)\n", core_text_duration(usage->spent_s, spent),
+         core_text_duration(usage->wasted_s, wasted));
   if (usage->is_slurm) {
     printf("  CPU-hours  %.3f, %.3f wasted\n", usage->cpu_hours, usage->cpu_hours_wasted);
     if (usage->gpu_hours > 0) printf("  GPU-hours  %.3f, %.3f wasted\n", usage->gpu_hours, usage->gpu_hours_wasted);
@@ -122,9 +133,13 @@ int sweep_report(int argc, char **argv) {
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help)
-    core_options_help(usage, "What a sweep has cost: time in the queue, time and CPU- and GPU-hours spent and wasted (failed runs, work that was lost and done again), memory; "
-                      "and time limits and memory that would be enough. From the runs' own files: Slurm is not asked.", options);
-  else if ((code = sweep_common_operands(usage, count, 1, 1)) == CORE_OK && given.json && given.csv) code = core_error(CORE_USAGE, "--json and --csv exclude each other");
+    core_options_help(usage,
+                      "What a sweep has cost: time in the queue, time and CPU- and GPU-hours spent and wasted (failed "
+                      "runs, work that was lost and done again), memory; "
+                      "and time limits and memory that would be enough. From the runs' own files: Slurm is not asked.",
+                      options);
+  else if ((code = sweep_common_operands(usage, count, 1, 1)) == CORE_OK && given.json && given.csv)
+    code = core_error(CORE_USAGE, "--json and --csv exclude each other");
   else if (code == CORE_OK && (code = sweep_common_open(&given.common)) == CORE_OK) code = report(&given, operands[0]);
   sweep_common_close(&given.common);
   free(operands);

@@ -67,8 +67,8 @@ int sweep_spec_parse(const char *name, const char *text, const char *profile, co
                      size_t set_count, SweepSpec *spec);
 void sweep_spec_free(SweepSpec *spec);
 
-/* The site's settings (slurm/site.h), then the [slurm] settings that the experiment gives, over `settings` as they stand. CORE_USAGE:
- * some do not go together. */
+/* The site's settings (slurm/site.h), then the [slurm] settings that the experiment gives, over `settings` as they
+ * stand. CORE_USAGE: some do not go together. */
 int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings);
 
 #endif

@@ -1,5 +1,5 @@
-/* The join. The run's own word counts first where it is final or alive; then Slurm's queue; then its accounting; what nobody
- * knows is lost. Every verdict comes with a reason that a person can act on. */
+/* The join. The run's own word counts first where it is final or alive; then Slurm's queue; then its accounting; what
+ * nobody knows is lost. Every verdict comes with a reason that a person can act on. */
 #include "sweep/standing.h"
 
 #include <math.h>
@@ -27,8 +27,8 @@ typedef struct Judge {
 } Judge;
 
 static const char *const kind_names[SWEEP_KINDS] = {
-  "not submitted", "queued", "held", "starting", "running", "finished", "stopped", "lost", "orphaned", "cancelled", "failed", "diverged",
-  "out of memory", "time limit", "node failure"};
+  "not submitted", "queued",    "held",   "starting", "running",       "finished",   "stopped",     "lost",
+  "orphaned",      "cancelled", "failed", "diverged", "out of memory", "time limit", "node failure"};
 
 const char *sweep_kind_name(SweepKind kind) {
   CORE_CHECK((unsigned)kind < SWEEP_KINDS);
@@ -42,7 +42,7 @@ bool sweep_standing_applies(const char *root, const char *name) {
   return store_path_sweep(root, name, "submit.log", path) == CORE_OK && core_files_exists(path);
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 #define SAY(...) snprintf(stand->text, sizeof stand->text, __VA_ARGS__)
 
@@ -52,16 +52,20 @@ static void judge_waiting(const Judge *judge, size_t index, const SlurmTask *row
   char behind[64] = "", parent[CORE_RUN_ID];
   const char *advice = slurm_reason_advice(row->reason);
   stand->kind = slurm_reason_is_held(row->reason) ? SWEEP_HELD : SWEEP_QUEUED;
-  if (strcmp(row->reason, "Dependency") == 0 && sweep_batch_parent(&judge->placement.batches[place->batch], place->line, parent)) {
+  if (strcmp(row->reason, "Dependency") == 0 &&
+      sweep_batch_parent(&judge->placement.batches[place->batch], place->line, parent)) {
     SAY("waits for the runs that they begin from (init.from); its own is %s", parent);
     return;
   }
-  if (state->iteration > 0) snprintf(behind, sizeof behind, "; goes on after iteration %lld", (long long)state->iteration);
-  SAY("%s%s%s%s%s", slurm_reason_text(row->reason), strstr(row->reason, ",JobHeld") ? "; some of these are held" : "", *advice ? ": " : "", advice, behind);
+  if (state->iteration > 0)
+    snprintf(behind, sizeof behind, "; goes on after iteration %lld", (long long)state->iteration);
+  SAY("%s%s%s%s%s", slurm_reason_text(row->reason), strstr(row->reason, ",JobHeld") ? "; some of these are held" : "",
+      *advice ? ": " : "", advice, behind);
 }
 
 /* Who cancelled it: the journal knows sweep cancel, accounting knows scancel. */
-static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *row, const char *when, SweepStand *stand) {
+static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *row, const char *when,
+                            SweepStand *stand) {
   const SweepPlace *place = &judge->placement.places[index];
   const char *by = sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array);
   stand->kind = SWEEP_CANCELLED;
@@ -88,7 +92,8 @@ static void judge_out_of_memory(const Judge *judge, size_t index, SweepStand *st
 }
 
 /* Slurm ended the task, and the run is not done. */
-static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, const SweepRecord *record, SweepStand *stand) {
+static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, const SweepRecord *record,
+                       SweepStand *stand) {
   const StoreState *state = &judge->progress->run[index].state;
   char limit[32], words[256];
   switch (row->state) {
@@ -101,13 +106,15 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
     case SLURM_TIMEOUT:
     case SLURM_DEADLINE:
       stand->kind = SWEEP_TIME_LIMIT;
-      SAY("ended at its time limit (%s); sweep submit goes on from iteration %lld, slurm.signal_lead gives it longer to save",
+      SAY("ended at its time limit (%s); sweep submit goes on from iteration %lld, slurm.signal_lead gives it longer "
+          "to save",
           row->limit_s ? slurm_time_format(row->limit_s, limit) : "the partition's", (long long)state->iteration);
       return;
     case SLURM_NODE_FAIL:
     case SLURM_BOOT_FAIL:
       stand->kind = SWEEP_NODE_FAILURE;
-      SAY("node %.60s failed; sweep submit goes on from iteration %lld", *row->nodes ? row->nodes : "?", (long long)state->iteration);
+      SAY("node %.60s failed; sweep submit goes on from iteration %lld", *row->nodes ? row->nodes : "?",
+          (long long)state->iteration);
       return;
     case SLURM_PREEMPTED:
       stand->kind = SWEEP_STOPPED;
@@ -122,12 +129,14 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
   }
   if (state->status == STORE_STOPPED) {
     stand->kind = SWEEP_STOPPED;
-    SAY("%s after iteration %lld; sweep submit goes on", record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
+    SAY("%s after iteration %lld; sweep submit goes on",
+        record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
     return;
   }
   script_words(judge, &judge->placement.places[index], words, sizeof words);
   stand->kind = state->attempt ? SWEEP_LOST : SWEEP_FAILED;
-  if (state->attempt) SAY("its process is gone%s%.200s; sweep submit goes on from its checkpoint", *words ? ": " : "", words);
+  if (state->attempt)
+    SAY("its process is gone%s%.200s; sweep submit goes on from its checkpoint", *words ? ": " : "", words);
   else SAY("ended before the run began (%s)%s%.200s", slurm_state_name(row->state), *words ? ": " : "", words);
 }
 
@@ -148,13 +157,14 @@ static void judge_unknown(const Judge *judge, size_t index, const SweepRecord *r
     SAY("stopped at the time limit, and the node could not requeue it; sweep submit goes on");
   } else if (state->status == STORE_STOPPED) {
     stand->kind = SWEEP_STOPPED;
-    SAY("%s after iteration %lld, and is not in the queue; sweep submit goes on", record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped",
-        (long long)state->iteration);
+    SAY("%s after iteration %lld, and is not in the queue; sweep submit goes on",
+        record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
   } else if (state->attempt == 0 && record->starts == 0) { /* waiting tasks that are cancelled leave no trace */
     judge_cancelled(judge, index, NULL, " before it started", stand);
   } else {
     stand->kind = SWEEP_LOST;
-    SAY("Slurm no longer knows job %lld_%lld and it gives no sign of life since iteration %lld; sweep submit goes on from its checkpoint",
+    SAY("Slurm no longer knows job %lld_%lld and it gives no sign of life since iteration %lld; sweep submit goes on "
+        "from its checkpoint",
         (long long)place->array->job, (long long)place->task, (long long)state->iteration);
   }
 }
@@ -169,8 +179,8 @@ static bool is_queued(const Judge *judge, size_t index) {
   return row && !slurm_state_is_over(row->state);
 }
 
-/* A run that begins from another one's checkpoint and did not come to it: Slurm has cancelled what waited for a task that failed,
- * or the trainer found nothing. Then the parent's fate is the reason. */
+/* A run that begins from another one's checkpoint and did not come to it: Slurm has cancelled what waited for a task
+ * that failed, or the trainer found nothing. Then the parent's fate is the reason. */
 static bool judge_orphan(Judge *judge, size_t index, SweepStand *stand) {
   const SweepPlace *place = &judge->placement.places[index];
   const StoreState *state = &judge->progress->run[index].state;
@@ -178,7 +188,9 @@ static bool judge_orphan(Judge *judge, size_t index, SweepStand *stand) {
   size_t at;
   StoreState parent;
   char id[CORE_RUN_ID];
-  if (!place->array || state->iteration > 0 || !sweep_batch_parent(&judge->placement.batches[place->batch], place->line, id)) return false;
+  if (!place->array || state->iteration > 0 ||
+      !sweep_batch_parent(&judge->placement.batches[place->batch], place->line, id))
+    return false;
   if (sweep_journal_cancelled_by(&judge->placement.journal, judge->progress->run[index].id, place->array)) return false;
   if (store_run_state_read(judge->root, id, true, &parent) != CORE_OK) return false;
   if (parent.status == STORE_FINISHED && state->attempt > 0) return false; /* a fault of its own */
@@ -187,11 +199,16 @@ static bool judge_orphan(Judge *judge, size_t index, SweepStand *stand) {
   const bool again = parent.status == STORE_RUNNING || (sweep_ids_find(&judge->ids, id, &at) && is_queued(judge, at));
   stand->kind = SWEEP_ORPHANED;
   memcpy(stand->parent, id, sizeof stand->parent);
-  if (parent.status == STORE_FINISHED) SAY("run %s, which it begins from, has finished by now; sweep submit starts it", id);
+  if (parent.status == STORE_FINISHED)
+    SAY("run %s, which it begins from, has finished by now; sweep submit starts it", id);
   else if (again) SAY("run %s, which it begins from, is being tried again; sweep submit lets it follow", id);
-  else SAY("begins from run %s, which %s%s%.200s; sweep retry %s %s submits both again", id,
-           parent.status == STORE_PENDING ? "has not run" : parent.status == STORE_STOPPED ? "was stopped" : parent.status == STORE_LOST ? "was lost" :
-           store_status_name(parent.status), *parent.message ? ": " : "", parent.message, name, id);
+  else
+    SAY("begins from run %s, which %s%s%.200s; sweep retry %s %s submits both again", id,
+        parent.status == STORE_PENDING   ? "has not run"
+        : parent.status == STORE_STOPPED ? "was stopped"
+        : parent.status == STORE_LOST    ? "was lost"
+                                         : store_status_name(parent.status),
+        *parent.message ? ": " : "", parent.message, name, id);
   return true;
 }
 
@@ -208,7 +225,8 @@ static void judge_run(Judge *judge, size_t index, SweepStand *stand) {
     return;
   }
   if (in_queue && row->state == SLURM_PENDING) {
-    if (strcmp(row->reason, "DependencyNeverSatisfied") != 0 || !judge_orphan(judge, index, stand)) judge_waiting(judge, index, row, stand);
+    if (strcmp(row->reason, "DependencyNeverSatisfied") != 0 || !judge_orphan(judge, index, stand))
+      judge_waiting(judge, index, row, stand);
     return;
   }
   if (state->status == STORE_RUNNING) {
@@ -230,7 +248,9 @@ static void judge_run(Judge *judge, size_t index, SweepStand *stand) {
   } else if (state->status == STORE_FAILED) {
     judge_failed(state, &record, stand);
   } else if (!place->array) {
-    stand->kind = state->status == STORE_LOST ? SWEEP_LOST : state->status == STORE_STOPPED ? SWEEP_STOPPED : SWEEP_NOT_SUBMITTED;
+    stand->kind = state->status == STORE_LOST      ? SWEEP_LOST
+                  : state->status == STORE_STOPPED ? SWEEP_STOPPED
+                                                   : SWEEP_NOT_SUBMITTED;
     SAY("sweep submit starts it");
   } else if (sweep_joblog_ran_out(judge->root, judge->progress->name, &judge->placement.journal, &record)) {
     judge_out_of_memory(judge, index, stand);
@@ -241,7 +261,7 @@ static void judge_run(Judge *judge, size_t index, SweepStand *stand) {
   }
 }
 
-/* ---- all runs ------------------------------------------------------------------------------------------------------ */
+/* ---- all runs ---------------------------------------------------------------------------------------------------- */
 
 /* Runs that are not done and that the queue does not know: whether accounting does is worth one call. */
 static void ask_history(Judge *judge) {
@@ -270,7 +290,8 @@ static void ask_history(Judge *judge) {
   free(jobs);
 }
 
-int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem, SweepStanding *standing) {
+int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem,
+                        SweepStanding *standing) {
   Judge judge = {.root = root, .progress = progress, .asked = tasks != NULL};
   SweepManifest manifest;
   *standing = (SweepStanding){.is_stale = !tasks};

@@ -1,13 +1,26 @@
-/* The truth about each run of a sweep that went to Slurm: what its own files say joined with what Slurm says, in words, with what to
- * do about it. Over progress.h, which knows the files alone. */
+/* The truth about each run of a sweep that went to Slurm: what its own files say joined with what Slurm says, in words,
+ * with what to do about it. Over progress.h, which knows the files alone. */
 #ifndef SWEEP_STANDING_H
 #define SWEEP_STANDING_H
 #include "slurm/cluster.h"
 #include "sweep/progress.h"
 
 typedef enum SweepKind {
-  SWEEP_NOT_SUBMITTED, SWEEP_QUEUED, SWEEP_HELD, SWEEP_STARTING, SWEEP_RUNNING, SWEEP_FINISHED,
-  SWEEP_STOPPED, SWEEP_LOST, SWEEP_ORPHANED /* waits for a parent that failed */, SWEEP_CANCELLED, SWEEP_FAILED, SWEEP_DIVERGED, SWEEP_OUT_OF_MEMORY, SWEEP_TIME_LIMIT, SWEEP_NODE_FAILURE,
+  SWEEP_NOT_SUBMITTED,
+  SWEEP_QUEUED,
+  SWEEP_HELD,
+  SWEEP_STARTING,
+  SWEEP_RUNNING,
+  SWEEP_FINISHED,
+  SWEEP_STOPPED,
+  SWEEP_LOST,
+  SWEEP_ORPHANED /* waits for a parent that failed */,
+  SWEEP_CANCELLED,
+  SWEEP_FAILED,
+  SWEEP_DIVERGED,
+  SWEEP_OUT_OF_MEMORY,
+  SWEEP_TIME_LIMIT,
+  SWEEP_NODE_FAILURE,
   SWEEP_KINDS
 } SweepKind;
 const char *sweep_kind_name(SweepKind kind);      /* "out of memory" */
@@ -31,16 +44,17 @@ typedef struct SweepStanding {
 /* Is this sweep (also) Slurm's business? It has a journal. */
 bool sweep_standing_applies(const char *root, const char *name);
 
-/* What Slurm knows of these sweeps: one call for all of them, or the answer to the same question of at most max_age_s ago (kept in
- * the user's cache folder). CORE_FAIL when Slurm can not be asked. Caller frees. */
+/* What Slurm knows of these sweeps: one call for all of them, or the answer to the same question of at most max_age_s
+ * ago (kept in the user's cache folder). CORE_FAIL when Slurm can not be asked. Caller frees. */
 int sweep_standing_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks);
 
 /* Whoever has just changed the queue forgets the answers kept of it, or status would miss the change for seconds. */
 void sweep_standing_forget(void);
 
-/* Joins. tasks NULL: Slurm could not be asked, `problem` says why. Asks the accounting database for the runs that nobody else
- * knows anything of, if there is one. */
-int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem, SweepStanding *standing);
+/* Joins. tasks NULL: Slurm could not be asked, `problem` says why. Asks the accounting database for the runs that
+ * nobody else knows anything of, if there is one. */
+int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem,
+                        SweepStanding *standing);
 void sweep_standing_free(SweepStanding *standing);
 
 /* "12 running, 30 queued" without the zeros. */

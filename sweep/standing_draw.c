@@ -13,7 +13,7 @@
 
 enum { SHOWN_MAX = 12, REASONS_MAX = 8 };
 
-/* ---- asking -------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* ~/.cache/sweep/queue-<what was asked>; false: there is no home. */
 static bool cache_path(const char *const *names, size_t count, char path[CORE_PATH_MAX]) {
@@ -27,7 +27,8 @@ static bool cache_path(const char *const *names, size_t count, char path[CORE_PA
       hash = (hash ^ (unsigned char)*c) * 1099511628211u;
       if (!*c) break;
     }
-  return core_files_path(path, "%s%s/sweep/queue-%016llx", home, is_cache ? "" : "/.cache", (unsigned long long)hash) == CORE_OK;
+  return core_files_path(path, "%s%s/sweep/queue-%016llx", home, is_cache ? "" : "/.cache", (unsigned long long)hash) ==
+         CORE_OK;
 }
 
 /* The file is ours alone: rows as they lie in memory, behind their size. */
@@ -54,12 +55,14 @@ static bool read_cache(const char *path, double max_age_s, SlurmTasks *tasks) {
 static void write_cache(const char *path, const SlurmTasks *tasks) {
   char folder[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   const uint64_t row = sizeof(SlurmTask);
-  if (core_files_path(folder, "%.*s", (int)(strrchr(path, '/') - path), path) != CORE_OK || core_files_make_directories(folder) != CORE_OK ||
+  if (core_files_path(folder, "%.*s", (int)(strrchr(path, '/') - path), path) != CORE_OK ||
+      core_files_make_directories(folder) != CORE_OK ||
       core_files_path(temporary, "%s.%ld", path, (long)getpid()) != CORE_OK)
     return;
   FILE *file = fopen(temporary, "we");
   if (!file) return;
-  bool good = fwrite(&row, sizeof row, 1, file) == 1 && fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
+  bool good = fwrite(&row, sizeof row, 1, file) == 1 &&
+              fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
   good = fclose(file) == 0 && good;
   if (!good || rename(temporary, path) != 0) unlink(temporary);
 }
@@ -88,12 +91,13 @@ int sweep_standing_ask(const char *const *names, size_t count, double max_age_s,
   return code;
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 void sweep_standing_counts(const SweepStanding *standing, CoreText *text) {
-  static const SweepKind order[] = {SWEEP_FINISHED, SWEEP_RUNNING, SWEEP_STARTING, SWEEP_QUEUED, SWEEP_HELD, SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,
-                                    SWEEP_CANCELLED, SWEEP_LOST, SWEEP_ORPHANED, SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT, SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,
-                                    SWEEP_DIVERGED};
+  static const SweepKind order[] = {SWEEP_FINISHED,      SWEEP_RUNNING,       SWEEP_STARTING,     SWEEP_QUEUED,
+                                    SWEEP_HELD,          SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,      SWEEP_CANCELLED,
+                                    SWEEP_LOST,          SWEEP_ORPHANED,      SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT,
+                                    SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,        SWEEP_DIVERGED};
   const char *separator = "";
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     if (standing->count[order[i]] == 0) continue;
@@ -120,7 +124,8 @@ static void draw_waiting(const SweepProgress *progress, const SweepStanding *sta
     }
   }
   for (size_t k = 0; k < count; k++)
-    core_text_appendf(text, "  %zu %s: %.*s\n", reasons[k].count, sweep_kind_name(reasons[k].kind), (int)strcspn(reasons[k].text, ";"), reasons[k].text);
+    core_text_appendf(text, "  %zu %s: %.*s\n", reasons[k].count, sweep_kind_name(reasons[k].kind),
+                      (int)strcspn(reasons[k].text, ";"), reasons[k].text);
   if (others) core_text_appendf(text, "  %zu more wait for other reasons; --runs lists them\n", others);
 }
 
@@ -129,7 +134,8 @@ static void draw_trouble(const SweepProgress *progress, const SweepStanding *sta
   for (size_t i = 0; i < progress->runs; i++) {
     const SweepStand *stand = &standing->run[i];
     if (!sweep_kind_is_trouble(stand->kind)) continue;
-    if (shown++ < SHOWN_MAX) core_text_appendf(text, "  %s %s: %s\n", progress->run[i].id, sweep_kind_name(stand->kind), stand->text);
+    if (shown++ < SHOWN_MAX)
+      core_text_appendf(text, "  %s %s: %s\n", progress->run[i].id, sweep_kind_name(stand->kind), stand->text);
     else hidden++;
   }
   if (hidden) core_text_appendf(text, "  and %zu more; --failed lists them\n", hidden);

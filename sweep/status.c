@@ -1,5 +1,6 @@
-/* `sweep status`: what every run says of itself and what Slurm says of it, added up. Imports what is new into results.db on the
- * way. Slurm is asked once for all sweeps that are shown, and not at all when nothing of them is unfinished. */
+/* `sweep status`: what every run says of itself and what Slurm says of it, added up. Imports what is new into
+ * results.db on the way. Slurm is asked once for all sweeps that are shown, and not at all when nothing of them is
+ * unfinished. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ static StoreDatabase *open_and_import(const char *root) {
   if (code == CORE_OK) code = store_import(database, root, NULL, false, &result);
   if (code != CORE_OK) core_warn("results.db was not brought up to date: %s", core_error_message());
   else if (result.damaged_lines > 0)
-    core_warn("%lld damaged run-log lines were skipped, the first: %s", (long long)result.damaged_lines, result.first_damage);
+    core_warn("%lld damaged run-log lines were skipped, the first: %s", (long long)result.damaged_lines,
+              result.first_damage);
   if (code != CORE_OK) store_database_close(&database);
   return database;
 }
@@ -54,7 +56,8 @@ static json_t *real_or_null(double value) { return isfinite(value) ? json_real(v
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 static const char *run_status(const Shown *shown, size_t index) {
-  return shown->is_slurm ? sweep_kind_name(shown->standing.run[index].kind) : store_status_name(shown->progress.run[index].state.status);
+  return shown->is_slurm ? sweep_kind_name(shown->standing.run[index].kind)
+                         : store_status_name(shown->progress.run[index].state.status);
 }
 
 static const char *run_reason(const Shown *shown, size_t index) {
@@ -72,12 +75,12 @@ static json_t *run_json(const Shown *shown, size_t index) {
   const SweepRunState *run = &shown->progress.run[index];
   const StoreState *state = &run->state;
   char job[48] = "";
-  json_t *object = json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:s, s:I, s:s}", "run", run->id, "status",
-                             store_status_name(state->status), "attempt", state->attempt, "iteration", (json_int_t)state->iteration,
-                             "iterations", (json_int_t)state->iterations, "transitions", (json_int_t)state->transitions,
-                             "transitions_total", (json_int_t)state->transitions_total, "steps_per_second",
-                             real_or_null(state->steps_per_second), "solve_rate", real_or_null(state->solve_rate), "host", state->host,
-                             "pid", (json_int_t)state->pid, "message", state->message);
+  json_t *object = json_pack(
+    "{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:s, s:I, s:s}", "run", run->id, "status",
+    store_status_name(state->status), "attempt", state->attempt, "iteration", (json_int_t)state->iteration,
+    "iterations", (json_int_t)state->iterations, "transitions", (json_int_t)state->transitions, "transitions_total",
+    (json_int_t)state->transitions_total, "steps_per_second", real_or_null(state->steps_per_second), "solve_rate",
+    real_or_null(state->solve_rate), "host", state->host, "pid", (json_int_t)state->pid, "message", state->message);
   if (!shown->is_slurm) return object;
   const SweepStand *stand = &shown->standing.run[index];
   if (stand->id.job > 0) slurm_id_format(stand->id, job);
@@ -89,8 +92,9 @@ static json_t *run_json(const Shown *shown, size_t index) {
 
 static json_t *sweep_json(const Shown *shown) {
   const SweepProgress *progress = &shown->progress;
-  json_t *object = json_pack("{s:s, s:I, s:f, s:b, s:o}", "name", progress->name, "runs", (json_int_t)progress->runs,
-                             "done", progress->done, "queued", progress->queued, "eta_s", real_or_null(progress->eta_s));
+  json_t *object =
+    json_pack("{s:s, s:I, s:f, s:b, s:o}", "name", progress->name, "runs", (json_int_t)progress->runs, "done",
+              progress->done, "queued", progress->queued, "eta_s", real_or_null(progress->eta_s));
   json_t *counts = json_object(), *runs = json_array();
   for (int i = 0; i < SWEEP_STATUSES; i++)
     json_object_set_new(counts, store_status_name((StoreStatus)i), json_integer((json_int_t)progress->count[i]));
@@ -101,7 +105,8 @@ static json_t *sweep_json(const Shown *shown) {
     for (int i = 0; i < SWEEP_KINDS; i++)
       json_object_set_new(standing, sweep_kind_name((SweepKind)i), json_integer((json_int_t)shown->standing.count[i]));
     json_object_set_new(object, "standing", standing);
-    json_object_set_new(object, "slurm_problem", shown->standing.is_stale ? json_string(shown->standing.problem) : json_null());
+    json_object_set_new(object, "slurm_problem",
+                        shown->standing.is_stale ? json_string(shown->standing.problem) : json_null());
   }
   json_object_set_new(object, "run", runs);
   return object;
@@ -109,7 +114,8 @@ static json_t *sweep_json(const Shown *shown) {
 
 /* A line a run: what --runs adds; --failed keeps only those that need a hand. */
 static void print_runs(const Shown *shown, bool only_failed) {
-  static const char *const headers[] = {"index", "run", "status", "iteration", "of", "solve rate", "steps/s", "message"};
+  static const char *const headers[] = {"index", "run",        "status",  "iteration",
+                                        "of",    "solve rate", "steps/s", "message"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   char buffer[32];
   for (size_t i = 0; i < shown->progress.runs; i++) {
@@ -118,12 +124,17 @@ static void print_runs(const Shown *shown, bool only_failed) {
     if (only_failed && !bad) continue;
     core_table_cell(table, "%zu", i);
     core_table_cell(table, "%s", shown->progress.run[i].id);
-    core_table_cell_color(table, bad ? CORE_RED : state->status == STORE_FINISHED ? CORE_GREEN : CORE_PLAIN, "%s", run_status(shown, i));
+    core_table_cell_color(table,
+                          bad                               ? CORE_RED
+                          : state->status == STORE_FINISHED ? CORE_GREEN
+                                                            : CORE_PLAIN,
+                          "%s", run_status(shown, i));
     core_table_cell(table, "%lld", (long long)state->iteration);
     core_table_cell(table, "%lld", (long long)state->iterations);
     if (isfinite(state->solve_rate)) core_table_cell(table, "%.3f", state->solve_rate);
     else core_table_cell(table, "-");
-    if (isfinite(state->steps_per_second)) core_table_cell(table, "%s", core_text_count(state->steps_per_second, buffer));
+    if (isfinite(state->steps_per_second))
+      core_table_cell(table, "%s", core_text_count(state->steps_per_second, buffer));
     else core_table_cell(table, "-");
     core_table_cell(table, "%s", run_reason(shown, i));
   }
@@ -162,7 +173,9 @@ static void print_csv(const Shown *shown, bool only_failed) {
 
 /* ---- all sweeps -------------------------------------------------------------------------------------------------- */
 
-static bool is_unfinished(const SweepProgress *progress) { return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs; }
+static bool is_unfinished(const SweepProgress *progress) {
+  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs;
+}
 
 /* Joins with Slurm what is Slurm's. */
 static int join(const StatusOptions *options, Shown *shown, size_t count) {
@@ -178,7 +191,9 @@ static int join(const StatusOptions *options, Shown *shown, size_t count) {
   if (!known) snprintf(problem, sizeof problem, "%s", core_error_message());
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++)
-    if (shown[i].is_slurm) code = sweep_standing_make(options->common.root, &shown[i].progress, known ? &tasks : NULL, problem, &shown[i].standing);
+    if (shown[i].is_slurm)
+      code = sweep_standing_make(options->common.root, &shown[i].progress, known ? &tasks : NULL, problem,
+                                 &shown[i].standing);
   slurm_tasks_free(&tasks);
   free(names);
   return code;
@@ -186,7 +201,9 @@ static int join(const StatusOptions *options, Shown *shown, size_t count) {
 
 static bool is_busy(const Shown *shown) {
   if (!shown->is_slurm) return shown->progress.queued || shown->progress.count[STORE_RUNNING] > 0;
-  return shown->standing.count[SWEEP_QUEUED] + shown->standing.count[SWEEP_STARTING] + shown->standing.count[SWEEP_RUNNING] > 0;
+  return shown->standing.count[SWEEP_QUEUED] + shown->standing.count[SWEEP_STARTING] +
+           shown->standing.count[SWEEP_RUNNING] >
+         0;
 }
 
 static void draw(const StatusOptions *options, const Shown *shown, CoreText *text) {
@@ -203,7 +220,8 @@ static void draw(const StatusOptions *options, const Shown *shown, CoreText *tex
 static void print(const StatusOptions *options, const Shown *shown, size_t count, CoreLive *live, bool busy) {
   json_t *list = options->json ? json_array() : NULL;
   CoreText text = {0};
-  if (options->csv) printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason\n");
+  if (options->csv)
+    printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason\n");
   for (size_t i = 0; i < count; i++) {
     if (list) json_array_append_new(list, sweep_json(&shown[i]));
     else if (options->csv) print_csv(&shown[i], options->failed);
@@ -266,7 +284,8 @@ int sweep_status(int argc, char **argv) {
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
     {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "a line for each run"},
-    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL, "a line for each run that needs a hand: failed, lost, cancelled ..."},
+    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL,
+     "a line for each run that needs a hand: failed, lost, cancelled ..."},
     {"watch", 'w', CORE_OPTION_FLAG, &given.watch, NULL, "redraw until nothing runs"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "everything, for scripts"},
     {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "a line for each run (with --failed: only those), for spreadsheets"},
@@ -277,11 +296,13 @@ int sweep_status(int argc, char **argv) {
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help)
-    core_options_help(usage,
-                      "Progress, speed, time left, and failures with their reasons: of one sweep, or of all in the "
-                      "workspace. Runs on a cluster are shown with what Slurm says of them: why they wait and what to do, who "
-                      "cancelled them, what killed them; Slurm is asked once for all, and its answer is good for five "
-                      "seconds. A run that says running but whose process is gone is shown as lost.", options);
+    core_options_help(
+      usage,
+      "Progress, speed, time left, and failures with their reasons: of one sweep, or of all in the "
+      "workspace. Runs on a cluster are shown with what Slurm says of them: why they wait and what to do, who "
+      "cancelled them, what killed them; Slurm is asked once for all, and its answer is good for five "
+      "seconds. A run that says running but whose process is gone is shown as lost.",
+      options);
   else if ((code = sweep_common_operands(usage, count, 0, 1)) == CORE_OK && given.watch + given.json + given.csv > 1)
     code = core_error(CORE_USAGE, "--watch, --json and --csv exclude each other");
   if (!help && code == CORE_OK) code = sweep_common_open(&given.common);

@@ -1,5 +1,5 @@
-/* `sweep cancel`, `hold`, `release`, `retry` and `extend`: a submitted sweep, or runs of it, changed where they lie in Slurm's queue.
- * Each finds out what is where (placement.h), acts in as few calls as possible, and says what it did. */
+/* `sweep cancel`, `hold`, `release`, `retry` and `extend`: a submitted sweep, or runs of it, changed where they lie in
+ * Slurm's queue. Each finds out what is where (placement.h), acts in as few calls as possible, and says what it did. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct Chosen {
   bool all;                 /* no run was named */
 } Chosen;
 
-/* ---- which runs ---------------------------------------------------------------------------------------------------- */
+/* ---- which runs -------------------------------------------------------------------------------------------------- */
 
 /* A run of this sweep by its index, its id, or the beginning of one. */
 static int choose_run(Chosen *chosen, const char *text) {
@@ -45,10 +45,14 @@ static int choose_run(Chosen *chosen, const char *text) {
     at = i;
     found++;
   }
-  if (found == 0 && core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < chosen->manifest.count) at = (size_t)index, found = 1;
+  if (found == 0 && core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < chosen->manifest.count)
+    at = (size_t)index, found = 1;
   if (found != 1)
-    return core_error(CORE_USAGE, found ? "%s: %zu runs begin with '%.40s'; give more digits" : "%s has %zu runs that are called '%.40s'; "
-                      "give an index or an id that sweep status %s --runs lists", chosen->name, found, text, chosen->name);
+    return core_error(CORE_USAGE,
+                      found ? "%s: %zu runs begin with '%.40s'; give more digits"
+                            : "%s has %zu runs that are called '%.40s'; "
+                              "give an index or an id that sweep status %s --runs lists",
+                      chosen->name, found, text, chosen->name);
   chosen->flags[at] = true;
   return CORE_OK;
 }
@@ -62,7 +66,8 @@ static int choose(Chosen *chosen, const char **operands, size_t count) {
   for (size_t i = 1; i < count; i++) TRY(choose_run(chosen, operands[i]));
   for (size_t i = 0; i < chosen->manifest.count && chosen->all; i++) chosen->flags[i] = true;
   if (sweep_standing_applies(chosen->common.root, chosen->name)) return CORE_OK;
-  return core_error(CORE_USAGE, "%s was never submitted to Slurm; sweep stop %s ends what runs on this machine", chosen->name, chosen->name);
+  return core_error(CORE_USAGE, "%s was never submitted to Slurm; sweep stop %s ends what runs on this machine",
+                    chosen->name, chosen->name);
 }
 
 static void forget(Chosen *chosen) {
@@ -71,7 +76,7 @@ static void forget(Chosen *chosen) {
   sweep_common_close(&chosen->common);
 }
 
-/* ---- cancel, hold, release ----------------------------------------------------------------------------------------- */
+/* ---- cancel, hold, release --------------------------------------------------------------------------------------- */
 
 typedef enum Verb { CANCEL, HOLD, RELEASE } Verb;
 
@@ -124,7 +129,8 @@ static SlurmId *find_tasks(const Chosen *chosen, const Queue *queue, Verb verb, 
 static int note_cancel(const Chosen *chosen) {
   if (chosen->all) return sweep_journal_append(chosen->common.root, chosen->name, "cancel\tall");
   for (size_t i = 0; i < chosen->manifest.count; i++)
-    if (chosen->flags[i]) TRY(sweep_journal_append(chosen->common.root, chosen->name, "cancel\t%s", chosen->manifest.ids[i]));
+    if (chosen->flags[i])
+      TRY(sweep_journal_append(chosen->common.root, chosen->name, "cancel\t%s", chosen->manifest.ids[i]));
   return CORE_OK;
 }
 
@@ -138,7 +144,8 @@ static size_t count_runs_of(const Queue *queue, const SlurmId *ids, size_t count
 }
 
 static int act(const Chosen *chosen, Verb verb) {
-  static const char *const done[] = {"cancelled", "held", "released"}, *const none[] = {"in the queue", "waiting", "waiting"};
+  static const char *const done[] = {"cancelled", "held", "released"}, *const none[] = {"in the queue", "waiting",
+                                                                                        "waiting"};
   Queue queue = {0};
   SlurmId *ids = NULL;
   size_t count = 0;
@@ -172,7 +179,8 @@ static int act_command(int argc, char **argv, Verb verb, const char *usage, cons
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help) core_options_help(usage, about, options);
-  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK && (code = choose(&chosen, operands, count)) == CORE_OK)
+  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK &&
+           (code = choose(&chosen, operands, count)) == CORE_OK)
     code = act(&chosen, verb);
   forget(&chosen);
   free(operands);
@@ -180,21 +188,23 @@ static int act_command(int argc, char **argv, Verb verb, const char *usage, cons
 }
 
 int sweep_cancel(int argc, char **argv) {
-  return act_command(argc, argv, CANCEL, "sweep cancel NAME [RUN]... [options]",
-                     "Takes a sweep, or single runs of it, out of Slurm's queue; those that run save a checkpoint and end. Runs that "
-                     "share a task (slurm.runs_per_task) go together. RUN is an index, an id, or the beginning of one.");
+  return act_command(
+    argc, argv, CANCEL, "sweep cancel NAME [RUN]... [options]",
+    "Takes a sweep, or single runs of it, out of Slurm's queue; those that run save a checkpoint and end. Runs that "
+    "share a task (slurm.runs_per_task) go together. RUN is an index, an id, or the beginning of one.");
 }
 
 int sweep_hold(int argc, char **argv) {
-  return act_command(argc, argv, HOLD, "sweep hold NAME [RUN]... [options]",
-                     "Keeps waiting runs of a sweep from starting, until sweep release. Those that run are left alone.");
+  return act_command(
+    argc, argv, HOLD, "sweep hold NAME [RUN]... [options]",
+    "Keeps waiting runs of a sweep from starting, until sweep release. Those that run are left alone.");
 }
 
 int sweep_release(int argc, char **argv) {
   return act_command(argc, argv, RELEASE, "sweep release NAME [RUN]... [options]", "Lets held runs of a sweep start.");
 }
 
-/* ---- retry --------------------------------------------------------------------------------------------------------- */
+/* ---- retry ------------------------------------------------------------------------------------------------------- */
 
 typedef struct RetryOptions {
   bool failed, lost, dry_run, force;
@@ -210,7 +220,8 @@ static int raise_memory(SlurmSettings *settings, const char *text, int64_t befor
   snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
   if (!core_text_to_real(digits, &percent) || !(percent > 0 && percent <= 10000))
     return core_error(CORE_USAGE, "--mem %s: expected a size such as 8G, or +50%%", text);
-  if (before == 0) return core_error(CORE_USAGE, "--mem %s: these runs asked for no memory (slurm.mem); give a size such as 8G", text);
+  if (before == 0)
+    return core_error(CORE_USAGE, "--mem %s: these runs asked for no memory (slurm.mem); give a size such as 8G", text);
   settings->mem = (int64_t)ceil((double)before * (1 + percent / 100));
   return CORE_OK;
 }
@@ -220,7 +231,8 @@ static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepKin
   if (kind == SWEEP_FINISHED || kind == SWEEP_DIVERGED) return options->force && !chosen->all;
   if (!chosen->all) return true;
   const bool is_lost = kind == SWEEP_LOST || kind == SWEEP_NODE_FAILURE || kind == SWEEP_STOPPED;
-  const bool is_failed = kind == SWEEP_FAILED || kind == SWEEP_ORPHANED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
+  const bool is_failed =
+    kind == SWEEP_FAILED || kind == SWEEP_ORPHANED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
   if (!options->failed && !options->lost) return is_lost || is_failed;
   return (options->lost && is_lost) || (options->failed && is_failed);
 }
@@ -234,7 +246,9 @@ static void add_orphans(const SweepStanding *standing, const Chosen *chosen, boo
     again = false;
     for (size_t i = 0; i < chosen->manifest.count; i++) {
       const SweepStand *stand = &standing->run[i];
-      if (meant[i] || stand->kind != SWEEP_ORPHANED || !sweep_ids_find(&places, stand->parent, &parent) || !meant[parent]) continue;
+      if (meant[i] || stand->kind != SWEEP_ORPHANED || !sweep_ids_find(&places, stand->parent, &parent) ||
+          !meant[parent])
+        continue;
       meant[i] = again = true;
     }
   }
@@ -266,7 +280,8 @@ static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t
 }
 
 /* As the sweep was submitted (its frozen [slurm] section), with what this retry changes. */
-static int retry_settings(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count, SlurmSettings *settings) {
+static int retry_settings(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count,
+                          SlurmSettings *settings) {
   SweepSpec spec;
   SweepPlacement placement;
   int64_t memory = 0;
@@ -278,7 +293,8 @@ static int retry_settings(const RetryOptions *options, const Chosen *chosen, con
   TRY(sweep_placement_read(chosen->common.root, &chosen->manifest, &placement));
   for (size_t i = 0; i < count; i++) {
     const SweepPlace *place = &placement.places[indices[i]];
-    if (place->array && placement.batches[place->batch].settings.mem > memory) memory = placement.batches[place->batch].settings.mem;
+    if (place->array && placement.batches[place->batch].settings.mem > memory)
+      memory = placement.batches[place->batch].settings.mem;
   }
   sweep_placement_free(&placement);
   if (memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
@@ -301,13 +317,19 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
   }
   TRY_GOTO(code, out, retry_settings(options, chosen, indices, count, &settings));
   TRY_GOTO(code, out, slurm_cluster_open(settings.api, &cluster, NULL));
-  const SweepLaunch launch = {.root = chosen->common.root, .name = chosen->name, .cluster = cluster, .settings = &settings,
-                              .force = options->force, .dry_run = options->dry_run};
+  const SweepLaunch launch = {.root = chosen->common.root,
+                              .name = chosen->name,
+                              .cluster = cluster,
+                              .settings = &settings,
+                              .force = options->force,
+                              .dry_run = options->dry_run};
   code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
   sweep_standing_forget();
   if (done.submitted) printf("%s: %zu runs submitted again\n", chosen->name, done.submitted);
   if (done.queued) printf("  %zu are in the queue already\n", done.queued);
-  if (done.orphans) printf("  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans, done.orphan);
+  if (done.orphans)
+    printf("  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans,
+           done.orphan);
 out:
   slurm_cluster_close(&cluster);
   free(indices);
@@ -323,7 +345,8 @@ int sweep_retry(int argc, char **argv) {
   size_t count;
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(chosen.common),
-    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL, "runs that failed: their own error, out of memory, time limit"},
+    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL,
+     "runs that failed: their own error, out of memory, time limit"},
     {"lost", 0, CORE_OPTION_FLAG, &given.lost, NULL, "runs that were lost or stopped: node failures, preemption"},
     {"mem", 0, CORE_OPTION_TEXT, &given.mem, "SIZE", "memory of a run: 8G, or +50% of what it had"},
     {"time", 0, CORE_OPTION_TEXT, &given.time, "TIME", "time limit of a task: 04:00:00"},
@@ -333,16 +356,20 @@ int sweep_retry(int argc, char **argv) {
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help)
-    core_options_help(usage, "Submits runs of a sweep again that Slurm had and that are not done, from their checkpoints: the named ones, or "
-                      "all that failed or were lost. Cancelled and new runs are sweep submit's.", options);
-  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK && (code = choose(&chosen, operands, count)) == CORE_OK)
+    core_options_help(
+      usage,
+      "Submits runs of a sweep again that Slurm had and that are not done, from their checkpoints: the named ones, or "
+      "all that failed or were lost. Cancelled and new runs are sweep submit's.",
+      options);
+  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK &&
+           (code = choose(&chosen, operands, count)) == CORE_OK)
     code = retry(&given, &chosen);
   forget(&chosen);
   free(operands);
   return code;
 }
 
-/* ---- extend -------------------------------------------------------------------------------------------------------- */
+/* ---- extend ------------------------------------------------------------------------------------------------------ */
 
 /* Is `sweep submit NAME --set sweep.seeds=...` under a name that people look for. */
 int sweep_extend(int argc, char **argv) {
@@ -366,8 +393,11 @@ int sweep_extend(int argc, char **argv) {
   for (int i = 1; i < argc; i++) help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
   if (help) {
     static const CoreOption none[] = {{0}};
-    core_options_help(usage, "More seeds for a sweep: seeds=10 makes them 0 to 9, seeds=\"0..9, 20\" a list. Runs that are there stay as they "
-                      "are; only the new ones are submitted. The same as sweep submit NAME --set sweep.seeds=N.", none);
+    core_options_help(
+      usage,
+      "More seeds for a sweep: seeds=10 makes them 0 to 9, seeds=\"0..9, 20\" a list. Runs that are there stay as they "
+      "are; only the new ones are submitted. The same as sweep submit NAME --set sweep.seeds=N.",
+      none);
   } else {
     code = *pair ? sweep_submit(used, words) : core_error(CORE_USAGE, "seeds=N is missing; usage: %s", usage);
   }

@@ -33,8 +33,11 @@ typedef struct SubmitOptions {
 static int is_recorded(StoreDatabase *database, const SweepSpec *spec, const SweepManifest *manifest, bool *recorded) {
   StoreQuery *query;
   bool row;
-  TRY(store_query_open(database, "SELECT (SELECT count(*) FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id WHERE s.sweep = ?1)"
-                       " FROM sweep WHERE name = ?1 AND ini = ?2", &query));
+  TRY(
+    store_query_open(database,
+                     "SELECT (SELECT count(*) FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id WHERE s.sweep = ?1)"
+                     " FROM sweep WHERE name = ?1 AND ini = ?2",
+                     &query));
   store_query_bind_text(query, 1, spec->name);
   store_query_bind_text(query, 2, core_text_string(&spec->source));
   const int code = store_query_step(query, &row);
@@ -214,8 +217,11 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   else if (!options->dry_run && !options->test_only && !done.waiting) printf("nothing to submit\n");
   print_kept(&done, grid->spec->name);
   if (done.waiting > 0 && !options->wait)
-    return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the limit on jobs in the queue is reached; sweep submit again when some have "
-                      "ended, or submit --wait, which does so by itself", done.waiting);
+    return core_error(
+      CORE_REQUEUE,
+      "%zu runs are not submitted yet: the limit on jobs in the queue is reached; sweep submit again when some have "
+      "ended, or submit --wait, which does so by itself",
+      done.waiting);
   if (!options->wait || options->dry_run || options->test_only) return CORE_OK;
   if (done.submitted + done.queued == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
   const int verdict = watch(options->common.root, grid);

@@ -1,11 +1,12 @@
-/* `sweep task`: what an array task of Slurm executes (the batch script becomes this program), one or more runs side by side. It
- * starts trainers, hands on Slurm's signals, starts killed ones again, and gives unfinished runs back to Slurm at the time
- * limit. What it finds out about an attempt's end goes into runs/<id>/job and, where the trainer could not, into its state.
+/* `sweep task`: what an array task of Slurm executes (the batch script becomes this program), one or more runs side by
+ * side. It starts trainers, hands on Slurm's signals, starts killed ones again, and gives unfinished runs back to Slurm
+ * at the time limit. What it finds out about an attempt's end goes into runs/<id>/job and, where the trainer could not,
+ * into its state.
  *
- * Signals: slurm.signal comes before the time limit: checkpoint, then requeue. SIGTERM means preemption, a cancellation or the limit
- * itself; mostly the node's daemon has just said which in the task's own output (joblog.h). Checkpoint in any case; then end at once
- * if it was cancelled. Preempted, or told nothing (a grace time), it waits to be killed, since a task that ends by itself then would
- * not be requeued by Slurm. */
+ * Signals: slurm.signal comes before the time limit: checkpoint, then requeue. SIGTERM means preemption, a cancellation
+ * or the limit itself; mostly the node's daemon has just said which in the task's own output (joblog.h). Checkpoint in
+ * any case; then end at once if it was cancelled. Preempted, or told nothing (a grace time), it waits to be killed,
+ * since a task that ends by itself then would not be requeued by Slurm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +31,13 @@
 #include "sweep/sweep.h"
 #include "sweep/trainer.h"
 
-enum { TICK_S = 1, OTHER_WRITER_WAIT_S = STORE_LOST_AFTER_S + 30, REQUEUE_WAIT_S = 120, KILL_WAIT_S = 900, JOURNAL_EVERY_S = 5 };
+enum {
+  TICK_S = 1,
+  OTHER_WRITER_WAIT_S = STORE_LOST_AFTER_S + 30,
+  REQUEUE_WAIT_S = 120,
+  KILL_WAIT_S = 900,
+  JOURNAL_EVERY_S = 5
+};
 
 /* Why runs were told to end; a later reason counts when it is further down. */
 typedef enum Stop { STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED, STOP_PREEMPTED, STOP_CANCELLED } Stop;
@@ -43,7 +50,7 @@ typedef struct Attempt {
   bool unfinished;            /* ended before it was done, and would go on */
   bool failed;
   int64_t log_start;          /* size of the run's log at its start */
-  double begun_s;             /* the last start, by the monotonic clock: the record's times are the calendar's, which may be set */
+  double begun_s; /* the last start, by the monotonic clock: the record's times are the calendar's, which may be set */
   SweepRecord record;
 } Attempt;
 
@@ -62,12 +69,13 @@ typedef struct Task {
   int64_t oom_kills;          /* of this job's memory cgroup, at the start */
 } Task;
 
-/* ---- where we are -------------------------------------------------------------------------------------------------- */
+/* ---- where we are ------------------------------------------------------------------------------------------------ */
 
 static int from_environment(const char *name, int64_t *value) {
   const char *text = getenv(name);
   if (text && core_text_to_int(text, value) && *value >= 0) return CORE_OK;
-  return core_error(CORE_USAGE, "%s is not set: sweep task is what Slurm's array tasks execute; sweep submit starts them", name);
+  return core_error(CORE_USAGE,
+                    "%s is not set: sweep task is what Slurm's array tasks execute; sweep submit starts them", name);
 }
 
 /* Kills for want of memory so far, in the cgroup that this process is in; -1: not known. */
@@ -82,7 +90,10 @@ static int64_t count_oom_kills(void) {
     if (!folder) continue;
     const bool is_second = strncmp(line, "0::", 3) == 0;
     if (!is_second && !strstr(line, ":memory:")) continue;
-    if (core_files_path(path, is_second ? "/sys/fs/cgroup%s/memory.events" : "/sys/fs/cgroup/memory%s/memory.oom_control", folder + 1) != CORE_OK) continue;
+    if (core_files_path(path,
+                        is_second ? "/sys/fs/cgroup%s/memory.events" : "/sys/fs/cgroup/memory%s/memory.oom_control",
+                        folder + 1) != CORE_OK)
+      continue;
     if (core_files_read(path, 65536, &events, &size) != CORE_OK) continue;
     long long number;
     const char *at = strstr(events, "oom_kill ");
@@ -93,18 +104,21 @@ static int64_t count_oom_kills(void) {
   return kills;
 }
 
-/* Finds our array in the journal. *ours = false: another job carries it, or it counts as never taken: nothing to do here. */
+/* Finds our array in the journal. *ours = false: another job carries it, or it counts as never taken: nothing to do
+ * here. */
 static int find_array(Task *task, int64_t number, int64_t array, bool *ours) {
   SweepJournal journal;
   TRY(sweep_journal_read(task->root, task->name, &journal));
-  int code = core_error(CORE_FAIL, "%s: no array %lld of batch %lld was ever asked for", task->name, (long long)array, (long long)number);
+  int code = core_error(CORE_FAIL, "%s: no array %lld of batch %lld was ever asked for", task->name, (long long)array,
+                        (long long)number);
   for (size_t i = 0; i < journal.count; i++) {
     if (journal.arrays[i].batch != number || journal.arrays[i].array != array) continue;
     task->array = journal.arrays[i];
     code = CORE_OK;
   }
   sweep_journal_free(&journal);
-  *ours = code == CORE_OK && (task->array.state == SWEEP_ARRAY_ASKED || (task->array.state == SWEEP_ARRAY_TAKEN && task->array.job == task->job));
+  *ours = code == CORE_OK && (task->array.state == SWEEP_ARRAY_ASKED ||
+                              (task->array.state == SWEEP_ARRAY_TAKEN && task->array.job == task->job));
   return code;
 }
 
@@ -118,16 +132,18 @@ static bool is_cancelled(const Task *task) {
   return cancelled;
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------------ */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* A run that another process writes: after a node's death, wait until its heartbeat is old enough to be taken over. One that has
- * not been heard of all the while is lost whatever the clocks say. */
+/* A run that another process writes: after a node's death, wait until its heartbeat is old enough to be taken over. One
+ * that has not been heard of all the while is lost whatever the clocks say. */
 static int wait_for_writer(const Task *task, const char *id, StoreState *state) {
   double first_heard_unix_s = 0;
   for (int waited = 0;; waited++) {
     if (store_run_state_read(task->root, id, true, state) != CORE_OK) core_warn("%s", core_error_message());
     if (waited == 0) first_heard_unix_s = state->heartbeat_unix_s;
-    if (waited >= OTHER_WRITER_WAIT_S && state->status == STORE_RUNNING && state->heartbeat_unix_s == first_heard_unix_s) state->status = STORE_LOST;
+    if (waited >= OTHER_WRITER_WAIT_S && state->status == STORE_RUNNING &&
+        state->heartbeat_unix_s == first_heard_unix_s)
+      state->status = STORE_LOST;
     if (state->status != STORE_RUNNING || waited >= OTHER_WRITER_WAIT_S) return CORE_OK;
     sleep(1);
   }
@@ -139,7 +155,8 @@ static void fail_run(Attempt *attempt, const char *root, SweepCause cause, const
   attempt->failed = true;
   attempt->record.cause = cause;
   attempt->record.ended_unix_s = core_clock_unix_s();
-  if (state.status != STORE_FAILED && state.status != STORE_DIVERGED && state.status != STORE_FINISHED && state.status != STORE_RUNNING) {
+  if (state.status != STORE_FAILED && state.status != STORE_DIVERGED && state.status != STORE_FINISHED &&
+      state.status != STORE_RUNNING) {
     state.status = STORE_FAILED;
     state.finished_unix_s = core_clock_unix_s();
     snprintf(state.message, sizeof state.message, "%s", message);
@@ -184,15 +201,24 @@ static int start(Task *task, Attempt *attempt) {
   /* A start that nobody saw the end of (its node died) lasted until the run's last sign of life. */
   double lost = known && record->ended_unix_s <= 0 ? state.heartbeat_unix_s - record->started_unix_s : 0;
   if (!(lost > 0)) lost = 0;
-  *record = (SweepRecord){.first_unix_s = record->first_unix_s > 0 ? record->first_unix_s : now, .spent_s = record->spent_s + lost,
-                          .peak_mb = record->peak_mb, .batch = task->batch.number, .job = task->job, .task = task->index, .slurm_job = task->slurm_job, .starts = record->starts + 1,
-                          .stalled = stalled ? record->stalled + 1 : 0, .iteration = state.iteration,
+  *record = (SweepRecord){.first_unix_s = record->first_unix_s > 0 ? record->first_unix_s : now,
+                          .spent_s = record->spent_s + lost,
+                          .peak_mb = record->peak_mb,
+                          .batch = task->batch.number,
+                          .job = task->job,
+                          .task = task->index,
+                          .slurm_job = task->slurm_job,
+                          .starts = record->starts + 1,
+                          .stalled = stalled ? record->stalled + 1 : 0,
+                          .iteration = state.iteration,
                           .started_unix_s = now};
   gethostname(record->node, sizeof record->node - 1);
   if (record->stalled > task->batch.settings.max_restarts) {
     char message[256];
-    snprintf(message, sizeof message, "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); its log says more: sweep logs %s",
-             (long long)record->stalled, (long long)record->iteration, attempt->id);
+    snprintf(
+      message, sizeof message,
+      "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); its log says more: sweep logs %s",
+      (long long)record->stalled, (long long)record->iteration, attempt->id);
     fail_run(attempt, task->root, SWEEP_CAUSE_NO_PROGRESS, message);
     return CORE_OK;
   }
@@ -216,7 +242,7 @@ static void start_or_fail(Task *task, Attempt *attempt) {
   fail_run(attempt, task->root, SWEEP_CAUSE_NOT_STARTED, message);
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 static void fail_with_last_line(Task *task, Attempt *attempt, SweepCause cause, const char *reason) {
   char line[256], message[512];
@@ -240,14 +266,16 @@ static void killed(Task *task, Attempt *attempt, int signal) {
   char reason[160];
   if (ran_out_of_memory(task, attempt)) {
     const int64_t mem = task->batch.settings.mem;
-    snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more", (long long)mem);
+    snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more",
+             (long long)mem);
     fail_with_last_line(task, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
     return;
   }
   core_warn("run %s: killed by signal %d", attempt->id, signal);
   attempt->unfinished = true;
   attempt->record.cause = SWEEP_CAUSE_KILLED;
-  if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message()); /* start reads it */
+  if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK)
+    core_warn("%s", core_error_message()); /* start reads it */
   if (task->stop == STOP_NONE) start_or_fail(task, attempt); /* from its checkpoint; max_restarts bounds it */
 }
 
@@ -294,7 +322,7 @@ static void reap(Task *task) {
       if (task->attempts[i].process == pid) ended(task, &task->attempts[i], status, &usage);
 }
 
-/* ---- signals ------------------------------------------------------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static void block_signals(sigset_t *signals) {
   sigemptyset(signals);
@@ -308,10 +336,12 @@ static bool is_at_time_limit(const Task *task) {
   return limit > 0 && core_clock_s() - task->started_s > (double)limit - 10;
 }
 
-/* The signal that was agreed on means the time limit; any other what Slurm has said, or else what the clock suggests. */
+/* The signal that was agreed on means the time limit; any other what Slurm has said, or else what the clock suggests.
+ */
 static Stop meaning(const Task *task, int signal) {
   const char *agreed = task->batch.settings.signal;
-  if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2)) return STOP_TIME_LIMIT;
+  if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2))
+    return STOP_TIME_LIMIT;
   switch (sweep_joblog_read(task->log, task->log_start, task->slurm_job)) {
     case SWEEP_VERDICT_CANCELLED: return STOP_CANCELLED;
     case SWEEP_VERDICT_PREEMPTED: return STOP_PREEMPTED;
@@ -322,12 +352,14 @@ static Stop meaning(const Task *task, int signal) {
 
 static void stop(Task *task, int signal) {
   const Stop why = meaning(task, signal);
-  static const char *const words[] = {"", "the time limit is near", "told to end", "preempted", "cancelled or requeued"};
+  static const char *const words[] = {"", "the time limit is near", "told to end", "preempted",
+                                      "cancelled or requeued"};
   if (task->stop == STOP_NONE) core_info("signal %d: %s; runs save a checkpoint and end", signal, words[why]);
   if (why > task->stop) task->stop = why;
   /* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
   for (size_t i = 0; i < task->count; i++)
-    if (task->attempts[i].process > 0) kill(task->attempts[i].process, task->batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
+    if (task->attempts[i].process > 0)
+      kill(task->attempts[i].process, task->batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
 }
 
 static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
@@ -336,7 +368,7 @@ static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
   if (signal > 0 && signal != SIGCHLD) stop(task, signal);
 }
 
-/* ---- the end of the task ------------------------------------------------------------------------------------------- */
+/* ---- the end of the task ----------------------------------------------------------------------------------------- */
 
 static void record_unfinished(const Task *task, SweepCause cause) {
   for (size_t i = 0; i < task->count; i++) {
@@ -347,40 +379,51 @@ static void record_unfinished(const Task *task, SweepCause cause) {
   }
 }
 
-/* Slurm has said that it is ending this job, and not for a preemption: it counts as ended there, whatever we do from here on. */
-static bool is_let_go(const Task *task) { return sweep_joblog_read(task->log, task->log_start, task->slurm_job) == SWEEP_VERDICT_CANCELLED; }
+/* Slurm has said that it is ending this job, and not for a preemption: it counts as ended there, whatever we do from
+ * here on. */
+static bool is_let_go(const Task *task) {
+  return sweep_joblog_read(task->log, task->log_start, task->slurm_job) == SWEEP_VERDICT_CANCELLED;
+}
 
 /* Unfinished runs go back into the queue as the same task. We stay until Slurm ends us, which is part of requeueing. */
 static int give_back(Task *task, const sigset_t *signals) {
   SlurmCluster *cluster = NULL;
   record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
-  int code = task->batch.settings.requeue ? slurm_cluster_open("auto", &cluster, NULL) /* slurmrestd can not requeue; nodes mostly have the commands */
-                                          : core_error(CORE_FAIL, "slurm.requeue = no");
+  int code =
+    task->batch.settings.requeue
+      ? slurm_cluster_open("auto", &cluster, NULL) /* slurmrestd can not requeue; nodes mostly have the commands */
+      : core_error(CORE_FAIL, "slurm.requeue = no");
   for (int attempt = 0; code == CORE_OK && attempt < 3; attempt++) {
     code = slurm_requeue(cluster, (SlurmId){task->job, task->index});
     if (code == CORE_OK) break;
-    if (slurm_fault(cluster) == SLURM_UNREACHABLE || slurm_fault(cluster) == SLURM_TIMED_OUT) code = CORE_OK; /* again */
+    if (slurm_fault(cluster) == SLURM_UNREACHABLE || slurm_fault(cluster) == SLURM_TIMED_OUT)
+      code = CORE_OK; /* again */
     sleep(5);
   }
   slurm_cluster_close(&cluster);
   if (code == CORE_OK) {
-    for (int waited = 0; waited < REQUEUE_WAIT_S && !is_let_go(task); waited += TICK_S) wait_signal(task, signals, TICK_S);
+    for (int waited = 0; waited < REQUEUE_WAIT_S && !is_let_go(task); waited += TICK_S)
+      wait_signal(task, signals, TICK_S);
     if (is_let_go(task)) return core_error(CORE_REQUEUE, "given back to Slurm");
     code = core_error(CORE_FAIL, "Slurm was told to requeue this task and has not ended it");
   }
-  core_warn("the task can not be requeued from here: %s; sweep submit %s goes on with its runs", core_error_message(), task->name);
+  core_warn("the task can not be requeued from here: %s; sweep submit %s goes on with its runs", core_error_message(),
+            task->name);
   record_unfinished(task, SWEEP_CAUSE_NOT_REQUEUED);
   return CORE_REQUEUE;
 }
 
 static int conclude(Task *task, const sigset_t *signals) {
   bool unfinished = false, failed = false;
-  for (size_t i = 0; i < task->count; i++) unfinished |= task->attempts[i].unfinished, failed |= task->attempts[i].failed;
+  for (size_t i = 0; i < task->count; i++)
+    unfinished |= task->attempts[i].unfinished, failed |= task->attempts[i].failed;
   if (!unfinished) return failed ? CORE_FAIL : CORE_OK;
   if (task->stop == STOP_TIME_LIMIT) return give_back(task, signals);
   record_unfinished(task, task->stop == STOP_PREEMPTED ? SWEEP_CAUSE_PREEMPTED : SWEEP_CAUSE_STOPPED);
-  const bool wait = task->stop == STOP_TERMINATED || task->stop == STOP_PREEMPTED; /* else: sweep stop, a hand that knew the process, scancel */
-  for (int waited = 0; wait && waited < KILL_WAIT_S && !is_cancelled(task) && !is_let_go(task); waited += TICK_S) wait_signal(task, signals, TICK_S);
+  const bool wait = task->stop == STOP_TERMINATED ||
+                    task->stop == STOP_PREEMPTED; /* else: sweep stop, a hand that knew the process, scancel */
+  for (int waited = 0; wait && waited < KILL_WAIT_S && !is_cancelled(task) && !is_let_go(task); waited += TICK_S)
+    wait_signal(task, signals, TICK_S);
   return core_error(CORE_REQUEUE, "ended with unfinished runs; they go on from their checkpoints");
 }
 
@@ -392,7 +435,8 @@ static void notify(const Task *task) {
     ended += !task->attempts[i].unfinished && (task->attempts[i].begun || task->attempts[i].failed);
     if (task->attempts[i].failed && !failed) failed = &task->attempts[i];
   }
-  if (failed && store_run_state_read(task->root, failed->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
+  if (failed && store_run_state_read(task->root, failed->id, true, &state) != CORE_OK)
+    core_warn("%s", core_error_message());
   sweep_notify_ended(task->root, task->name, ended, failed ? state.message : NULL);
 }
 
@@ -405,7 +449,8 @@ static int carry_out(Task *task) {
   task->attempts = core_memory_zero_allocate((size_t)packed, sizeof *task->attempts);
   for (int64_t k = 0; k < packed; k++) {
     const size_t line = (size_t)((task->array.first_task + task->index) * packed + k);
-    if (line < task->batch.count) task->attempts[task->count++] = (Attempt){.line = line, .id = task->batch.runs[line].id};
+    if (line < task->batch.count)
+      task->attempts[task->count++] = (Attempt){.line = line, .id = task->batch.runs[line].id};
   }
   for (size_t i = 0; i < task->count; i++) start_or_fail(task, &task->attempts[i]);
   while (count_living(task) > 0) {
@@ -428,7 +473,8 @@ static int run_task(const char *root, const char *name, const char *number_text,
   TRY(from_environment("SLURM_JOB_ID", &task.slurm_job));
   TRY(find_array(&task, number, array, &ours));
   if (!ours) {
-    core_warn("%s: job %lld is not what carries array %lld of batch %lld; nothing to do", name, (long long)task.job, (long long)array, (long long)number);
+    core_warn("%s: job %lld is not what carries array %lld of batch %lld; nothing to do", name, (long long)task.job,
+              (long long)array, (long long)number);
     return CORE_OK;
   }
   TRY(sweep_batch_output(root, name, number, array, task.log));
@@ -452,9 +498,13 @@ int sweep_task(int argc, char **argv) {
   TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
   int code = CORE_OK;
   if (help)
-    core_options_help(usage, "What the array tasks of a submitted sweep execute on compute nodes; not for people. It carries out the "
-                      "runs that array ARRAY of batch BATCH (sweeps/NAME/batches) has for SLURM_ARRAY_TASK_ID.", options);
-  else if ((code = sweep_common_operands(usage, count, 3, 3)) == CORE_OK && (code = sweep_common_open(&common)) == CORE_OK)
+    core_options_help(
+      usage,
+      "What the array tasks of a submitted sweep execute on compute nodes; not for people. It carries out the "
+      "runs that array ARRAY of batch BATCH (sweeps/NAME/batches) has for SLURM_ARRAY_TASK_ID.",
+      options);
+  else if ((code = sweep_common_operands(usage, count, 3, 3)) == CORE_OK &&
+           (code = sweep_common_open(&common)) == CORE_OK)
     code = run_task(common.root, operands[0], operands[1], operands[2]);
   sweep_common_close(&common);
   free(operands);

@@ -36,7 +36,8 @@ static void share_processors(const SweepTrainer *trainer) {
   cpu_set_t all, own;
   const int first = trainer->place * trainer->threads;
   int seen = 0;
-  if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < first + trainer->threads) return; /* not bound: leave it */
+  if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < first + trainer->threads)
+    return; /* not bound: leave it */
   CPU_ZERO(&own);
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     if (!CPU_ISSET(cpu, &all)) continue;
@@ -55,7 +56,8 @@ static void share_gpus(const SweepTrainer *trainer) {
   CoreText own = {0};
   int at = 0;
   for (const char *c = visible; *c; c += strcspn(c, ","), c += *c == ',', at++)
-    if (at >= first && at < first + count) core_text_appendf(&own, "%s%.*s", own.length ? "," : "", (int)strcspn(c, ","), c);
+    if (at >= first && at < first + count)
+      core_text_appendf(&own, "%s%.*s", own.length ? "," : "", (int)strcspn(c, ","), c);
   if (own.length) setenv("CUDA_VISIBLE_DEVICES", own.data, 1);
   core_text_free(&own);
   if (trainer->gpus_per_run < 1) { /* so that a run's estimate is held against its part of the memory (core/device.h) */
@@ -99,11 +101,13 @@ static int make_words(const SweepTrainer *trainer, Words *words) {
     snprintf(words->nodes, sizeof words->nodes, "--nodes=%d", trainer->nodes);
     snprintf(words->ranks, sizeof words->ranks, "--ntasks=%d", trainer->ranks);
     snprintf(words->cpus, sizeof words->cpus, "--cpus-per-task=%d", trainer->threads);
-    char *const launcher[] = {"srun", words->mpi, words->nodes, words->ranks, words->cpus, "--exact", "--kill-on-bad-exit=1", "--quiet"};
+    char *const launcher[] = {"srun",      words->mpi, words->nodes,           words->ranks,
+                              words->cpus, "--exact",  "--kill-on-bad-exit=1", "--quiet"};
     for (size_t i = 0; i < sizeof launcher / sizeof *launcher; i++) words->arguments[count++] = launcher[i];
   }
-  char *const own[] = {words->program, "--root", (char *)trainer->root, "--config", words->config, "--set", words->threads, "--quiet",
-                       trainer->from_start ? "--force" : "--resume"};
+  char *const own[] = {words->program, "--root",      (char *)trainer->root,
+                       "--config",     words->config, "--set",
+                       words->threads, "--quiet",     trainer->from_start ? "--force" : "--resume"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) words->arguments[count++] = own[i];
   words->arguments[count] = NULL;
   return CORE_OK;

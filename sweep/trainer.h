@@ -1,5 +1,5 @@
-/* Starting one trainer process for a run whose folder is prepared: the local executor's (job.c) and Slurm's tasks' (task.c) way
- * to do it. */
+/* Starting one trainer process for a run whose folder is prepared: the local executor's (job.c) and Slurm's tasks'
+ * (task.c) way to do it. */
 #ifndef SWEEP_TRAINER_H
 #define SWEEP_TRAINER_H
 #include <stdbool.h>

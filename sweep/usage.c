@@ -14,7 +14,8 @@
 #include "sweep/record.h"
 
 enum { TIME_STEP_S = 300, MEMORY_STEP_MB = 100 };
-static const double time_spare = 1.5, memory_spare = 1.3, worth_it = 2; /* advice is given for limits twice as large as needed */
+static const double time_spare = 1.5, memory_spare = 1.3,
+                    worth_it = 2; /* advice is given for limits twice as large as needed */
 
 typedef struct Batches { SweepBatch *batch; size_t count; } Batches;
 
@@ -35,7 +36,8 @@ static const SweepBatch *find_batch(Batches *batches, const char *root, const ch
 static double asked_before(const SweepJournal *journal, double first_unix_s) {
   double asked = NAN;
   for (size_t i = 0; i < journal->count; i++)
-    if (journal->arrays[i].asked_unix_s <= first_unix_s && !(journal->arrays[i].asked_unix_s < asked)) asked = journal->arrays[i].asked_unix_s;
+    if (journal->arrays[i].asked_unix_s <= first_unix_s && !(journal->arrays[i].asked_unix_s < asked))
+      asked = journal->arrays[i].asked_unix_s;
   return asked;
 }
 
@@ -50,7 +52,8 @@ static void read_share(SweepRunUsage *run, const SlurmSettings *settings) {
   run->gpus = settings->gpus_per_run;
 }
 
-static int read_run(const char *root, const char *name, const SweepJournal *journal, Batches *batches, SweepUsage *usage, SweepRunUsage *run) {
+static int read_run(const char *root, const char *name, const SweepJournal *journal, Batches *batches,
+                    SweepUsage *usage, SweepRunUsage *run) {
   StoreState state;
   SweepRecord record;
   bool known;
@@ -73,7 +76,9 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     usage->is_slurm |= batch != NULL;
   }
   if (run->spent_s < state.train_seconds) run->spent_s = state.train_seconds; /* earlier starts that nobody recorded */
-  run->useful_s = run->status == STORE_FAILED ? 0 : run->status == STORE_FINISHED && run->starts <= 1 ? run->spent_s : fmin(state.train_seconds, run->spent_s);
+  run->useful_s = run->status == STORE_FAILED                         ? 0
+                  : run->status == STORE_FINISHED && run->starts <= 1 ? run->spent_s
+                                                                      : fmin(state.train_seconds, run->spent_s);
   return CORE_OK;
 }
 
@@ -90,8 +95,10 @@ static void add_up(SweepUsage *usage) {
     const double wasted = run->spent_s - run->useful_s;
     usage->spent_s += run->spent_s, usage->useful_s += run->useful_s, usage->wasted_s += wasted;
     if (isfinite(run->wait_s)) waits[count++] = run->wait_s;
-    if (isfinite(run->cpus)) usage->cpu_hours += run->cpus * run->spent_s / 3600, usage->cpu_hours_wasted += run->cpus * wasted / 3600;
-    if (isfinite(run->gpus)) usage->gpu_hours += run->gpus * run->spent_s / 3600, usage->gpu_hours_wasted += run->gpus * wasted / 3600;
+    if (isfinite(run->cpus))
+      usage->cpu_hours += run->cpus * run->spent_s / 3600, usage->cpu_hours_wasted += run->cpus * wasted / 3600;
+    if (isfinite(run->gpus))
+      usage->gpu_hours += run->gpus * run->spent_s / 3600, usage->gpu_hours_wasted += run->gpus * wasted / 3600;
     if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
     if (run->peak_mb > usage->peak_max_mb) usage->peak_max_mb = run->peak_mb;
   }
@@ -137,16 +144,19 @@ static int64_t round_up(double value, int64_t step) { return (int64_t)ceil(value
 static void advise_time(const SweepUsage *usage, CoreText *lines) {
   char now[32], better[32];
   size_t cut = 0;
-  for (size_t i = 0; i < usage->count; i++) cut += usage->run[i].cut || (usage->run[i].starts > 1 && usage->run[i].status == STORE_FINISHED);
-  const int64_t needed = round_up(time_spare * usage->finished_max_s + (double)usage->settings.signal_lead, TIME_STEP_S);
+  for (size_t i = 0; i < usage->count; i++)
+    cut += usage->run[i].cut || (usage->run[i].starts > 1 && usage->run[i].status == STORE_FINISHED);
+  const int64_t needed =
+    round_up(time_spare * usage->finished_max_s + (double)usage->settings.signal_lead, TIME_STEP_S);
   if (usage->finished_max_s <= 0) return;
   slurm_time_format(usage->settings.time, now);
   slurm_time_format(needed, better);
   if (usage->settings.time > 0 && cut > 0 && usage->settings.time < needed)
-    core_text_appendf(lines, "slurm.time = %s lets each run end in one piece (now %s, and %zu runs needed several)\n", better, now, cut);
+    core_text_appendf(lines, "slurm.time = %s lets each run end in one piece (now %s, and %zu runs needed several)\n",
+                      better, now, cut);
   else if (usage->settings.time == 0 || (double)usage->settings.time > worth_it * (double)needed)
-    core_text_appendf(lines, "slurm.time = %s is enough (%s%s): short jobs start sooner, in gaps\n", better, usage->settings.time ? "now " : "now the partition's default",
-                      usage->settings.time ? now : "");
+    core_text_appendf(lines, "slurm.time = %s is enough (%s%s): short jobs start sooner, in gaps\n", better,
+                      usage->settings.time ? "now " : "now the partition's default", usage->settings.time ? now : "");
 }
 
 static void advise_memory(const SweepUsage *usage, CoreText *lines) {
@@ -154,10 +164,12 @@ static void advise_memory(const SweepUsage *usage, CoreText *lines) {
   for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
   const int64_t needed = round_up(memory_spare * (double)usage->peak_max_mb, MEMORY_STEP_MB), now = usage->settings.mem;
   if (killed > 0)
-    core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry --mem +50%%\n", killed, (long long)now);
+    core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry --mem +50%%\n", killed,
+                      (long long)now);
   else if (usage->peak_max_mb > 0 && (double)now > worth_it * (double)needed)
-    core_text_appendf(lines, "slurm.mem = %lldM is enough (now %lldM; the most that was used: %lldM): more runs fit a node\n", (long long)needed, (long long)now,
-                      (long long)usage->peak_max_mb);
+    core_text_appendf(lines,
+                      "slurm.mem = %lldM is enough (now %lldM; the most that was used: %lldM): more runs fit a node\n",
+                      (long long)needed, (long long)now, (long long)usage->peak_max_mb);
 }
 
 void sweep_usage_advise(const SweepUsage *usage, CoreText *lines) {
@@ -166,5 +178,8 @@ void sweep_usage_advise(const SweepUsage *usage, CoreText *lines) {
   advise_memory(usage, lines);
   const double efficiency = sweep_usage_efficiency(usage->useful_s, usage->spent_s);
   if (efficiency < 0.8)
-    core_text_appendf(lines, "%.0f %% of the time was wasted: checkpoint.every lower loses less with a node; sweep status --failed says what failed\n", 100 * (1 - efficiency));
+    core_text_appendf(lines,
+                      "%.0f %% of the time was wasted: checkpoint.every lower loses less with a node; sweep status "
+                      "--failed says what failed\n",
+                      100 * (1 - efficiency));
 }

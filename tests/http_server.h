@@ -1,6 +1,6 @@
-/* A small web server for tests, in a thread of the test: it listens on a port of 127.0.0.1 or on a UNIX socket, keeps what it was
- * asked, and answers as told, or misbehaves as told. One connection at a time, one request a connection. Include it in one file
- * of a program.
+/* A small web server for tests, in a thread of the test: it listens on a port of 127.0.0.1 or on a UNIX socket, keeps
+ * what it was asked, and answers as told, or misbehaves as told. One connection at a time, one request a connection.
+ * Include it in one file of a program.
  *
  *   static void answer(HttpServer *server, const HttpCall *call, HttpReply *reply) { reply->body = "{}"; }
  *   HttpServer server = {.answer = answer};
@@ -35,7 +35,12 @@ typedef enum HttpManner {
 } HttpManner;
 
 typedef struct HttpCall { char method[16], path[512]; char *headers, *body; } HttpCall;
-typedef struct HttpReply { HttpManner manner; int status; const char *body; size_t length; } HttpReply; /* length 0: strlen */
+typedef struct HttpReply {
+  HttpManner manner;
+  int status;
+  const char *body;
+  size_t length;
+} HttpReply; /* length 0: strlen */
 
 typedef struct HttpServer {
   void (*answer)(struct HttpServer *server, const HttpCall *call, HttpReply *reply);
@@ -72,7 +77,8 @@ static bool http_server_read(HttpServer *server, int fd, HttpCall *call) {
     head = (size_t)(end - text.data) + 4;
     wanted = head + (length && length < end ? strtoul(length + 17, NULL, 10) : 0);
   }
-  const bool good = wanted > 0 && text.length >= wanted && sscanf(text.data, "%15s %511s", call->method, call->path) == 2;
+  const bool good =
+    wanted > 0 && text.length >= wanted && sscanf(text.data, "%15s %511s", call->method, call->path) == 2;
   if (good) {
     call->body = core_text_duplicate(text.data + head);
     text.data[head] = '\0';
@@ -97,7 +103,8 @@ static void http_server_reply(HttpServer *server, int fd, const HttpReply *reply
   const size_t length = reply->length ? reply->length : strlen(body);
   char head[256], chunk[4096];
   struct pollfd end = {fd, 0, 0};
-  snprintf(head, sizeof head, "HTTP/1.1 %d Words\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
+  snprintf(head, sizeof head,
+           "HTTP/1.1 %d Words\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
            reply->status ? reply->status : 200, length + (reply->manner == HTTP_CUT ? 1000 : 0));
   switch (reply->manner) {
     case HTTP_GARBAGE: http_server_send(server, fd, garbage, sizeof garbage); break;
@@ -143,7 +150,8 @@ static void http_server_start(HttpServer *server, const char *path) {
   socklen_t size = sizeof tcp;
   server->listener = socket(path ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (path) snprintf(local.sun_path, sizeof local.sun_path, "%s", path);
-  CORE_CHECK(bind(server->listener, path ? (struct sockaddr *)&local : (struct sockaddr *)&tcp, path ? sizeof local : sizeof tcp) == 0);
+  CORE_CHECK(bind(server->listener, path ? (struct sockaddr *)&local : (struct sockaddr *)&tcp,
+                  path ? sizeof local : sizeof tcp) == 0);
   CORE_CHECK(listen(server->listener, 16) == 0);
   if (path) snprintf(server->url, sizeof server->url, "unix:%s", path);
   else if (getsockname(server->listener, (struct sockaddr *)&tcp, &size) == 0)

@@ -53,8 +53,8 @@ static void bench_stratified(void) {
   for (uint32_t c = 0; c < CONFIGURATIONS; c++) {
     for (uint32_t i = 0; i < SEEDS * TASKS; i++)
       score[i] = core_random_unit(core_random_4(c, CORE_RANDOM_TEST, i, 0, 0).v[0]);
-    analysis_stratified_aggregates(NULL, &(AnalysisScores){score, first, TASKS}, wanted, 2, ANALYSIS_REPLICATES, 0.95, 1,
-                                   interval);
+    analysis_stratified_aggregates(NULL, &(AnalysisScores){score, first, TASKS}, wanted, 2, ANALYSIS_REPLICATES, 0.95,
+                                   1, interval);
   }
   double seconds = bench_seconds() - start;
   print_row("stratified_bootstrap", "replicates", (double)CONFIGURATIONS * ANALYSIS_REPLICATES / seconds, "1/s");

@@ -1,9 +1,8 @@
-/* `analyze` on a large results.db: 2000 runs of 5000 iterations, 10 million rows. Makes the file, then runs each command
- * on it as a person would and prints its wall time and peak memory as CSV rows.
- *   bench_large                          all of it, in a temporary folder (needs 4 GB of disk)
- *   bench_large make FILE RUNS ITERATIONS  only the file
- *   bench_large time FILE ANALYZE          only the commands
- *   bench_large plain FILE PLAIN           four columns of FILE as a plain table, for the peers */
+/* `analyze` on a large results.db: 2000 runs of 5000 iterations, 10 million rows. Makes the file, then runs each
+ * command on it as a person would and prints its wall time and peak memory as CSV rows. bench_large all of it, in a
+ * temporary folder (needs 4 GB of disk) bench_large make FILE RUNS ITERATIONS  only the file bench_large time FILE
+ * ANALYZE          only the commands bench_large plain FILE PLAIN           four columns of FILE as a plain table, for
+ * the peers */
 #include <math.h>
 #include <sched.h>
 #include <sqlite3.h>
@@ -56,17 +55,43 @@ static double nine_digits(double value) {
  * column could save of a real run is in them. */
 static StoreIteration large_iteration(const Workspace *w, const CoreConfig *config, int64_t i) {
   StoreIteration row = workspace_iteration(w, config, i);
-  double *measured[] = {&row.kl, &row.kl_reverse, &row.ddr, &row.entropy, &row.grad_norm_actor, &row.solve_rate, &row.kl_k1,
-                        &row.kl_k2, &row.kl_k3, &row.grad_norm_critic, &row.grad_norm_actor_max, &row.grad_norm_critic_max,
-                        &row.update_norm_actor, &row.update_norm_critic, &row.clip_fraction, &row.explained_variance,
-                        &row.policy_loss, &row.value_loss, &row.advantage_mean, &row.advantage_sd, &row.episode_return,
-                        &row.episode_length, &row.steps_per_second, &row.seconds_rollout, &row.seconds_update,
-                        &row.seconds_other, &row.ess_percent, &row.policy_variance, &row.weight_norm_actor,
-                        &row.weight_norm_critic, &row.seconds_environment, &row.seconds_metrics};
+  double *measured[] = {&row.kl,
+                        &row.kl_reverse,
+                        &row.ddr,
+                        &row.entropy,
+                        &row.grad_norm_actor,
+                        &row.solve_rate,
+                        &row.kl_k1,
+                        &row.kl_k2,
+                        &row.kl_k3,
+                        &row.grad_norm_critic,
+                        &row.grad_norm_actor_max,
+                        &row.grad_norm_critic_max,
+                        &row.update_norm_actor,
+                        &row.update_norm_critic,
+                        &row.clip_fraction,
+                        &row.explained_variance,
+                        &row.policy_loss,
+                        &row.value_loss,
+                        &row.advantage_mean,
+                        &row.advantage_sd,
+                        &row.episode_return,
+                        &row.episode_length,
+                        &row.steps_per_second,
+                        &row.seconds_rollout,
+                        &row.seconds_update,
+                        &row.seconds_other,
+                        &row.ess_percent,
+                        &row.policy_variance,
+                        &row.weight_norm_actor,
+                        &row.weight_norm_critic,
+                        &row.seconds_environment,
+                        &row.seconds_metrics};
   enum { NOISY = sizeof measured / sizeof *measured, OF_WORKSPACE = 6 };
   double noise[NOISY + 3];
   for (uint32_t k = 0; k < NOISY; k += 4) {
-    CoreRandom4 words = core_random_4((uint64_t)config->train.seed, CORE_RANDOM_TEST, (uint32_t)i, k, (uint32_t)config->ppo.epochs);
+    CoreRandom4 words =
+      core_random_4((uint64_t)config->train.seed, CORE_RANDOM_TEST, (uint32_t)i, k, (uint32_t)config->ppo.epochs);
     for (uint32_t j = 0; j < 4 && k + j < NOISY + 3; j++) noise[k + j] = core_random_unit(words.v[j]);
   }
   for (size_t k = 0; k < NOISY; k++) {
@@ -113,8 +138,10 @@ static int make_run(Maker *maker, int64_t r) {
   CoreConfig config = large_config(r, maker->workspace.iterations);
   core_config_id(&config, id);
   TRY(store_database_put_run(maker->database, "large", r, &config, id));
-  snprintf(sql, sizeof sql, "UPDATE run SET status = 'finished', attempt = 1, iteration = %lld, iterations = %lld WHERE"
-           " key = %lld", (long long)maker->workspace.iterations, (long long)maker->workspace.iterations, (long long)r + 1);
+  snprintf(sql, sizeof sql,
+           "UPDATE run SET status = 'finished', attempt = 1, iteration = %lld, iterations = %lld WHERE"
+           " key = %lld",
+           (long long)maker->workspace.iterations, (long long)maker->workspace.iterations, (long long)r + 1);
   TRY(store_database_execute(maker->database, sql));
   return make_rows(maker, &config, id, r + 1);
 }
@@ -137,8 +164,10 @@ static int make_file(const char *path, int64_t runs, int64_t iterations) {
   int code = store_database_execute(maker.database, "PRAGMA synchronous = OFF");
   if (code == CORE_OK) code = store_bulk_create(maker.database, &maker.bulk);
   if (code == CORE_OK)
-    code = store_database_prepare(maker.database, "INSERT INTO evaluation(run_id, iteration, level_set, transitions, solve_rate,"
-                                  " episodes) VALUES(?1, ?2, 'train', ?3, ?4, 512)", &maker.evaluation);
+    code = store_database_prepare(maker.database,
+                                  "INSERT INTO evaluation(run_id, iteration, level_set, transitions, solve_rate,"
+                                  " episodes) VALUES(?1, ?2, 'train', ?3, ?4, 512)",
+                                  &maker.evaluation);
   if (code == CORE_OK) code = make_runs(&maker, runs);
   sqlite3_finalize(maker.evaluation);
   store_bulk_destroy(&maker.bulk);
@@ -154,7 +183,8 @@ static int threads(void) {
 }
 
 /* compared: the case of the peer that does the same (tests/bench/peers), NULL: none; rows: of the database. */
-static int time_command(const char *analyze, const char *label, const char *compared, double rows, char *const *arguments) {
+static int time_command(const char *analyze, const char *label, const char *compared, double rows,
+                        char *const *arguments) {
   struct rusage usage;
   int status;
   double start = bench_seconds();
@@ -216,8 +246,10 @@ static int make_plain(const char *path, const char *plain) {
   int step = SQLITE_DONE;
   TRY(store_database_open(path, true, &database));
   bool good = sqlite3_open(plain, &target) == SQLITE_OK &&
-              sqlite3_exec(target, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; CREATE TABLE iteration(run_id TEXT,"
-                           " transitions REAL, kl REAL, solve_rate REAL); BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_exec(target,
+                           "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; CREATE TABLE iteration(run_id TEXT,"
+                           " transitions REAL, kl REAL, solve_rate REAL); BEGIN",
+                           NULL, NULL, NULL) == SQLITE_OK &&
               sqlite3_prepare_v2(target, "INSERT INTO iteration VALUES(?, ?, ?, ?)", -1, &write, NULL) == SQLITE_OK;
   int code = store_database_prepare(database, "SELECT run_id, transitions, kl, solve_rate FROM iteration", &read);
   while (good && code == CORE_OK && (step = sqlite3_step(read)) == SQLITE_ROW) {
@@ -254,6 +286,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && !make && !timed && !plain)
     return core_options_report("bench_large", core_error(CORE_USAGE, "expected nothing, `make FILE RUNS ITERATIONS`, "
                                "`time FILE ANALYZE`, or `plain FILE PLAIN`"));
-  return core_options_report("bench_large", make ? make_file(argv[2], runs, iterations) : timed ? time_all(argv[2], argv[3])
-                                            : plain ? make_plain(argv[2], argv[3]) : measure());
+  return core_options_report("bench_large", make    ? make_file(argv[2], runs, iterations)
+                                            : timed ? time_all(argv[2], argv[3])
+                                            : plain ? make_plain(argv[2], argv[3])
+                                                    : measure());
 }

@@ -1,6 +1,6 @@
 /* The machine's matrix-product peak, measured: the best of the libraries built in, from memory (their own threads, or
- * blocks of rows on ours) and on blocks that stay in the cache. Shares of it are of what any arrangement of the work can
- * reach. Included by bench_trainer.c and bench_training.c. */
+ * blocks of rows on ours) and on blocks that stay in the cache. Shares of it are of what any arrangement of the work
+ * can reach. Included by bench_trainer.c and bench_training.c. */
 #ifndef TESTS_BENCH_MATRIX_H
 #define TESTS_BENCH_MATRIX_H
 #include <math.h>
@@ -61,7 +61,8 @@ static inline double bench_matrix_peak(int threads) {
   size_t count;
   const CpuLibrary *libraries = cpu_libraries(&count);
   CoreArena *arenas[3];
-  const float *a = bench_floats(&arenas[0], (size_t)BENCH_M * BENCH_K, 1), *b = bench_floats(&arenas[1], BENCH_K * BENCH_N, 1);
+  const float *a = bench_floats(&arenas[0], (size_t)BENCH_M * BENCH_K, 1),
+              *b = bench_floats(&arenas[1], BENCH_K * BENCH_N, 1);
   float *c = bench_floats(&arenas[2], (size_t)BENCH_M * BENCH_N, 1);
   double peak = 0;
   for (size_t i = 0; i < count && (i == 0 || i < count - 1); i++) { /* plain C only where nothing else is */

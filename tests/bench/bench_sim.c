@@ -1,8 +1,8 @@
-/* How fast worlds step, under random actions: environment steps (two physics steps, reward, observation, auto-reset) and
- * bare physics steps ("engine"), on the loco512 sets and, where KINETIX_LEVELS names a folder of Kinetix levels, on its
- * S, M and L levels; one and all threads; and world after world instead of side by side. And the limit: how many
- * floating-point operations a step needs, counted from the pairs, contacts and joints that it meets, and how many bytes,
- * and which share that is of what this machine can do (bench_peak.h). */
+/* How fast worlds step, under random actions: environment steps (two physics steps, reward, observation, auto-reset)
+ * and bare physics steps ("engine"), on the loco512 sets and, where KINETIX_LEVELS names a folder of Kinetix levels, on
+ * its S, M and L levels; one and all threads; and world after world instead of side by side. And the limit: how many
+ * floating-point operations a step needs, counted from the pairs, contacts and joints that it meets, and how many
+ * bytes, and which share that is of what this machine can do (bench_peak.h). */
 #include <omp.h>
 #include <stdlib.h>
 
@@ -65,8 +65,8 @@ static double steps_per_second(const SimLevelSet *levels, bool engine, int threa
   return rate;
 }
 
-/* Additions, subtractions, multiplications, divisions, roots, minima and maxima, as collide.h ... step.h write them; sine
- * and cosine together are 29, selects and comparisons none. Pairs whose boxes do not meet count nothing. */
+/* Additions, subtractions, multiplications, divisions, roots, minima and maxima, as collide.h ... step.h write them;
+ * sine and cosine together are 29, selects and comparisons none. Pairs whose boxes do not meet count nothing. */
 enum {
   OPERATIONS_BODY = 2 + 12 + 29,  /* falls, moves, turns */
   OPERATIONS_POLYGON = 32 + 12,   /* corners and their box */
@@ -123,8 +123,8 @@ static Needs count_needs(const SimLevelSet *levels) {
   return (Needs){sum.engine / (double)steps, sum.environment / (double)steps};
 }
 
-/* Bytes that an environment step must move when worlds do not stay in a cache: a world's state in and out, where it is in
- * use, and the observation out. */
+/* Bytes that an environment step must move when worlds do not stay in a cache: a world's state in and out, where it is
+ * in use, and the observation out. */
 static double bytes_per_step(const SimLevelSet *levels) {
   Bench b;
   if (bench_create(levels, false, &b) != CORE_OK) return 0;
@@ -146,7 +146,8 @@ static void bench_threads(const char *name, const SimLevelSet *levels, Needs nee
   bench_row("sim", engine, "operations_per_second", 1e-9 * physics * needs.engine, "GFLOP/s", threads);
   bench_row("sim", env, "steps_per_second", steps, "environment steps/s", threads);
   snprintf(text, sizeof text, "peak_share_%s", name);
-  if (peak.operations > 0) bench_row("sim", text, "operations", steps * needs.environment / peak.operations, "of peak", threads);
+  if (peak.operations > 0)
+    bench_row("sim", text, "operations", steps * needs.environment / peak.operations, "of peak", threads);
   bench_row("sim", text, "bytes", steps * bytes_per_step(levels) / peak.bytes, "of memory's peak", threads);
   if (threads > 1) return;
   setenv("SIM_KERNELS", "scalar", 1);
@@ -172,7 +173,8 @@ static void bench_set(const char *name, SimLevelSet *levels, const Peak peak[2])
 
 static Peak measure_peak(int threads) {
   const Peak peak = {bench_peak_operations(threads), bench_peak_bytes(threads)};
-  if (peak.operations > 0) bench_row("sim", "peak", "operations_per_second", 1e-9 * peak.operations, "GFLOP/s", threads);
+  if (peak.operations > 0)
+    bench_row("sim", "peak", "operations_per_second", 1e-9 * peak.operations, "GFLOP/s", threads);
   bench_row("sim", "peak", "bytes_per_second", 1e-9 * peak.bytes, "GB/s", threads);
   return peak;
 }

@@ -1,5 +1,5 @@
-/* `make bench ONLY=sweep`: planning 100 000 runs (goal: under 1 s and 200 MB), submitting 10 000 without starting them (under
- * 0.5 s), and the status of 10 000 finished ones (under 0.2 s), on a fresh workspace in a temporary folder. */
+/* `make bench ONLY=sweep`: planning 100 000 runs (goal: under 1 s and 200 MB), submitting 10 000 without starting them
+ * (under 0.5 s), and the status of 10 000 finished ones (under 0.2 s), on a fresh workspace in a temporary folder. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>

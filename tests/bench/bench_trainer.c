@@ -43,8 +43,12 @@ static void make_net(Bench *bench, Net *net, int width, int depth, int outputs, 
   network_initialise(&net->shape, 1, 0, net->theta);
   network_place_activations(&net->shape, bench->rows,
                             floats(bench, network_activation_floats(&net->shape, bench->rows), 0), &net->activations);
-  net->optimizer = (Optimizer){.m = floats(bench, net->n, 0), .v = floats(bench, net->n, 0), .beta1 = 0.9, .beta2 = 0.999,
-                               .epsilon = 1e-5, .max_norm = 0.5};
+  net->optimizer = (Optimizer){.m = floats(bench, net->n, 0),
+                               .v = floats(bench, net->n, 0),
+                               .beta1 = 0.9,
+                               .beta2 = 0.999,
+                               .epsilon = 1e-5,
+                               .max_norm = 0.5};
 }
 
 static float *output(Net *net) { return net->activations.hidden[net->shape.layers - 1]; }
@@ -85,10 +89,12 @@ static void update(Bench *bench) {
 }
 
 /* The best round of several: GFLOP/s of matrix products over all the time of the update. */
-static void bench_update(const char *name, bool bf16, int inputs, int width, int depth, int rows, int threads, double peak) {
+static void bench_update(const char *name, bool bf16, int inputs, int width, int depth, int rows, int threads,
+                         double peak) {
   Bench bench = {.rows = rows, .inputs = inputs, .head = {.factors = 6, .logits = 16, .size = {3, 3, 3, 3, 2, 2}}};
   size_t n = (size_t)rows;
-  if ((bf16 ? ops_cpu_create_bf16 : ops_cpu_create)(threads, rows, inputs > width ? inputs : width, &bench.ops) != CORE_OK) {
+  if ((bf16 ? ops_cpu_create_bf16 : ops_cpu_create)(threads, rows, inputs > width ? inputs : width, &bench.ops) !=
+      CORE_OK) {
     printf("# %s: %s\n", name, core_error_message());
     return;
   }

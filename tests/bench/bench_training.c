@@ -1,15 +1,16 @@
 /* End to end: transitions a second of whole PPO iterations (rollout, update, KL and DDR) with 512 worlds x 64 steps,
- * minibatches of 16 384, 8 epochs and separate 3x256 tanh networks, on the Kinetix levels of each size under KINETIX_LEVELS: what
- * tests/bench/peers/jax_ppo.py does in JAX; in float32 (ppo_s ...) and with bf16 products (ppo_s_bf16 ...). With the shares of
- * rollout, update and the rest, and how far from this machine's roofline it stays. Prints CSV.
+ * minibatches of 16 384, 8 epochs and separate 3x256 tanh networks, on the Kinetix levels of each size under
+ * KINETIX_LEVELS: what tests/bench/peers/jax_ppo.py does in JAX; in float32 (ppo_s ...) and with bf16 products
+ * (ppo_s_bf16 ...). With the shares of rollout, update and the rest, and how far from this machine's roofline it stays.
+ * Prints CSV.
  *
  * The roofline is what an iteration's matrix products and bytes need at the peaks measured here, for update and forward
  * passes each the longer of the two:
- *   flops  update: a forward and a backward pass of both networks for each transition and epoch, without the gradient at
- *          the observations; passes: actor and critic for each step and for the state after the last, the actor again for KL
- *   bytes  update: each network reads an observation and writes its layers' outputs, and reads both again going back, and the
- *          observation is gathered (read and written) first; passes: the observations are read
- * The simulator, losses, optimiser and statistics count as nothing in it. */
+ *   flops  update: a forward and a backward pass of both networks for each transition and epoch, without the gradient
+ * at the observations; passes: actor and critic for each step and for the state after the last, the actor again for KL
+ *   bytes  update: each network reads an observation and writes its layers' outputs, and reads both again going back,
+ * and the observation is gathered (read and written) first; passes: the observations are read The simulator, losses,
+ * optimiser and statistics count as nothing in it. */
 #include "tests/bench/bench_matrix.h"
 #include "tests/bench/bench_peak.h"
 #include "trainer/training.h"
@@ -28,7 +29,8 @@ static double layer_flops(const NetworkShape *shape, int layer) {
 static Needs needs_of(const Training *training) {
   const CoreConfig *config = &training->config;
   const NetworkShape *const shapes[] = {&training->agent.actor.shape, &training->agent.critic.shape};
-  const double transitions = (double)training->plan.transitions_per_iteration, visits = transitions * (double)config->ppo.epochs;
+  const double transitions = (double)training->plan.transitions_per_iteration,
+               visits = transitions * (double)config->ppo.epochs;
   const double states = transitions + (double)config->env.num, observation = 4.0 * training->agent.inputs;
   const double measured = fmin(transitions, (double)config->metrics.states);
   Needs needs = {.update_bytes = visits * 2 * observation, .pass_bytes = (2 * states + measured) * observation};
@@ -78,14 +80,15 @@ static void print(const char *name, const Result *r, const Peaks *peaks) {
   const StoreIteration *row = &r->row;
   const Needs *n = &r->needs;
   const double seconds = row->seconds_rollout + row->seconds_update + row->seconds_other;
-  const double update = longer(n->update_flops, n->update_bytes, peaks), passes = longer(n->pass_flops, n->pass_bytes, peaks);
+  const double update = longer(n->update_flops, n->update_bytes, peaks),
+               passes = longer(n->pass_flops, n->pass_bytes, peaks);
   bench_row("trainer", name, "steps_per_second", row->steps_per_second, "transitions/s", r->threads);
   bench_row("trainer", name, "rollout", 100 * row->seconds_rollout / seconds, "%", r->threads);
   bench_row("trainer", name, "update", 100 * row->seconds_update / seconds, "%", r->threads);
   bench_row("trainer", name, "rest", 100 * row->seconds_other / seconds, "%", r->threads);
   bench_row("trainer", name, "update_per_second", 512 * 64 / row->seconds_update, "transitions/s", r->threads);
-  bench_row("trainer", name, "update, share of sgemm peak", 100 * n->update_flops / row->seconds_update / peaks->flops, "%",
-            r->threads);
+  bench_row("trainer", name, "update, share of sgemm peak", 100 * n->update_flops / row->seconds_update / peaks->flops,
+            "%", r->threads);
   bench_row("trainer", name, "all, share of sgemm peak", 100 * r->flops / seconds / peaks->flops, "%", r->threads);
   bench_row("trainer", name, "roofline, flops of update", n->update_flops * 1e-9, "GFLOP", r->threads);
   bench_row("trainer", name, "roofline, bytes of update", n->update_bytes * 1e-9, "GB", r->threads);

@@ -104,7 +104,8 @@ static bool same_cell(const char *text, const json_t *value, const char *type, b
   if (!value || json_is_null(value)) return *text == '\0' && nullable;
   if (strcmp(type, "string") == 0) return json_is_string(value) && strcmp(text, json_string_value(value)) == 0;
   if (strcmp(type, "int64") == 0) return json_is_integer(value) && atoll(text) == json_integer_value(value);
-  if (json_is_string(value)) return strcmp(text, json_string_value(value)) == 0 && isinf(strtod(text, NULL)); /* "inf" */
+  if (json_is_string(value))
+    return strcmp(text, json_string_value(value)) == 0 && isinf(strtod(text, NULL)); /* "inf" */
   return json_is_number(value) && strtod(text, NULL) == json_number_value(value);
 }
 
@@ -112,12 +113,14 @@ static int compare_line(const json_t *columns, char **csv, const char *line) {
   json_error_t fault;
   json_t *object = json_loads(line, 0, &fault), *column;
   size_t i;
-  int code = object && json_object_size(object) == json_array_size(columns) ? 0 : fail(line, "not the schema's columns");
+  int code =
+    object && json_object_size(object) == json_array_size(columns) ? 0 : fail(line, "not the schema's columns");
   json_array_foreach((json_t *)columns, i, column) {
     bool last = false;
     const char *name = json_string_value(json_object_get(column, "name")), *text = csv_field(csv, &last);
     const bool nullable = json_is_true(json_object_get(column, "nullable"));
-    if (code == 0 && !same_cell(text, json_object_get(object, name), json_string_value(json_object_get(column, "type")), nullable))
+    if (code == 0 &&
+        !same_cell(text, json_object_get(object, name), json_string_value(json_object_get(column, "type")), nullable))
       code = fail(name, text);
     if (last != (i + 1 == json_array_size(columns)) && code == 0) code = fail(name, "a row of another width");
   }
@@ -130,8 +133,10 @@ static int compare_table(const char *folder, const json_t *table) {
   const json_t *columns = json_object_get(table, "columns");
   char path[CORE_PATH_MAX], *csv = NULL, *lines = NULL;
   size_t size, rows = 0;
-  if (core_files_path(path, "%s/csv/%s.csv", folder, name) != CORE_OK || core_files_read(path, 0, &csv, &size) != CORE_OK ||
-      core_files_path(path, "%s/jsonl/%s.jsonl", folder, name) != CORE_OK || core_files_read(path, 0, &lines, &size) != CORE_OK)
+  if (core_files_path(path, "%s/csv/%s.csv", folder, name) != CORE_OK ||
+      core_files_read(path, 0, &csv, &size) != CORE_OK ||
+      core_files_path(path, "%s/jsonl/%s.jsonl", folder, name) != CORE_OK ||
+      core_files_read(path, 0, &lines, &size) != CORE_OK)
     return fail(path, core_error_message());
   int code = 0;
   char *at = csv, *rest = lines;
@@ -153,10 +158,12 @@ static int compare_table(const char *folder, const json_t *table) {
 static int compare_exports(const char *folder) {
   char path[CORE_PATH_MAX];
   json_error_t fault;
-  json_t *schema = core_files_path(path, "%s/csv/schema.json", folder) == CORE_OK ? json_load_file(path, 0, &fault) : NULL;
+  json_t *schema =
+    core_files_path(path, "%s/csv/schema.json", folder) == CORE_OK ? json_load_file(path, 0, &fault) : NULL;
   const json_t *tables = json_object_get(schema, "tables");
   int code = json_array_size(tables) > 0 ? 0 : fail(path, "names no tables");
-  for (size_t i = 0; i < json_array_size(tables) && code == 0; i++) code = compare_table(folder, json_array_get(tables, i));
+  for (size_t i = 0; i < json_array_size(tables) && code == 0; i++)
+    code = compare_table(folder, json_array_get(tables, i));
   json_decref(schema);
   if (code == 0) printf("good\n");
   return code;
@@ -166,7 +173,8 @@ int main(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : "";
   if (strcmp(command, "sql") == 0 && argc == 4) return with_database(argv[2], argv[3], 0);
   if (strcmp(command, "lock") == 0 && argc == 4)
-    return with_database(argv[2], "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; SELECT 1 FROM sqlite_schema LIMIT 0",
+    return with_database(argv[2],
+                         "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; SELECT 1 FROM sqlite_schema LIMIT 0",
                          strtod(argv[3], NULL));
   if (strcmp(command, "crc") == 0 && argc == 2) return add_crc();
   if (strcmp(command, "json") == 0) return print_json(argv + 2);

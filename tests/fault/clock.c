@@ -1,5 +1,6 @@
-/* LD_PRELOAD of tests: a machine whose clock is off by $CLOCK_OFFSET_S seconds, and whose name is $CLOCK_HOST. Only the calendar's
- * clock is changed, as when an administrator sets it; what files are stamped with stays, as with a file server of its own. */
+/* LD_PRELOAD of tests: a machine whose clock is off by $CLOCK_OFFSET_S seconds, and whose name is $CLOCK_HOST. Only the
+ * calendar's clock is changed, as when an administrator sets it; what files are stamped with stays, as with a file
+ * server of its own. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

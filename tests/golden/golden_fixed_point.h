@@ -41,13 +41,16 @@ static void fixed_quadratic(Check *check) {
   double *to_limit = check_memory(check, n * sizeof *to_limit);
   int *update = check_memory(check, n * sizeof *update);
   for (size_t i = 0; i < n; i++) {
-    const double ours[] = {i + 1 < n ? fixed_kl(check, mu[i + 1], mu[i], sigma) : 0, fixed_kl(check, target, mu[i], sigma),
-                           fixed_kl(check, mu[n - 1], mu[i], sigma)};
+    const double ours[] = {i + 1 < n ? fixed_kl(check, mu[i + 1], mu[i], sigma) : 0,
+                           fixed_kl(check, target, mu[i], sigma), fixed_kl(check, mu[n - 1], mu[i], sigma)};
     for (int k = 0; k < 3; k++) {
       if (k == 0 && i + 1 == n) continue;
-      /* Means are float32 here: a difference of them is off by 1e-7 of the means, and its square by twice the product. */
-      const double off = 2e-7 * (fabs(mu[i]) + fabs(target)) / sigma, tolerance = off * (sqrt(2 * expected[k][i]) + off);
-      check_note(check, fabs(ours[k] - expected[k][i]) / (tolerance + 1e-6 * expected[k][i]), "quadratic/", names[k], i);
+      /* Means are float32 here: a difference of them is off by 1e-7 of the means, and its square by twice the product.
+       */
+      const double off = 2e-7 * (fabs(mu[i]) + fabs(target)) / sigma,
+                   tolerance = off * (sqrt(2 * expected[k][i]) + off);
+      check_note(check, fabs(ours[k] - expected[k][i]) / (tolerance + 1e-6 * expected[k][i]), "quadratic/", names[k],
+                 i);
       check->values++;
     }
     update[i] = (int)i;
@@ -70,13 +73,16 @@ static double fixed_push(Check *check, float action, double mean_old, double sig
   return -(double)gradient[0];
 }
 
-/* One clipped sample: the mean is pushed towards the fixed point (the action itself, where no ratio reaches the clip) up to
- * it, and not beyond. */
+/* One clipped sample: the mean is pushed towards the fixed point (the action itself, where no ratio reaches the clip)
+ * up to it, and not beyond. */
 static void fixed_gaussian(Check *check) {
   size_t n = fixed_count(check, "gaussian/in/action");
-  const double *action = check_input(check, "gaussian/in/action", &n), *old = check_input(check, "gaussian/in/mu_old", &n);
-  const double *sigma = check_input(check, "gaussian/in/sigma", &n), *a = check_input(check, "gaussian/in/advantage", &n);
-  const double *epsilon = check_input(check, "gaussian/in/eps", &n), *fixed = check_input(check, "gaussian/out/mu_fixed", &n);
+  const double *action = check_input(check, "gaussian/in/action", &n),
+               *old = check_input(check, "gaussian/in/mu_old", &n);
+  const double *sigma = check_input(check, "gaussian/in/sigma", &n),
+               *a = check_input(check, "gaussian/in/advantage", &n);
+  const double *epsilon = check_input(check, "gaussian/in/eps", &n),
+               *fixed = check_input(check, "gaussian/out/mu_fixed", &n);
   const double *ratio = check_input(check, "gaussian/out/ratio", &n), *kl = check_input(check, "gaussian/out/kl", &n);
   for (size_t i = 0; i < n; i++) {
     if (isnan(fixed[i])) continue; /* the closed form has none */
@@ -89,7 +95,8 @@ static void fixed_gaussian(Check *check) {
     fixed_expect(check, after * way <= 0, "gaussian/", "and not beyond", i);
     const double at = exp((pow(action[i] - old[i], 2) - pow(action[i] - fixed[i], 2)) / (2 * sigma[i] * sigma[i]));
     check_note(check, fabs(at - ratio[i]) / (1e-9 * at), "gaussian/", "ratio", i);
-    check_note(check, fabs(fixed_kl(check, fixed[i], old[i], sigma[i]) - kl[i]) / (1e-5 * kl[i] + 1e-9), "gaussian/", "kl", i);
+    check_note(check, fabs(fixed_kl(check, fixed[i], old[i], sigma[i]) - kl[i]) / (1e-5 * kl[i] + 1e-9), "gaussian/",
+               "kl", i);
     check->values += 2;
   }
 }
@@ -115,7 +122,8 @@ static void fixed_bandit(Check *check) {
       OpsPolicySums sums;
       check->ops->policy_loss(check->ops, &head, z, actions, logp, NULL, advantage, 2, epsilon[i], 0, gradient, &sums);
       const double push = -((double)gradient[0] + (double)gradient[2]);
-      fixed_expect(check, side < 0 ? push > 0 : push == 0, "bandit/", side < 0 ? "pushed up to it" : "and not beyond", i);
+      fixed_expect(check, side < 0 ? push > 0 : push == 0, "bandit/", side < 0 ? "pushed up to it" : "and not beyond",
+                   i);
     }
     const float from[2] = {(float)log(p), (float)log(1 - p)}, to[2] = {(float)log(at), (float)log(1 - at)};
     double kl, reverse;

@@ -53,7 +53,8 @@ static void rank_centred(Check *check, const char *prefix) {
   representation_add_gram(features, (int)states, (int)width, gram);
   representation_centre_gram(gram, feature, (int)width, (double)states, centred);
   representation_eigenvalues(centred, (int)width, values, scratch);
-  check_scalar(check, prefix, "pca_centred", CHECK_DOUBLE, representation_rank_of(values, (int)width, (double)states).pca);
+  check_scalar(check, prefix, "pca_centred", CHECK_DOUBLE,
+               representation_rank_of(values, (int)width, (double)states).pca);
 }
 
 static void representation_layers(Check *check) {

@@ -70,8 +70,8 @@ static void case_distribution(Check *check) {
 
 /* -------- advantages ----------------------------------------------------------------------------------------- */
 
-/* PQN's target over the greatest Q is GAE's; the file's knows no truncation: a value of the state after it is the stored one
- * of the next step. */
+/* PQN's target over the greatest Q is GAE's; the file's knows no truncation: a value of the state after it is the
+ * stored one of the next step. */
 static void lambda_target(Check *check, const char *prefix, AdvantageRule rule, size_t n, size_t steps, size_t worlds) {
   float *reward = check_input_float(check, check_name(check, prefix, "in/reward"), &n);
   float *value = check_input_float(check, check_name(check, prefix, "in/value"), &n);

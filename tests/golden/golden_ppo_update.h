@@ -1,5 +1,5 @@
-/* Golden case "update": a whole PPO or PPO-EWMA minibatch update with any head and actor and critic apart, in one vector,
- * or on a common trunk, several steps in a row: forward pass, every loss term, all gradients, clipping, Adam,
+/* Golden case "update": a whole PPO or PPO-EWMA minibatch update with any head and actor and critic apart, in one
+ * vector, or on a common trunk, several steps in a row: forward pass, every loss term, all gradients, clipping, Adam,
  * the proximal weights. */
 #ifndef TESTS_GOLDEN_PPO_UPDATE_H
 #define TESTS_GOLDEN_PPO_UPDATE_H
@@ -89,8 +89,13 @@ static void agent_from_file(Check *check, Update *u) {
   Agent *agent = &u->agent;
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
   const AgentSharing layout = (AgentSharing)check_int(check, "hp/layout", 0, 2);
-  *agent = (Agent){.head = head_from_file(check), .inputs = u->inputs, .max_rows = u->rows, .sharing = layout, .actor.name = "actor",
-                   .critic.name = "critic", .trunk = layout == AGENT_SHARED};
+  *agent = (Agent){.head = head_from_file(check),
+                   .inputs = u->inputs,
+                   .max_rows = u->rows,
+                   .sharing = layout,
+                   .actor.name = "actor",
+                   .critic.name = "critic",
+                   .trunk = layout == AGENT_SHARED};
   int below = layout == AGENT_SHARED ? check_int(check, "hp/trunk", 1, 4096) : u->inputs;
   const OpsHead *head = &agent->head;
   actor->shape = tower_from_file(check, u->inputs, head->kind == OPS_GAUSSIAN ? head->factors : head->logits);
@@ -98,7 +103,8 @@ static void agent_from_file(Check *check, Update *u) {
   network_prepend(&actor->shape, below, agent->trunk, OPS_RELU);
   agent_count_parameters(agent);
   u->vectors = layout == AGENT_SEPARATE ? 2 : 1;
-  vector_from_file(check, &u->vector[0], u->vectors == 2 ? "actor" : "all", actor->n + (u->vectors == 2 ? 0 : critic->n));
+  vector_from_file(check, &u->vector[0], u->vectors == 2 ? "actor" : "all",
+                   actor->n + (u->vectors == 2 ? 0 : critic->n));
   if (u->vectors == 2) vector_from_file(check, &u->vector[1], "critic", critic->n);
   place_network(check, &u->vector[0], 0, actor, &u->gradient.actor, &u->actor);
   place_network(check, &u->vector[u->vectors - 1], u->vectors == 2 ? 0 : actor->n, critic, &u->gradient.critic,

@@ -1,5 +1,5 @@
-/* Golden case "pqn": a Q network with layer norm, several steps in a row: Q values, loss, gradient, PyTorch's clip, RAdam;
- * and RAdam alone. */
+/* Golden case "pqn": a Q network with layer norm, several steps in a row: Q values, loss, gradient, PyTorch's clip,
+ * RAdam; and RAdam alone. */
 #ifndef TESTS_GOLDEN_PQN_H
 #define TESTS_GOLDEN_PQN_H
 #include "tests/golden/golden_check.h"
@@ -38,8 +38,13 @@ static void q_from_file(Check *check, GoldQ *q) {
   q->dq = check_floats(check, (size_t)q->rows * (size_t)q->actions);
   network_place_activations(&q->shape, q->rows, check_floats(check, network_activation_floats(&q->shape, q->rows)),
                             &q->activations);
-  q->optimizer = (Optimizer){.rule = OPTIMIZER_RADAM, .m = check_floats(check, q->n), .v = check_floats(check, q->n),
-                             .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_norm = check_real(check, "hp/max_norm"),
+  q->optimizer = (Optimizer){.rule = OPTIMIZER_RADAM,
+                             .m = check_floats(check, q->n),
+                             .v = check_floats(check, q->n),
+                             .beta1 = 0.9,
+                             .beta2 = 0.999,
+                             .epsilon = 1e-8,
+                             .max_norm = check_real(check, "hp/max_norm"),
                              .norm_epsilon = 1e-6};
 }
 

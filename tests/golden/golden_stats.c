@@ -17,7 +17,8 @@ static const double tolerance = 1e-10; /* float64 on both sides: README of the d
 typedef struct Result { size_t values; double worst; char where[NAME]; } Result;
 
 static void compare(Result *result, const char *where, double ours, double truth, double allowed) {
-  double error = isnan(truth) || isnan(ours) ? (isnan(truth) && isnan(ours) ? 0 : INFINITY) : fabs(ours - truth) / allowed;
+  double error =
+    isnan(truth) || isnan(ours) ? (isnan(truth) && isnan(ours) ? 0 : INFINITY) : fabs(ours - truth) / allowed;
   result->values++;
   if (error <= result->worst) return;
   result->worst = error;
@@ -50,7 +51,8 @@ static void compare_scalar(Result *result, const Gold *gold, const char *prefix,
 
 static void case_solve(const Gold *gold, const char *prefix, Result *result) {
   size_t n, m;
-  double *attempts = values_of(gold, prefix, "in/attempts", &n), *successes = values_of(gold, prefix, "in/successes", &m);
+  double *attempts = values_of(gold, prefix, "in/attempts", &n),
+         *successes = values_of(gold, prefix, "in/successes", &m);
   if (attempts && successes && n == m) {
     int64_t *counts = core_memory_allocate((2 * n + 1) * sizeof *counts);
     for (size_t i = 0; i < n; i++) {
@@ -153,7 +155,8 @@ static void compare_replicates(Result *result, const Gold *gold, const char *pre
     snprintf(name, sizeof name, "out/ci_from_index_%s", aggregate_names[k]);
     truth = values_of(gold, prefix, name, &two);
     for (size_t end = 0; truth && two == 2 && end < 2; end++)
-      compare(result, name, analysis_percentile(ours, replicates, end ? 0.975 : 0.025), truth[end], allowed(truth[end]));
+      compare(result, name, analysis_percentile(ours, replicates, end ? 0.975 : 0.025), truth[end],
+              allowed(truth[end]));
     free(truth);
     free(ours);
   }
@@ -182,7 +185,8 @@ static void compare_intervals(Result *result, const Gold *gold, const char *pref
   size_t n, one, runs = scores->first[scores->tasks];
   double *truth = values_of(gold, prefix, "out/rliable_ci", &n), *reps = values_of(gold, prefix, "hp/reps", &one);
   AnalysisRanked ranked = analysis_ranked_create(scores);
-  double *ours = core_memory_allocate(REPLICATES * sizeof *ours), *mean = core_memory_allocate(scores->tasks * sizeof *mean);
+  double *ours = core_memory_allocate(REPLICATES * sizeof *ours),
+         *mean = core_memory_allocate(scores->tasks * sizeof *mean);
   uint32_t *count = core_memory_allocate(runs * sizeof *count);
   for (int k = 0; truth && reps && n == 2 * ANALYSIS_AGGREGATES && k < ANALYSIS_AGGREGATES; k++) {
     char name[NAME];

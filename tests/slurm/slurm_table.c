@@ -1,5 +1,6 @@
-/* The table of slurm/cluster.h against a real cluster, through whichever way: test_table.sh starts the cluster and calls this
- * with the way's name and what state the cluster is in. The cluster: 4 nodes of 2 processors, MaxArraySize=100. */
+/* The table of slurm/cluster.h against a real cluster, through whichever way: test_table.sh starts the cluster and
+ * calls this with the way's name and what state the cluster is in. The cluster: 4 nodes of 2 processors,
+ * MaxArraySize=100. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +18,14 @@ static SlurmCluster *cluster;
 static SlurmSettings settings;
 static CoreText script;
 
-static int64_t submit(const char *name, const char *comment, int64_t tasks, int64_t running_max, const char *const *command) {
-  SlurmJob job = {.name = name, .comment = comment, .folder = "/tmp", .tasks = tasks, .running_max = running_max, .settings = &settings};
+static int64_t submit(const char *name, const char *comment, int64_t tasks, int64_t running_max,
+                      const char *const *command) {
+  SlurmJob job = {.name = name,
+                  .comment = comment,
+                  .folder = "/tmp",
+                  .tasks = tasks,
+                  .running_max = running_max,
+                  .settings = &settings};
   int64_t id = 0;
   core_text_clear(&script);
   slurm_script_print(&job, command, &script);
@@ -38,7 +45,8 @@ static size_t count(int64_t job, const char *name, SlurmState state) {
   assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
   for (size_t i = 0; i < tasks.count; i++)
     if (tasks.rows[i].job == job && tasks.rows[i].state == state)
-      found += tasks.rows[i].first < 0 ? 1 : (size_t)((tasks.rows[i].last - tasks.rows[i].first) / tasks.rows[i].step + 1);
+      found +=
+        tasks.rows[i].first < 0 ? 1 : (size_t)((tasks.rows[i].last - tasks.rows[i].first) / tasks.rows[i].step + 1);
   slurm_tasks_free(&tasks);
   return found;
 }
@@ -60,7 +68,8 @@ static size_t count_reason(int64_t job, const char *name, const char *word) {
   for (int tries = 0; tries < TRIES && found == 0; tries++) {
     SlurmTasks tasks = {0};
     assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
-    for (size_t i = 0; i < tasks.count; i++) found += tasks.rows[i].job == job && strstr(tasks.rows[i].reason, word) != NULL;
+    for (size_t i = 0; i < tasks.count; i++)
+      found += tasks.rows[i].job == job && strstr(tasks.rows[i].reason, word) != NULL;
     slurm_tasks_free(&tasks);
     if (found == 0) usleep(PAUSE_US);
   }
@@ -209,7 +218,13 @@ static void test_forecast(void **state) {
 static void test_dependency(void **state) {
   const int64_t first = submit("first", "c", 2, 0, sleeps);
   const SlurmId all = {first, -1};
-  SlurmJob job = {.name = "second", .comment = "c", .folder = "/tmp", .tasks = 1, .settings = &settings, .after = &all, .after_count = 1};
+  SlurmJob job = {.name = "second",
+                  .comment = "c",
+                  .folder = "/tmp",
+                  .tasks = 1,
+                  .settings = &settings,
+                  .after = &all,
+                  .after_count = 1};
   int64_t id;
   core_text_clear(&script);
   slurm_script_print(&job, ends, &script);
@@ -250,7 +265,8 @@ static void test_unreachable(void **state) {
 static void test_token(void **state) { /* one that Slurm does not take: it is never repeated */
   const SlurmLimits *limits;
   SlurmTasks tasks = {0};
-  if (slurm_limits(cluster, &limits) == CORE_OK) print_message("# this version answers a ping without looking at the token\n");
+  if (slurm_limits(cluster, &limits) == CORE_OK)
+    print_message("# this version answers a ping without looking at the token\n");
   assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
   assert_int_not_equal(slurm_list(cluster, NULL, 0, &tasks), CORE_OK);
   assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
@@ -287,15 +303,21 @@ static void test_absent(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest healthy[] = {
-    cmocka_unit_test(test_limits), cmocka_unit_test(test_partitions), cmocka_unit_test_teardown(test_array, cancel_all),
-    cmocka_unit_test(test_ends), cmocka_unit_test_teardown(test_hold, cancel_all),
-    cmocka_unit_test_teardown(test_requeue, cancel_all), cmocka_unit_test(test_refused), cmocka_unit_test(test_forecast),
-    cmocka_unit_test_teardown(test_dependency, cancel_all), cmocka_unit_test_teardown(test_signal, cancel_all)};
-  const struct CMUnitTest brief[] = {cmocka_unit_test(test_limits), cmocka_unit_test(test_partitions), cmocka_unit_test(test_ends),
-                                     cmocka_unit_test(test_refused)};
-  const struct CMUnitTest down[] = {cmocka_unit_test(test_unreachable)}, frozen[] = {cmocka_unit_test(test_frozen)}, token[] = {cmocka_unit_test(test_token)},
-                          thawed[] = {cmocka_unit_test(test_thawed)}, absent[] = {cmocka_unit_test(test_absent)};
+  const struct CMUnitTest healthy[] = {cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_partitions),
+                                       cmocka_unit_test_teardown(test_array, cancel_all),
+                                       cmocka_unit_test(test_ends),
+                                       cmocka_unit_test_teardown(test_hold, cancel_all),
+                                       cmocka_unit_test_teardown(test_requeue, cancel_all),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_forecast),
+                                       cmocka_unit_test_teardown(test_dependency, cancel_all),
+                                       cmocka_unit_test_teardown(test_signal, cancel_all)};
+  const struct CMUnitTest brief[] = {cmocka_unit_test(test_limits), cmocka_unit_test(test_partitions),
+                                     cmocka_unit_test(test_ends), cmocka_unit_test(test_refused)};
+  const struct CMUnitTest down[] = {cmocka_unit_test(test_unreachable)}, frozen[] = {cmocka_unit_test(test_frozen)},
+                          token[] = {cmocka_unit_test(test_token)}, thawed[] = {cmocka_unit_test(test_thawed)},
+                          absent[] = {cmocka_unit_test(test_absent)};
   if (argc != 3) return 2;
   api = argv[1];
   settings = slurm_settings_default();

@@ -1,4 +1,5 @@
-/* A webhook for test scripts: prints its address, then each message that it gets, a line each. Ends with its standard input. */
+/* A webhook for test scripts: prints its address, then each message that it gets, a line each. Ends with its standard
+ * input. */
 #include "http_server.h"
 
 static void answer(HttpServer *server, const HttpCall *call, HttpReply *reply) {

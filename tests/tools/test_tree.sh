@@ -7,6 +7,13 @@ result() { # name, problems (empty = good)
   n=$((n + 1))
   if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
 }
+listed=" .ci .gitignore LICENSE Makefile README.md analysis core docs experiments sim slurm store sweep tests trainer "
+problems=
+for top in $(git ls-files | cut -d/ -f1 | sort -u); do
+  [[ $listed == *" $top "* ]] || problems+="$top is none of the design's folders"$'\n'
+done
+result "the tree has the design's folders, and no others" "$problems"
+
 declare -A may=([core]="core" [sim]="core sim" [store]="core store" [trainer]="core sim store trainer" [slurm]="core slurm"
                 [sweep]="core store slurm sweep" [analysis]="core store analysis")
 problems=

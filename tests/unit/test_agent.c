@@ -31,7 +31,10 @@ static void fill(uint32_t stream, float *x, size_t n, float scale) {
 static Fixture *make_agent(const char *const *settings, size_t count, int max_rows) {
   Fixture *f = core_memory_zero_allocate(1, sizeof *f);
   CoreConfig config = core_config_default();
-  const Env env = {.worlds = ROWS, .observation_length = INPUTS, .levels = 1, .head = {.factors = 2, .logits = LOGITS, .size = {3, 2}}};
+  const Env env = {.worlds = ROWS,
+                   .observation_length = INPUTS,
+                   .levels = 1,
+                   .head = {.factors = 2, .logits = LOGITS, .size = {3, 2}}};
   set(&config, "net.width=6");
   set(&config, "net.depth=2");
   for (size_t i = 0; i < count; i++) set(&config, settings[i]);

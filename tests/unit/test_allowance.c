@@ -28,7 +28,11 @@ static const char answer[] =
     "    ParentAccount= Lft=9 DefAssoc=No\n    MaxJobs= MaxSubmitJobs=2(2) MaxWallPJ=1\n";
 
 static SlurmAllowance none(void) {
-  return (SlurmAllowance){.submit_room = -1, .cpu_minutes = INFINITY, .gpu_minutes = INFINITY, .task_cpu_minutes = INFINITY, .task_minutes = INFINITY};
+  return (SlurmAllowance){.submit_room = -1,
+                          .cpu_minutes = INFINITY,
+                          .gpu_minutes = INFINITY,
+                          .task_cpu_minutes = INFINITY,
+                          .task_minutes = INFINITY};
 }
 
 static void test_default_account(void **state) {
@@ -60,8 +64,10 @@ static void test_another_account(void **state) {
 static void test_quality_of_service(void **state) {
   (void)state;
   SlurmAllowance allowance = none();
-  slurm_allowance_parse("QOS=small(2)\n    GrpJobs=N(0) GrpSubmitJobs=N(0)\n    MaxWallPJ=20\n    MaxTRESMinsPJ=cpu=30\n    User Limits\n      8\n"
-                        "        MaxJobsPU=N(0) MaxSubmitJobsPU=3(1)\n", "ada", &allowance);
+  slurm_allowance_parse("QOS=small(2)\n    GrpJobs=N(0) GrpSubmitJobs=N(0)\n    MaxWallPJ=20\n    "
+                        "MaxTRESMinsPJ=cpu=30\n    User Limits\n      8\n"
+                        "        MaxJobsPU=N(0) MaxSubmitJobsPU=3(1)\n",
+                        "ada", &allowance);
   assert_int_equal(allowance.submit_room, 2);
   assert_true(allowance.task_minutes == 20);
   assert_true(allowance.task_cpu_minutes == 30);
@@ -69,8 +75,14 @@ static void test_quality_of_service(void **state) {
 
 static void test_nonsense(void **state) {
   (void)state;
-  static const char *const texts[] = {"", "\n\n", "Account", "ClusterName=t Account= UserName=ada(", "ClusterName=t Account=lab UserName=ada(8) MaxSubmitJobs=(",
-                                      "ClusterName=t Account=lab UserName=ada(8) DefAssoc=Yes MaxSubmitJobs=x(1) GrpTRESMins=cpu=,=,cpu=(1)", "QOS=\n MaxWallPJ="};
+  static const char *const texts[] = {
+    "",
+    "\n\n",
+    "Account",
+    "ClusterName=t Account= UserName=ada(",
+    "ClusterName=t Account=lab UserName=ada(8) MaxSubmitJobs=(",
+    "ClusterName=t Account=lab UserName=ada(8) DefAssoc=Yes MaxSubmitJobs=x(1) GrpTRESMins=cpu=,=,cpu=(1)",
+    "QOS=\n MaxWallPJ="};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     SlurmAllowance allowance = none();
     slurm_allowance_parse(texts[i], "ada", &allowance);

@@ -47,7 +47,8 @@ static void roll(SimBatch *batch, uint32_t t, int steps, uint64_t *hash) {
   for (int k = 0; k < steps; k++) {
     for (int w = 0; w < n; w++) {
       CoreRandom4 a = core_random_4(1, CORE_RANDOM_TEST, batch->options.first_world + (uint32_t)w, t + (uint32_t)k, 0);
-      for (int i = 0; i < SIM_ACTIONS; i++) actions[w * SIM_ACTIONS + i] = (uint8_t)((a.v[i % 4] >> i) % (i < 4 ? 3 : 2));
+      for (int i = 0; i < SIM_ACTIONS; i++)
+        actions[w * SIM_ACTIONS + i] = (uint8_t)((a.v[i % 4] >> i) % (i < 4 ? 3 : 2));
     }
     sim_batch_step(batch, actions, &(SimStepOut){.observations = observations, .reward = reward, .done = done});
     for (int w = 0; w < n; w++) {
@@ -215,7 +216,8 @@ static void a_single_draw_is_what_the_filter_keeps(void **state) {
     if (sim_generate_filtered(SIM_SIZE_S, 11, 2 * pair, 1, &kept) != CORE_OK) fail_msg("%s", core_error_message());
     sim_filter_draw(SIM_SIZE_S, 11, 2 * pair, &single);
     assert_memory_equal(&single, &kept.level[0], sizeof single);
-    for (uint32_t i = 0; i < 2; i++) assert_int_equal(sim_generate_level(SIM_SIZE_S, 11, 2 * pair + i, &two[i]), CORE_OK);
+    for (uint32_t i = 0; i < 2; i++)
+      assert_int_equal(sim_generate_level(SIM_SIZE_S, 11, 2 * pair + i, &two[i]), CORE_OK);
     drawn.level = two;
     assert_int_equal(sim_filter_noop(&drawn, idle), CORE_OK);
     solved += idle[0] || idle[1];

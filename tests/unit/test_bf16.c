@@ -2,7 +2,8 @@
  * float32's as the roundings allow.
  *
  * bf16 has 8 bits of significand: rounding to nearest changes a number by at most U = 2^-8 of itself. A product of two
- * rounded numbers is then off by at most 2U + U^2 of itself, and a sum of them by that share of the sum of magnitudes. */
+ * rounded numbers is then off by at most 2U + U^2 of itself, and a sum of them by that share of the sum of magnitudes.
+ */
 #include <stdlib.h>
 
 #include "tests/unit/ops_tools.h"
@@ -90,8 +91,17 @@ typedef struct Layer {
 
 static Layer make_layer(int rows, int in, int out) {
   const size_t nx = (size_t)(rows * in), ny = (size_t)(rows * out), nw = (size_t)(in * out);
-  return (Layer){rows, in, out, normals(1, nx, 1), normals(2, nw, 1 / sqrt(in)), normals(3, (size_t)out, 0.3),
-                 normals(4, ny, 1), normals(5, ny, 1), normals(6, nx, 1), normals(6, nw, 1), normals(6, (size_t)out, 1)};
+  return (Layer){rows,
+                 in,
+                 out,
+                 normals(1, nx, 1),
+                 normals(2, nw, 1 / sqrt(in)),
+                 normals(3, (size_t)out, 0.3),
+                 normals(4, ny, 1),
+                 normals(5, ny, 1),
+                 normals(6, nx, 1),
+                 normals(6, nw, 1),
+                 normals(6, (size_t)out, 1)};
 }
 
 static void run_layer(Ops *ops, Layer *l) {
@@ -177,7 +187,8 @@ static void test_a_large_kernel(void **unused) {
     const int i = (int)core_random_below(random.v[0], WIDTH), o = (int)core_random_below(random.v[1], WIDTH),
               r = (int)core_random_below(random.v[2], ROWS);
     const float *x = l.x + i, *dy = l.dy + o, *row = l.dy + r * WIDTH, *w = l.w + i * WIDTH;
-    check_sum((double)l.dw[i * WIDTH + o], dot(x, WIDTH, dy, WIDTH, ROWS, true), dot(x, WIDTH, dy, WIDTH, ROWS, false), ROWS);
+    check_sum((double)l.dw[i * WIDTH + o], dot(x, WIDTH, dy, WIDTH, ROWS, true), dot(x, WIDTH, dy, WIDTH, ROWS, false),
+              ROWS);
     check_sum((double)l.dx[r * WIDTH + i], dot(row, 1, w, 1, WIDTH, true), dot(row, 1, w, 1, WIDTH, false), WIDTH);
   }
   free_layer(&l);
@@ -212,10 +223,10 @@ static double relative_distance(const float *a, const float *b, size_t n) {
   return sqrt(distance / norm);
 }
 
-/* A gradient passes DEPTH + 1 products forwards and as many back, each of two factors rounded by a share of U. Roundings are
- * as independent as the numbers: their shares add as squares, each U / sqrt(3) on average at most. Twice that is allowed,
- * since layers stretch what reaches them; the tenth of it must be there, or nothing was rounded. (Not relu: whoever rounds
- * turns some units near 0 on or off, each by all of itself.) */
+/* A gradient passes DEPTH + 1 products forwards and as many back, each of two factors rounded by a share of U.
+ * Roundings are as independent as the numbers: their shares add as squares, each U / sqrt(3) on average at most. Twice
+ * that is allowed, since layers stretch what reaches them; the tenth of it must be there, or nothing was rounded. (Not
+ * relu: whoever rounds turns some units near 0 on or off, each by all of itself.) */
 static void test_gradients_are_near_those_of_float32(void **unused) {
   const double expected = U / sqrt(3) * sqrt(2 * 2 * (DEPTH + 1));
   const OpsActivation activations[] = {OPS_TANH, OPS_SILU, OPS_ELU};
@@ -229,8 +240,8 @@ static void test_gradients_are_near_those_of_float32(void **unused) {
       float *want = network_gradient(exact, &shape, outputs[0]), *got = network_gradient(ops, &shape, outputs[1]);
       const double off = relative_distance(got, want, network_parameters(&shape));
       const double output_off = relative_distance(outputs[1], outputs[0], ROWS * OUT);
-      print_message("# %s, activation %d%s: gradient off by %.4f, output by %.4f of itself (%.4f expected at most)\n", ways[way],
-                    (int)activations[i / 2], i % 2 ? ", layer norm" : "", off, output_off, expected);
+      print_message("# %s, activation %d%s: gradient off by %.4f, output by %.4f of itself (%.4f expected at most)\n",
+                    ways[way], (int)activations[i / 2], i % 2 ? ", layer norm" : "", off, output_off, expected);
       assert_true(off < 2 * expected && off > 0.1 * expected);
       assert_true(output_off < 2 * expected && output_off > 0.1 * expected);
       free(want), free(got), free(outputs[0]), free(outputs[1]);

@@ -63,7 +63,8 @@ static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
   AnalysisSelection selection = {.runs = world->runs, .count = world->count};
   AnalysisFindingOfClaim *list, found = {0};
   size_t count;
-  if (analysis_claims_judge(&selection, world->measured, &list, &count) != CORE_OK) fail_msg("%s", core_error_message());
+  if (analysis_claims_judge(&selection, world->measured, &list, &count) != CORE_OK)
+    fail_msg("%s", core_error_message());
   for (size_t i = 0; i < count; i++) {
     if (strcmp(list[i].claim->id, id) == 0) found = list[i];
   }
@@ -92,7 +93,8 @@ static World com_world(const double *mean, double sd) {
 }
 
 static void test_ends(void **state) {
-  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4}, falling[] = {0.8, 0.6, 0.5, 0.4, 0.3}, rising[] = {0.3, 0.4, 0.5, 0.6, 0.8};
+  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4}, falling[] = {0.8, 0.6, 0.5, 0.4, 0.3},
+               rising[] = {0.3, 0.4, 0.5, 0.6, 0.8};
   World world = com_world(hill, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
@@ -204,7 +206,8 @@ static void test_middle(void **state) {
   for (int c = 0; c < 30; c++) {
     for (int seed = 0; seed < 3; seed++) {
       CoreConfig config = ewma(1 + c, seed);
-      AnalysisMeasured *run = add_run(&world, &config, 0.7 - 0.002 * (c - 14.5) * (c - 14.5) + 0.01 * noise(4, (uint32_t)c, (uint32_t)seed));
+      AnalysisMeasured *run =
+        add_run(&world, &config, 0.7 - 0.002 * (c - 14.5) * (c - 14.5) + 0.01 * noise(4, (uint32_t)c, (uint32_t)seed));
       run->value[ANALYSIS_MEASURE_ddr] = pow(2, c);
       run->value[ANALYSIS_MEASURE_gain] = 0.01 * c + 0.02 * noise(5, (uint32_t)c, (uint32_t)seed);
       run->value[ANALYSIS_MEASURE_early] = -c;

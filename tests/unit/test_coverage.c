@@ -1,5 +1,5 @@
-/* State coverage (metrics.md 4.5): cells and entropies of known points, the plane and its box, and that a training's book
- * holds just the states that its rollouts arrived in. */
+/* State coverage (metrics.md 4.5): cells and entropies of known points, the plane and its box, and that a training's
+ * book holds just the states that its rollouts arrived in. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,10 +24,18 @@ static void test_cells(void **state) {
   (void)state;
   CoverageBook *book = calloc(1, sizeof *book);
   book->low[0] = -1, book->high[0] = 1, book->low[1] = 10, book->high[1] = 20;
-  const struct { double x, y; int column, row; } cases[] = {
-    {-1, 10, 0, 0},   {-0.9801, 10.0999, 0, 0}, {-0.9799, 10.1001, 1, 1},     {0.0001, 15.0001, 50, 50}, {0.9999, 19.9999, 99, 99},
+  const struct { double x, y; int column, row;
+  } cases[] = {
+    {-1, 10, 0, 0},
+    {-0.9801, 10.0999, 0, 0},
+    {-0.9799, 10.1001, 1, 1},
+    {0.0001, 15.0001, 50, 50},
+    {0.9999, 19.9999, 99, 99},
     {1, 20, 99, 99}, /* the box's far sides belong to its last cells, and so does all beyond them */
-    {7, 1e300, 99, 99}, {-7, -1e300, 0, 0}, {INFINITY, -INFINITY, 99, 0}, {NAN, 12.05, 0, 20},
+    {7, 1e300, 99, 99},
+    {-7, -1e300, 0, 0},
+    {INFINITY, -INFINITY, 99, 0},
+    {NAN, 12.05, 0, 20},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const double point[2] = {cases[i].x, cases[i].y};
@@ -169,7 +177,8 @@ static void test_shares_of_iterations(void **state) {
   }
 }
 
-/* Each row of the sample is a state that the rollout arrived in, in its order; and the run learns what it learns without. */
+/* Each row of the sample is a state that the rollout arrived in, in its order; and the run learns what it learns
+ * without. */
 static void test_sample_holds_states(void **state) {
   (void)state;
   CoreConfig config = CONFIGURED_SMALL("metrics.visited_states=120"), plain = CONFIGURED_SMALL();
@@ -208,7 +217,8 @@ static void test_file_of_the_sample(void **state) {
   assert_int_equal(file.length, 10 + header + sizeof rows);
   assert_int_equal(file.data[10 + header - 1], '\n');
   file.data[10 + header - 1] = '\0';
-  assert_ptr_equal(strstr(file.data + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"), file.data + 10);
+  assert_ptr_equal(strstr(file.data + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"),
+                   file.data + 10);
   assert_memory_equal(file.data + 10 + header, rows, sizeof rows);
   core_text_free(&file);
 }

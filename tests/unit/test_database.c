@@ -356,17 +356,23 @@ static void compare_with_plain(StoreDatabase *database) {
 /* Rows from anywhere, in both directions, as a table gives them. */
 static void compare_stretches(StoreDatabase *database) {
   static const char *const parts[] = {
-    "row BETWEEN %lld AND %lld ORDER BY row LIMIT 40", "row > %lld AND row < %lld ORDER BY row DESC LIMIT 40",
-    "row = %lld OR row = %lld ORDER BY row", "row >= %lld AND kl IS NOT NULL AND row <> %lld ORDER BY row LIMIT 9",
-    "row <= %lld AND row <> %lld ORDER BY row DESC LIMIT 300", "row + 0.5 > %lld AND row IN (%lld, 5, 1 << 32 | 7) ORDER BY row",
-    "row > %lld + 0.5 AND row < %lld - 0.5 ORDER BY row LIMIT 40", "row >= '%lld' AND row < 'x%lld' ORDER BY row LIMIT 5",
+    "row BETWEEN %lld AND %lld ORDER BY row LIMIT 40",
+    "row > %lld AND row < %lld ORDER BY row DESC LIMIT 40",
+    "row = %lld OR row = %lld ORDER BY row",
+    "row >= %lld AND kl IS NOT NULL AND row <> %lld ORDER BY row LIMIT 9",
+    "row <= %lld AND row <> %lld ORDER BY row DESC LIMIT 300",
+    "row + 0.5 > %lld AND row IN (%lld, 5, 1 << 32 | 7) ORDER BY row",
+    "row > %lld + 0.5 AND row < %lld - 0.5 ORDER BY row LIMIT 40",
+    "row >= '%lld' AND row < 'x%lld' ORDER BY row LIMIT 5",
     "(row = %lld + 0.5 OR row > NULL OR row <= NULL OR row = 'x' OR row > 'x') AND row <> %lld"};
   for (int i = 0; i < 90; i++) {
     char part[160], sql[512];
     int64_t difference, first = ((int64_t)(rand() % 5) << 32) + rand() % 900, last = first + rand() % 900;
     snprintf(part, sizeof part, parts[i % 9], (long long)first, (long long)last);
-    snprintf(sql, sizeof sql, "SELECT (SELECT group_concat(row || quote(ddr)) FROM (SELECT row, ddr FROM plain WHERE %s)) IS NOT"
-             " (SELECT group_concat(row || quote(ddr)) FROM (SELECT row, ddr FROM iteration_row WHERE %s))", part, part);
+    snprintf(sql, sizeof sql,
+             "SELECT (SELECT group_concat(row || quote(ddr)) FROM (SELECT row, ddr FROM plain WHERE %s)) IS NOT"
+             " (SELECT group_concat(row || quote(ddr)) FROM (SELECT row, ddr FROM iteration_row WHERE %s))",
+             part, part);
     assert_ok(store_database_int(database, sql, &difference));
     if (difference) fail_msg("other rows WHERE %s", part);
   }
@@ -380,7 +386,8 @@ static void check_bulk(const char *journal_mode) {
   assert_ok(store_database_execute(database, pragma));
   assert_ok(store_database_execute(database, "PRAGMA synchronous = OFF"));
   sqlite3_stmt *declared = NULL;
-  assert_ok(store_database_prepare(database, "SELECT 'CREATE TABLE plain(row INTEGER PRIMARY KEY, ' || group_concat(name ||"
+  assert_ok(store_database_prepare(database,
+                                   "SELECT 'CREATE TABLE plain(row INTEGER PRIMARY KEY, ' || group_concat(name ||"
                                    " ' REAL', ', ') || ')' FROM pragma_table_info('iteration_row') WHERE name <> 'row'",
                                    &declared));
   assert_int_equal(sqlite3_step(declared), SQLITE_ROW);

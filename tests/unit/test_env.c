@@ -1,5 +1,5 @@
-/* The simulator as the trainer's environment: what the settings of [env] and eval.levels make of it, and trainings under
- * them as a whole. */
+/* The simulator as the trainer's environment: what the settings of [env] and eval.levels make of it, and trainings
+ * under them as a whole. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,10 +67,10 @@ static void test_heads(void **state) {
 /* Few easy levels and one of eleven classes a step: far better than chance after a small budget. */
 static void test_learns_discrete_actions(void **state) {
   (void)state;
-  CoreConfig config = small_config(WITH(
-    "env.task=loco512", "env.morphologies=car+unicycle", "env.difficulty=0", "env.max_steps=256", "env.actions=discrete",
-    "env.num=64", "ppo.num_steps=32", "ppo.epochs=4", "net.width=64", "ppo.learning_rate=1e-3", "eval.count=1",
-    "eval.episodes=128", "train.total_steps=64000"));
+  CoreConfig config =
+    small_config(WITH("env.task=loco512", "env.morphologies=car+unicycle", "env.difficulty=0", "env.max_steps=256",
+                      "env.actions=discrete", "env.num=64", "ppo.num_steps=32", "ppo.epochs=4", "net.width=64",
+                      "ppo.learning_rate=1e-3", "eval.count=1", "eval.episodes=128", "train.total_steps=64000"));
   StoreEvaluation before, after;
   Training *training = make(&config);
   training_evaluate(training, &before);
@@ -179,11 +179,16 @@ static void test_further_sets_leave_training_alone(void **state) {
 
 static void test_impossible_sets(void **state) {
   (void)state;
-  static const struct { const char *levels, *part; } wrong[] = {
-    {"random_m", "env.size can expand"}, {"random_s+random_s", "names random_s twice"}, {"random_s++random_m", "empty name"},
-    {"randomm", "did you mean random_m?"}, {"absent.json", "absent.json"}, {"random_s/65536", "0 to 65535"},
-    {"car/64", "levels 0 to 63"}, {"kinetix_s", "env.level_folder"},
-    {"a+b+c+d+e+f+g+h+i", "more than 8 sets"}};
+  static const struct { const char *levels, *part;
+  } wrong[] = {{"random_m", "env.size can expand"},
+               {"random_s+random_s", "names random_s twice"},
+               {"random_s++random_m", "empty name"},
+               {"randomm", "did you mean random_m?"},
+               {"absent.json", "absent.json"},
+               {"random_s/65536", "0 to 65535"},
+               {"car/64", "levels 0 to 63"},
+               {"kinetix_s", "env.level_folder"},
+               {"a+b+c+d+e+f+g+h+i", "more than 8 sets"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     CoreConfig config = small_config(WITH("eval.count=1"));
     char pair[128];
@@ -246,8 +251,9 @@ static void test_names_of_levels(void **state) {
   assert_int_equal(levels_read_part(KINETIX "/s+" KINETIX "/m/arm_up.permute1", 1, "", &set, name), CORE_OK);
   assert_string_equal(name, "m/arm_up.permute1");
   sim_level_set_free(&set);
-  assert_int_equal(levels_read_part("car+" KINETIX "/../kinetix_levels/../kinetix_levels/../kinetix_levels/m", 1, "", &set,
-                                    name), CORE_OK);
+  assert_int_equal(
+    levels_read_part("car+" KINETIX "/../kinetix_levels/../kinetix_levels/../kinetix_levels/m", 1, "", &set, name),
+    CORE_OK);
   assert_string_equal(name, "m");
   sim_level_set_free(&set);
   assert_int_equal(levels_read_part("random_s/00000000000000000000000000000000000000000000000000000000000000003", 0, "",

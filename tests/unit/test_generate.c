@@ -40,9 +40,9 @@ static bool is_circle(const SimLevel *level, int i) { return i >= level->size.po
 
 /* ---- distributions --------------------------------------------------------------------------------------------- */
 
-/* Every row of the reference's table, of means and of quantiles. Right levels pass a row's mean unless chance moves it by 4
- * standard errors (6e-5, two-sided), its five quantiles unless it does so by 5 (3e-6 at most): over 441 rows, were they
- * independent, a right generator would fail with probability 0.03 for a seed drawn at random. Ours is fixed. */
+/* Every row of the reference's table, of means and of quantiles. Right levels pass a row's mean unless chance moves it
+ * by 4 standard errors (6e-5, two-sided), its five quantiles unless it does so by 5 (3e-6 at most): over 441 rows, were
+ * they independent, a right generator would fail with probability 0.03 for a seed drawn at random. Ours is fixed. */
 enum { ROWS = 441 };
 
 /* The first end of each level's first 64 steps without action, and the distance after the first step. */

@@ -327,7 +327,8 @@ static void test_one_importer_at_a_time(void **state) {
   pid_t child = fork();
   if (child == 0) { /* holds the lock until it is told, and for a while after that; says when it lets go */
     int lock;
-    if (core_files_lock(path, false, &lock) != CORE_OK || write(ready[1], "y", 1) != 1 || read(go[0], &byte, 1) != 1) _exit(1);
+    if (core_files_lock(path, false, &lock) != CORE_OK || write(ready[1], "y", 1) != 1 || read(go[0], &byte, 1) != 1)
+      _exit(1);
     usleep(100000);
     _exit(write(ready[1], "n", 1) != 1);
   }
@@ -406,13 +407,25 @@ static void test_rebuild_of_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    RUN_TEST(test_values_arrive), RUN_TEST(test_nothing_new), RUN_TEST(test_growing_log),
-    RUN_TEST(test_torn_line_is_left), RUN_TEST(test_damaged_line), RUN_TEST(test_later_attempts_win),
+    RUN_TEST(test_values_arrive),
+    RUN_TEST(test_nothing_new),
+    RUN_TEST(test_growing_log),
+    RUN_TEST(test_torn_line_is_left),
+    RUN_TEST(test_damaged_line),
+    RUN_TEST(test_later_attempts_win),
     RUN_TEST(test_log_that_shrank),
-    RUN_TEST(test_log_that_was_replaced_by_a_longer_one), RUN_TEST(test_folder_that_went_away),
-    RUN_TEST(test_strange_folders), RUN_TEST(test_damaged_state), RUN_TEST(test_empty_workspace),
-    RUN_TEST(test_finished_runs_are_passed_over), RUN_TEST(test_sweep_only), RUN_TEST(test_long_logs_span_blocks), RUN_TEST(test_layers),
-    RUN_TEST(test_one_importer_at_a_time), RUN_TEST(test_rebuild), RUN_TEST(test_rebuild_of_nothing),
+    RUN_TEST(test_log_that_was_replaced_by_a_longer_one),
+    RUN_TEST(test_folder_that_went_away),
+    RUN_TEST(test_strange_folders),
+    RUN_TEST(test_damaged_state),
+    RUN_TEST(test_empty_workspace),
+    RUN_TEST(test_finished_runs_are_passed_over),
+    RUN_TEST(test_sweep_only),
+    RUN_TEST(test_long_logs_span_blocks),
+    RUN_TEST(test_layers),
+    RUN_TEST(test_one_importer_at_a_time),
+    RUN_TEST(test_rebuild),
+    RUN_TEST(test_rebuild_of_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,9 +190,16 @@ static void test_damaged(void **state) {
 
 static void test_names(void **state) {
   (void)state;
-  static const char *const bad[] = {"run:", "run:123", "run:0123456789abcdeg", "run:0123456789abcdef0",
-                                    "run:../../etc/passwd", "run:0123456789abcdef@", "run:0123456789abcdef@-1", "run:0123456789abcdef@x",
-                                    "run:0123456789abcdef/x", "run:0123456789ABCDEF"};
+  static const char *const bad[] = {"run:",
+                                    "run:123",
+                                    "run:0123456789abcdeg",
+                                    "run:0123456789abcdef0",
+                                    "run:../../etc/passwd",
+                                    "run:0123456789abcdef@",
+                                    "run:0123456789abcdef@-1",
+                                    "run:0123456789abcdef@x",
+                                    "run:0123456789abcdef/x",
+                                    "run:0123456789ABCDEF"};
   CoreOrigin origin;
   CoreConfig config = core_config_default();
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -227,7 +234,8 @@ static void assert_weights_near(const Training *there, const float *theirs, cons
   free(copy);
 }
 
-/* A child on a device takes what a parent on the CPU left, and makes what that did not have (PPO's proximal weights). */
+/* A child on a device takes what a parent on the CPU left, and makes what that did not have (PPO's proximal weights).
+ */
 static void check_on_a_device(CoreConfig config, const char *id) {
   set(&config, "algo.name=ppo_ewma");
   Training *here = make_child(config, id);

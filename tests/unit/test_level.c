@@ -413,7 +413,8 @@ static void test_sets(void **state) {
 /* The same world with other slots, by name and number. */
 static void test_shuffled_files(void **state) {
   static const char *const good[] = {"x.permute3.json", "x.json.permute3", "x.permute3"};
-  static const char *const bad[] = {"x.permute.json", "x.permute4294967296.json", "x.permute3x.json", "y.permute3.json"};
+  static const char *const bad[] = {"x.permute.json", "x.permute4294967296.json", "x.permute3x.json",
+                                    "y.permute3.json"};
   SimLevel level = small_level(), shuffled[2];
   SimLevelSet set;
   char path[512], list[1100];
@@ -496,7 +497,8 @@ static void test_published_lists(void **state) {
   assert_message("h0_weak_thrust.json");
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
-  assert_int_equal(sim_level_set_read("s/h0_weak_trust", folder, &set), CORE_USAGE); /* none of theirs: a file of ours? */
+  assert_int_equal(sim_level_set_read("s/h0_weak_trust", folder, &set),
+                   CORE_USAGE); /* none of theirs: a file of ours? */
   assert_message("s/h0_weak_trust");
   if (!core_files_exists(PUBLIC_LEVELS)) skip();
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust+l/grasp_easy", PUBLIC_LEVELS, &set), CORE_OK);

@@ -1,5 +1,5 @@
-/* How hard hand-designed levels are, for random actions and for none, against the reference environment's own table: the
- * task as a whole, from physics through rewards and ends of episodes. */
+/* How hard hand-designed levels are, for random actions and for none, against the reference environment's own table:
+ * the task as a whole, from physics through rewards and ends of episodes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,9 +18,9 @@
 #define TABLE "../shared/data/golden/level_stats.tsv"
 enum { ATTEMPTS = 96, STEPS = 256, TABLE_LEVELS = 37, QUANTITIES = 4 };
 
-/* The significance: each of the 37 levels is tested in four quantities (solved, burnt, return, length), and each quantity
- * once over all levels together for a shift in one direction: 152 tests, of which a right simulator fails any with
- * probability below FAMILY (Bonferroni), were its seed drawn at random. */
+/* The significance: each of the 37 levels is tested in four quantities (solved, burnt, return, length), and each
+ * quantity once over all levels together for a shift in one direction: 152 tests, of which a right simulator fails any
+ * with probability below FAMILY (Bonferroni), were its seed drawn at random. */
 static const double FAMILY = 0.001;
 enum { TESTS = TABLE_LEVELS * QUANTITIES + QUANTITIES };
 static const char *const quantities[QUANTITIES] = {"solved", "burnt", "return", "length"};
@@ -88,8 +88,8 @@ static bool read_row(const char *line, Row *row) {
   char policy[16];
   double solved, red, timeout;
   Statistics *s = &row->theirs;
-  if (sscanf(line, "%63s %15s %d %lf %lf %lf %lf %lf %lf %lf", row->level, policy, &s->attempts, &solved, &red, &timeout,
-             &s->result.mean, &s->result.sd, &s->length.mean, &s->length.sd) != 10)
+  if (sscanf(line, "%63s %15s %d %lf %lf %lf %lf %lf %lf %lf", row->level, policy, &s->attempts, &solved, &red,
+             &timeout, &s->result.mean, &s->result.sd, &s->length.mean, &s->length.sd) != 10)
     return false;
   row->random = strcmp(policy, "random") == 0;
   s->solved = (int)lround(solved * s->attempts);
@@ -137,8 +137,8 @@ static double p_of_shares(int a, int n, int b, int m) {
 
 static double p_of_z(double z) { return erfc(fabs(z) / sqrt(2)); }
 
-/* With sign, for the shift over all levels. Beneath 0.001 values are equal: what is the same to the last attempt differs by
- * rounding. */
+/* With sign, for the shift over all levels. Beneath 0.001 values are equal: what is the same to the last attempt
+ * differs by rounding. */
 static double z_of_means(Mean a, int n, Mean b, int m) {
   const double apart = a.mean - b.mean, error = sqrt(a.sd * a.sd / n + b.sd * b.sd / m);
   return fabs(apart) < 1e-3 ? 0 : apart / fmax(error, 1e-3);

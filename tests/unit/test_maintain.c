@@ -12,9 +12,11 @@ typedef struct Findings { char text[8192]; } Findings;
 static void collect(void *context, const StoreFinding *finding) {
   Findings *findings = context;
   size_t used = strlen(findings->text);
-  snprintf(findings->text + used, sizeof findings->text - used, "%d %s: %s%s\n", (int)finding->severity, finding->subject,
-           finding->text, finding->remedy == STORE_REMEDY_DELETED ? " [deleted]"
-                          : finding->remedy == STORE_REMEDY_AGAIN ? " [again]" : "");
+  snprintf(findings->text + used, sizeof findings->text - used, "%d %s: %s%s\n", (int)finding->severity,
+           finding->subject, finding->text,
+           finding->remedy == STORE_REMEDY_DELETED ? " [deleted]"
+           : finding->remedy == STORE_REMEDY_AGAIN ? " [again]"
+                                                   : "");
 }
 
 static StoreCheck check_now(bool with_logs, bool repair, Findings *findings) {
@@ -35,8 +37,8 @@ static void spoil(const char *sql) {
   sqlite3_close(handle);
 }
 
-/* SQL on a table `rows` (row = run.key << 32 | iteration, and the columns), whose rows then are those of the file; the sums
- * stay as they were. */
+/* SQL on a table `rows` (row = run.key << 32 | iteration, and the columns), whose rows then are those of the file; the
+ * sums stay as they were. */
 static void spoil_rows(const char *path, const char *sql) {
   StoreDatabase *database;
   StoreBulk *bulk;
@@ -56,7 +58,8 @@ static void spoil_rows(const char *path, const char *sql) {
   }
   sqlite3_finalize(rows);
   assert_ok(store_bulk_insert(bulk));
-  assert_ok(store_database_execute(database, "DELETE FROM iteration_bin; INSERT INTO iteration_bin SELECT * FROM bins"));
+  assert_ok(
+    store_database_execute(database, "DELETE FROM iteration_bin; INSERT INTO iteration_bin SELECT * FROM bins"));
   store_bulk_destroy(&bulk);
   store_database_close(&database);
 }
@@ -160,7 +163,8 @@ static void test_bins(void **state) {
   StoreRunlog *stats;
   static const char by_hand[] =
     "SELECT count(*) FROM (SELECT run.key << 26 | (iteration.iteration >> 6) AS bin, count(*) AS n, sum(kl) AS kl FROM"
-    " iteration JOIN run ON run.id = run_id GROUP BY 1) AS mine LEFT JOIN iteration_bin AS theirs USING(bin) WHERE theirs.n IS NOT mine.n OR abs(theirs.kl_sum - mine.kl) > 1e-9";
+    " iteration JOIN run ON run.id = run_id GROUP BY 1) AS mine LEFT JOIN iteration_bin AS theirs USING(bin) WHERE "
+    "theirs.n IS NOT mine.n OR abs(theirs.kl_sum - mine.kl) > 1e-9";
   make_run(3, id);
   for (int part = 0; part < 5; part++) {
     assert_ok(store_runlog_open(root, id, 1, STORE_LOG_STATS, &stats));
@@ -233,7 +237,8 @@ static void test_values(void **state) {
   make_whole_run(1, id);
   import_all();
   spoil_rows(database_path, "UPDATE rows SET kl = 9e999 WHERE row & 4294967295 < 4");
-  spoil("UPDATE evaluation SET solve_rate = 1.5 WHERE iteration = 0; UPDATE run SET config = 'ini' || config, status = 'diverged'");
+  spoil("UPDATE evaluation SET solve_rate = 1.5 WHERE iteration = 0; UPDATE run SET config = 'ini' || config, status = "
+        "'diverged'");
   check_now(true, false, &findings);
   assert_found(&findings, "KL is infinite in 3 iterations");
   assert_found(&findings, "1 solve rates outside 0..1");
@@ -377,9 +382,10 @@ static void test_merge_old(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_sound), WORKSPACE_TEST(test_orphans), WORKSPACE_TEST(test_gap), WORKSPACE_TEST(test_bins),
-    WORKSPACE_TEST(test_logs), WORKSPACE_TEST(test_values), WORKSPACE_TEST(test_damaged_file), WORKSPACE_TEST(test_damaged_chunk),
-    WORKSPACE_TEST(test_merge), WORKSPACE_TEST(test_merge_old),
+    WORKSPACE_TEST(test_sound),        WORKSPACE_TEST(test_orphans),       WORKSPACE_TEST(test_gap),
+    WORKSPACE_TEST(test_bins),         WORKSPACE_TEST(test_logs),          WORKSPACE_TEST(test_values),
+    WORKSPACE_TEST(test_damaged_file), WORKSPACE_TEST(test_damaged_chunk), WORKSPACE_TEST(test_merge),
+    WORKSPACE_TEST(test_merge_old),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

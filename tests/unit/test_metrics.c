@@ -135,7 +135,8 @@ static void test_layers(void **state) {
     for (int layer = 1; layer <= shape->layers; layer++) {
       const StoreLayer row = metrics_layer(&f->metrics, f->ops, &f->agent, critic, layer, 7);
       const int in = shape->width[layer - 1], out = shape->width[layer];
-      const float *kernel = network->theta + network_kernel(shape, layer - 1), *bias = network->theta + network_bias(shape, layer - 1);
+      const float *kernel = network->theta + network_kernel(shape, layer - 1),
+                  *bias = network->theta + network_bias(shape, layer - 1);
       double expected = 0;
       for (int k = 0; k < in * out; k++) expected += (double)kernel[k] * (double)kernel[k];
       for (int k = 0; k < out; k++) expected += (double)bias[k] * (double)bias[k];
@@ -149,7 +150,8 @@ static void test_layers(void **state) {
     }
     assert_true(!isnan(all));
     assert_float_equal(squares, f->ops->norm_squared(f->ops, network->theta, network->n), 1e-9 * squares);
-    if (units > 0) assert_float_equal(dormant / units, critic ? change.critic.units.dormant : change.actor.units.dormant, 1e-12);
+    if (units > 0)
+      assert_float_equal(dormant / units, critic ? change.critic.units.dormant : change.actor.units.dormant, 1e-12);
   }
   destroy(f);
 }

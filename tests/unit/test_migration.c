@@ -47,8 +47,9 @@ static void test_layers_come(void **state) {
   bool row;
   store_database_close(&database);
   assert_int_equal(sqlite3_open(database_path, &handle), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(handle, "DROP VIEW layer_metric; DROP TABLE layer; PRAGMA user_version = 6", NULL, NULL, NULL),
-                   SQLITE_OK);
+  assert_int_equal(
+    sqlite3_exec(handle, "DROP VIEW layer_metric; DROP TABLE layer; PRAGMA user_version = 6", NULL, NULL, NULL),
+    SQLITE_OK);
   sqlite3_close(handle);
   assert_ok(store_database_open_to_show(database_path, &database, &older));
   assert_int_equal(older, 6);
@@ -111,7 +112,8 @@ static void test_read_only_stays_old(void **state) {
   /* columns of today that it lacks are empty */
   assert_ok(store_query_open(database, "SELECT count(*), count(kl), count(coverage_50) FROM iteration_row", &query));
   assert_ok(store_query_step(query, &row));
-  assert_true(row && store_query_int(query, 0) == 3 && store_query_int(query, 1) == 3 && store_query_int(query, 2) == 0);
+  assert_true(row && store_query_int(query, 0) == 3 && store_query_int(query, 1) == 3 &&
+              store_query_int(query, 2) == 0);
   store_query_close(&query);
   store_database_close(&database);
   assert_int_equal(query_int("PRAGMA user_version"), 1);
@@ -169,9 +171,14 @@ static void test_newer_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_brought_forward), WORKSPACE_TEST(test_layers_come), WORKSPACE_TEST(test_once), WORKSPACE_TEST(test_takes_new_rows),
-    WORKSPACE_TEST(test_read_only_stays_old), WORKSPACE_TEST(test_newer_is_refused),
-    WORKSPACE_TEST(test_keeps_a_copy), WORKSPACE_TEST(test_shown_as_it_is),
+    WORKSPACE_TEST(test_brought_forward),
+    WORKSPACE_TEST(test_layers_come),
+    WORKSPACE_TEST(test_once),
+    WORKSPACE_TEST(test_takes_new_rows),
+    WORKSPACE_TEST(test_read_only_stays_old),
+    WORKSPACE_TEST(test_newer_is_refused),
+    WORKSPACE_TEST(test_keeps_a_copy),
+    WORKSPACE_TEST(test_shown_as_it_is),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* analyze export mlflow against a small server that keeps what MLflow would and checks each request's shape and size; against a
- * real MLflow in tests/cli/test_mlflow.sh, where Python has one. */
+/* analyze export mlflow against a small server that keeps what MLflow would and checks each request's shape and size;
+ * against a real MLflow in tests/cli/test_mlflow.sh, where Python has one. */
 #include <jansson.h>
 
 #include "analysis/mlflow.h"
@@ -34,17 +34,22 @@ static void add_to(json_t *run, const char *key, size_t count) {
 
 static void log_batch(const json_t *body) {
   json_t *run = find_run(json_string_value(json_object_get(body, "run_id"))), *item;
-  const json_t *metrics = json_object_get(body, "metrics"), *params = json_object_get(body, "params"), *tags = json_object_get(body, "tags");
+  const json_t *metrics = json_object_get(body, "metrics"), *params = json_object_get(body, "params"),
+               *tags = json_object_get(body, "tags");
   size_t i;
-  if (json_array_size(metrics) > 1000 || json_array_size(params) > 100 || json_array_size(tags) > 100) complain("a batch that is too large");
-  json_array_foreach(metrics, i, item)
-    if (!json_is_string(json_object_get(item, "key")) || !json_is_number(json_object_get(item, "value")) ||
-        !json_is_integer(json_object_get(item, "step")) || json_integer_value(json_object_get(item, "timestamp")) <= 0) complain("a metric");
-  json_array_foreach(params, i, item)
-    if (!json_is_string(json_object_get(item, "key")) || !json_is_string(json_object_get(item, "value"))) complain("a parameter");
+  if (json_array_size(metrics) > 1000 || json_array_size(params) > 100 || json_array_size(tags) > 100)
+    complain("a batch that is too large");
+  json_array_foreach(metrics, i, item) if (!json_is_string(json_object_get(item, "key")) ||
+                                           !json_is_number(json_object_get(item, "value")) ||
+                                           !json_is_integer(json_object_get(item, "step")) ||
+                                           json_integer_value(json_object_get(item, "timestamp")) <= 0)
+    complain("a metric");
+  json_array_foreach(params, i, item) if (!json_is_string(json_object_get(item, "key")) ||
+                                          !json_is_string(json_object_get(item, "value"))) complain("a parameter");
   add_to(run, "metrics", json_array_size(metrics));
   add_to(run, "params", json_array_size(params));
-  json_array_foreach(tags, i, item) json_object_set(run, json_string_value(json_object_get(item, "key")), json_object_get(item, "value"));
+  json_array_foreach(tags, i, item)
+    json_object_set(run, json_string_value(json_object_get(item, "key")), json_object_get(item, "value"));
 }
 
 static json_t *search(const json_t *body) {
@@ -54,8 +59,8 @@ static json_t *search(const json_t *body) {
   json_t *run = json_object_get(mlflow.runs, id);
   if (!run) return json_object();
   const char *done = json_string_value(json_object_get(run, "sweep.iteration"));
-  return json_pack("{s:[{s:{s:O}, s:{s:[{s:s, s:s}]}}]}", "runs", "info", "run_id", json_object_get(run, "run_id"), "data", "tags", "key", "sweep.iteration", "value",
-                   done ? done : "0");
+  return json_pack("{s:[{s:{s:O}, s:{s:[{s:s, s:s}]}}]}", "runs", "info", "run_id", json_object_get(run, "run_id"),
+                   "data", "tags", "key", "sweep.iteration", "value", done ? done : "0");
 }
 
 static json_t *create_run(const json_t *body) {
@@ -72,16 +77,21 @@ static void answer(HttpServer *server, const HttpCall *call, HttpReply *reply) {
   const char *what = strncmp(call->path, "/prefix/api/2.0/mlflow/", 23) == 0 ? call->path + 23 : "";
   json_t *body = json_loads(call->body, 0, NULL), *result = NULL;
   mlflow.requests++;
-  if (mlflow.fails) reply->status = 500, result = json_pack("{s:s, s:s}", "error_code", "INTERNAL_ERROR", "message", "the disk is full of s3cret-token");
+  if (mlflow.fails)
+    reply->status = 500,
+    result = json_pack("{s:s, s:s}", "error_code", "INTERNAL_ERROR", "message", "the disk is full of s3cret-token");
   else if (strcmp(what, "experiments/get-by-name?experiment_name=study") == 0) {
     if (mlflow.has_experiment) result = json_pack("{s:{s:s}}", "experiment", "experiment_id", "7");
     else reply->status = 404, result = json_pack("{s:s}", "error_code", "RESOURCE_DOES_NOT_EXIST");
-  } else if (strcmp(what, "experiments/create") == 0) mlflow.has_experiment = true, result = json_pack("{s:s}", "experiment_id", "7");
+  } else if (strcmp(what, "experiments/create") == 0)
+    mlflow.has_experiment = true, result = json_pack("{s:s}", "experiment_id", "7");
   else if (strcmp(what, "runs/search") == 0) result = search(body);
   else if (strcmp(what, "runs/create") == 0) result = create_run(body);
   else if (strcmp(what, "runs/log-batch") == 0) log_batch(body), result = json_object();
   else if (strcmp(what, "runs/update") == 0)
-    json_object_set(find_run(json_string_value(json_object_get(body, "run_id"))), "status", json_object_get(body, "status")), result = json_object();
+    json_object_set(find_run(json_string_value(json_object_get(body, "run_id"))), "status",
+                    json_object_get(body, "status")),
+      result = json_object();
   else reply->status = 404, complain("an unknown request");
   free(text);
   reply->body = text = json_dumps(result, 0);
@@ -115,7 +125,12 @@ static int64_t total(const char *key) {
 }
 
 static void set_state(const char *id, StoreStatus status, int64_t iteration) {
-  const StoreState state = {.status = status, .attempt = 1, .started_unix_s = 1.7e9, .heartbeat_unix_s = 1.7e9, .iteration = iteration, .iterations = 60};
+  const StoreState state = {.status = status,
+                            .attempt = 1,
+                            .started_unix_s = 1.7e9,
+                            .heartbeat_unix_s = 1.7e9,
+                            .iteration = iteration,
+                            .iterations = 60};
   assert_ok(store_run_state_write(root, id, &state));
 }
 
@@ -180,21 +195,27 @@ static void test_faults(void **state) {
   start_server();
   setenv("MLFLOW_TRACKING_TOKEN", "s3cret-token", 1);
   mlflow.fails = true;
-  assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = url, .experiment = "study", .every = 1}), CORE_FAIL);
+  assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = url, .experiment = "study", .every = 1}),
+                   CORE_FAIL);
   assert_says("HTTP status 500");
   assert_null(strstr(core_error_message(), "s3cret"));
   assert_non_null(strstr(server.calls[0].headers, "\r\nAuthorization: Bearer s3cret-token\r\n"));
   unsetenv("MLFLOW_TRACKING_TOKEN");
-  assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = "ftp://x", .experiment = "study", .every = 1}), CORE_USAGE);
-  assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = url, .experiment = "a b&c", .every = 1}), CORE_USAGE);
-  assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = "http://127.0.0.1:1", .experiment = "study", .every = 1}), CORE_FAIL);
+  assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = "ftp://x", .experiment = "study", .every = 1}),
+                   CORE_USAGE);
+  assert_int_equal(mlflow_export(database, NULL, &(MlflowTarget){.url = url, .experiment = "a b&c", .every = 1}),
+                   CORE_USAGE);
+  assert_int_equal(
+    mlflow_export(database, NULL, &(MlflowTarget){.url = "http://127.0.0.1:1", .experiment = "study", .every = 1}),
+    CORE_FAIL);
   assert_says("127.0.0.1:1");
   stop_server();
   store_database_close(&database);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_mirror), WORKSPACE_TEST(test_every), WORKSPACE_TEST(test_faults)};
+  const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_mirror), WORKSPACE_TEST(test_every),
+                                     WORKSPACE_TEST(test_faults)};
   if (!core_http_is_built()) {
     printf("1..1\nok 1 # SKIP built without libcurl\n");
     return 0;

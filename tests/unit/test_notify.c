@@ -1,5 +1,5 @@
-/* Webhooks against a small web server: the three styles, who tells of a sweep's end and how often, and servers that refuse, close
- * or stall. */
+/* Webhooks against a small web server: the three styles, who tells of a sweep's end and how often, and servers that
+ * refuse, close or stall. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,8 @@ static SlurmSite read_site(void) {
   return site;
 }
 
-static const SweepNews news = {.sweep = "fig8", .event = "end", .runs = 10, .finished = 8, .failed = 2, .message = "loss is \"NaN\"\nat 7"};
+static const SweepNews news = {
+  .sweep = "fig8", .event = "end", .runs = 10, .finished = 8, .failed = 2, .message = "loss is \"NaN\"\nat 7"};
 
 static void test_styles(void **state) {
   HttpServer server;
@@ -52,7 +53,8 @@ static void test_styles(void **state) {
   assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);
   json_t *json = json_loads(server.calls[0].body, 0, NULL);
   assert_string_equal(server.calls[0].path, "/services/SECRET");
-  assert_string_equal(json_string_value(json_object_get(json, "text")), "sweep fig8 has ended: 8 of 10 runs finished, 2 failed\nloss is \"NaN\"\nat 7");
+  assert_string_equal(json_string_value(json_object_get(json, "text")),
+                      "sweep fig8 has ended: 8 of 10 runs finished, 2 failed\nloss is \"NaN\"\nat 7");
   json_decref(json);
   stop(&server);
   start(&server, "plain", "both");
@@ -66,16 +68,22 @@ static void test_styles(void **state) {
   start(&server, "ntfy", "both");
   site = read_site();
   assert_int_equal(sweep_notify_send(&site, &news), CORE_OK);
-  assert_non_null(strstr(server.calls[0].headers, "\r\nTitle: sweep fig8 has ended: 8 of 10 runs finished, 2 failed\r\n"));
+  assert_non_null(
+    strstr(server.calls[0].headers, "\r\nTitle: sweep fig8 has ended: 8 of 10 runs finished, 2 failed\r\n"));
   assert_non_null(strstr(server.calls[0].headers, "\r\nTags: x\r\n"));
   assert_string_equal(server.calls[0].body, news.message);
   stop(&server);
 }
 
 static void test_faults(void **state) {
-  static const struct { HttpReply reply; const char *words; } cases[] = {{{.status = 404}, "HTTP status 404"}, {{.status = 302}, "HTTP status 302"},
-                                                                          {{.manner = HTTP_CLOSE}, "127.0.0.1"}, {{.manner = HTTP_GARBAGE}, "127.0.0.1"},
-                                                                          {{.manner = HTTP_ENDLESS}, "longer than"}};
+  static const struct {
+    HttpReply reply;
+    const char *words;
+  } cases[] = {{{.status = 404}, "HTTP status 404"},
+               {{.status = 302}, "HTTP status 302"},
+               {{.manner = HTTP_CLOSE}, "127.0.0.1"},
+               {{.manner = HTTP_GARBAGE}, "127.0.0.1"},
+               {{.manner = HTTP_ENDLESS}, "longer than"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     HttpServer server;
     start(&server, "slack", "both");
@@ -146,7 +154,10 @@ static void test_end(void **state) {
 }
 
 static void test_choice(void **state) {
-  static const struct { const char *on; size_t calls; } cases[] = {{"never", 0}, {"failure", 1}, {"end", 1}, {"both", 2}};
+  static const struct {
+    const char *on;
+    size_t calls;
+  } cases[] = {{"never", 0}, {"failure", 1}, {"end", 1}, {"both", 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     HttpServer server;
     char name[32];
@@ -173,7 +184,8 @@ static void test_stall(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_styles), cmocka_unit_test(test_faults), cmocka_unit_test(test_end), cmocka_unit_test(test_choice),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_styles), cmocka_unit_test(test_faults),
+                                     cmocka_unit_test(test_end), cmocka_unit_test(test_choice),
                                      cmocka_unit_test(test_stall)};
   if (!core_http_is_built()) {
     printf("1..1\nok 1 # SKIP built without libcurl\n");

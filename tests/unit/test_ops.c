@@ -220,7 +220,8 @@ static void test_layer_norm_of_offset_and_constant_rows(void **unused) {
   float *gain = normals(73, COLUMNS, 1), *offset = normals(74, COLUMNS, 1);
   for (int i = 0; i < ROWS * COLUMNS; i++) z[i] += (float)(i / COLUMNS); /* the last rows lie around 300 */
   for (int c = 0; c < COLUMNS; c++) z[7 * COLUMNS + c] = 0.1f;
-  double *want = doubles(z, ROWS * COLUMNS), *exact_gain = doubles(gain, COLUMNS), *exact_offset = doubles(offset, COLUMNS);
+  double *want = doubles(z, ROWS * COLUMNS), *exact_gain = doubles(gain, COLUMNS),
+         *exact_offset = doubles(offset, COLUMNS);
   ops->norm_forward(ops, z, inverse, gain, offset, y, ROWS, COLUMNS, NETWORK_NORM_EPSILON, OPS_TANH);
   for (int r = 0; r < ROWS; r++) {
     oracle_norm(want + r * COLUMNS, exact_gain, exact_offset, COLUMNS, OPS_TANH);

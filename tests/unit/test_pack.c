@@ -1,4 +1,5 @@
-/* store/pack: what goes in comes out, bit for bit, by our own code and by plain SQL; and what is no packed column is refused. */
+/* store/pack: what goes in comes out, bit for bit, by our own code and by plain SQL; and what is no packed column is
+ * refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,9 +21,11 @@ static int open_sql(void **state) {
   static Sql sql;
   CoreText text = {0};
   bool good = sqlite3_open(":memory:", &sql.handle) == SQLITE_OK &&
-              sqlite3_exec(sql.handle, "CREATE TABLE iteration_place(place INTEGER PRIMARY KEY); INSERT INTO iteration_place WITH"
+              sqlite3_exec(sql.handle,
+                           "CREATE TABLE iteration_place(place INTEGER PRIMARY KEY); INSERT INTO iteration_place WITH"
                            " RECURSIVE a(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM a WHERE i < 255) SELECT i FROM a;"
-                           "CREATE TABLE t(c); INSERT INTO t VALUES(NULL)", NULL, NULL, NULL) == SQLITE_OK;
+                           "CREATE TABLE t(c); INSERT INTO t VALUES(NULL)",
+                           NULL, NULL, NULL) == SQLITE_OK;
   core_text_append(&text, "SELECT p.place, ");
   store_pack_sql(&text, "t.c");
   core_text_append(&text, " FROM t CROSS JOIN iteration_place AS p ORDER BY 1");
@@ -86,7 +89,8 @@ static void test_decimals(void **state) {
   srand(1);
   for (int round = 0; round < 40; round++) {
     double size = pow(10, rand() % 14 - 8), decades = 0.01 + rand() % 5;
-    for (int i = 0; i < PLACES; i++) values[i] = logged(size * pow(10, decades * uniform()) * (round % 3 ? 1 : uniform() - 0.5));
+    for (int i = 0; i < PLACES; i++)
+      values[i] = logged(size * pow(10, decades * uniform()) * (round % 3 ? 1 : uniform() - 0.5));
     check(*state, values, STORE_PACK_BLOB);
   }
 }

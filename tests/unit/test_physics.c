@@ -212,7 +212,8 @@ static void solver_order_is_the_references(void **state) {
 /* Bodies as numbers that remember everything they received, in which order, and everything that was seen. */
 typedef struct Seen { uint64_t body[SIM_MAX_SHAPES]; } Seen;
 
-/* Applies the contacts listed in part[] at once: all see the same bodies, which then receive in order as a, then as b. */
+/* Applies the contacts listed in part[] at once: all see the same bodies, which then receive in order as a, then as b.
+ */
 static void apply_at_once(const SimWaveContact *contact, const uint8_t *part, int count, Seen *seen) {
   uint64_t push[SIM_MAX_CONTACTS];
   for (int i = 0; i < count; i++) {
@@ -241,8 +242,8 @@ static void waves_give_what_groups_give(void **state) {
     for (uint32_t i = 0; i < count; i++) {
       const uint32_t a = core_random_below(core_random_next(&random), bodies), b = (a + 1 + i % (bodies - 1)) % bodies;
       const uint32_t group = core_random_below(core_random_next(&random), SIM_MAX_BATCHES);
-      contact[i] = (SimWaveContact){(uint8_t)(a < 4 ? a : a | SIM_WAVE_MOVES), (uint8_t)(b < 4 ? b : b | SIM_WAVE_MOVES),
-                                    (uint8_t)group, 0};
+      contact[i] = (SimWaveContact){(uint8_t)(a < 4 ? a : a | SIM_WAVE_MOVES),
+                                    (uint8_t)(b < 4 ? b : b | SIM_WAVE_MOVES), (uint8_t)group, 0};
     }
     for (unsigned k = 0; k < SIM_MAX_SHAPES; k++) by_group.body[k] = by_wave.body[k] = k + 1;
     for (unsigned group = 0; group < SIM_MAX_BATCHES; group++) {

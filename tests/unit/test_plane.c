@@ -1,5 +1,5 @@
-/* analysis/coverage: the plane of known states, cells and shares, and the files of states as the trainer writes them, whole
- * and damaged. */
+/* analysis/coverage: the plane of known states, cells and shares, and the files of states as the trainer writes them,
+ * whole and damaged. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +28,8 @@
 
 enum { STATES = 4000, FEATURES = 7 };
 
-/* Features 0, 2 and 3 follow one hidden number a, 1 and 4 another b (4 with the sign turned), 5 is noise, 6 constant: of six
- * standardised features a explains 3/6 of the variance and b 2/6. */
+/* Features 0, 2 and 3 follow one hidden number a, 1 and 4 another b (4 with the sign turned), 5 is noise, 6 constant:
+ * of six standardised features a explains 3/6 of the variance and b 2/6. */
 static float *make_states(void) {
   float *states = malloc((STATES + 1) * FEATURES * sizeof *states);
   for (uint32_t i = 0; i < STATES; i++) {
@@ -37,8 +37,8 @@ static float *make_states(void) {
     double a, b, noise, unused;
     core_random_normal_pair(words.v[0], words.v[1], &a, &b);
     core_random_normal_pair(words.v[2], words.v[3], &noise, &unused);
-    const float row[FEATURES] = {(float)(3 * a), (float)(100 + b), (float)(1e-3 * a), (float)(7 + 50 * a), (float)(-20 * b),
-                                 (float)noise, 1e6F};
+    const float row[FEATURES] = {
+      (float)(3 * a), (float)(100 + b), (float)(1e-3 * a), (float)(7 + 50 * a), (float)(-20 * b), (float)noise, 1e6F};
     memcpy(states + i * FEATURES, row, sizeof row);
   }
   for (int f = 0; f < FEATURES; f++) states[STATES * FEATURES + f] = f == 3 ? NAN : 0; /* a world that blew up */
@@ -106,7 +106,8 @@ static void test_cells(void **state) {
   const struct { double x, y; size_t column, row; } cases[] = {
     {0, 0, 0, 0}, {0.0099, 0.0101, 0, 1}, {0.5, 0.995, 50, 99}, {1, 1, 99, 99}, {-3, 7, 0, 99}, {0.999, -1e300, 99, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    assert_int_equal(analysis_coverage_cell((const double[]){cases[i].x, cases[i].y}), cases[i].row * 100 + cases[i].column);
+    assert_int_equal(analysis_coverage_cell((const double[]){cases[i].x, cases[i].y}),
+                     cases[i].row * 100 + cases[i].column);
   size_t *cells = calloc(100 * 100, sizeof *cells);
   assert_true(isnan(analysis_coverage_of(cells).coarse));
   cells[0] = cells[1] = cells[100] = 2; /* one cell of the coarse grid */
@@ -204,8 +205,9 @@ static void test_damaged_files(void **state) {
   write_file(*state, "states.100.npy", "\x93NUMPY\x01\0\xff\xff", 10);
   assert_refused(*state, "states.100.npy");
   assert_int_equal(analysis_states_count(*state, &count), CORE_FAIL);
-  static const char huge[] = "\x93NUMPY\x01\0\x76\0{'descr': '<f4', 'fortran_order': False, 'shape': (2147483647, 2147483647), }"
-                             "                                         \n";
+  static const char huge[] =
+    "\x93NUMPY\x01\0\x76\0{'descr': '<f4', 'fortran_order': False, 'shape': (2147483647, 2147483647), }"
+    "                                         \n";
   write_file(*state, "states.100.npy", huge, sizeof huge - 1);
   assert_refused(*state, "states.100.npy");
   write_file(*state, "states.100.npy", whole, size);
@@ -216,7 +218,9 @@ static void test_damaged_files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_plane_of_known_states), cmocka_unit_test(test_degenerate_states), cmocka_unit_test(test_cells),
+    cmocka_unit_test(test_plane_of_known_states),
+    cmocka_unit_test(test_degenerate_states),
+    cmocka_unit_test(test_cells),
     cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
     cmocka_unit_test_setup_teardown(test_damaged_files, make_folder, remove_folder),
   };

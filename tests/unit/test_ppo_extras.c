@@ -1,5 +1,5 @@
-/* What PPO takes over from openai/ppo-ewma (spec ppo.md 2.3): the cap on importance ratios, the KL penalty, running moments
- * of advantages, scaled rewards; and what of ppo.* is refused. The cap's arithmetic is also in tests/golden. */
+/* What PPO takes over from openai/ppo-ewma (spec ppo.md 2.3): the cap on importance ratios, the KL penalty, running
+ * moments of advantages, scaled rewards; and what of ppo.* is refused. The cap's arithmetic is also in tests/golden. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,8 @@
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
-  return CONFIGURED_SMALL("ppo.num_minibatches=1", "ppo.epochs=1", "net.width=8", "net.depth=1", "ppo.max_grad_norm=inf");
+  return CONFIGURED_SMALL("ppo.num_minibatches=1", "ppo.epochs=1", "net.width=8", "net.depth=1",
+                          "ppo.max_grad_norm=inf");
 }
 
 static bool same_actor(const Training *a, const Training *b) {
@@ -64,8 +65,8 @@ static double penalty(const Training *training, const double *theta, double beta
   return beta * sum / rows;
 }
 
-/* With advantages that are 0 nothing is left of the actor's loss but the penalty: rewards and values of 0, no entropy. The
- * weights are moved by hand after the rollout, since the penalty is flat where they were. */
+/* With advantages that are 0 nothing is left of the actor's loss but the penalty: rewards and values of 0, no entropy.
+ * The weights are moved by hand after the rollout, since the penalty is flat where they were. */
 static void test_penalty_gradient_by_differences(void **state) {
   CoreConfig config = small_config();
   static const char *const pairs[] = {"ppo.kl_penalty=3", "ppo.entropy_coef=0", "ppo.normalize_advantage=none",
@@ -191,8 +192,8 @@ static void test_bad_settings(void **state) {
 
 /* The ends of the ranges are algorithms of their own: epsilon 0, 1 and beyond, infinite; COM 0. */
 static void test_ends_of_the_ranges(void **state) {
-  static const char *const settings[] = {"ppo.epsilon=0", "ppo.epsilon=1", "ppo.epsilon=2.5", "ppo.epsilon=inf", "ppo.com=0",
-                                         "ppo.ratio_cap=1", "ppo.reward_scale=0.01"};
+  static const char *const settings[] = {"ppo.epsilon=0", "ppo.epsilon=1",   "ppo.epsilon=2.5",      "ppo.epsilon=inf",
+                                         "ppo.com=0",     "ppo.ratio_cap=1", "ppo.reward_scale=0.01"};
   static const char *const algorithms[] = {"algo.name=ppo", "algo.name=ppo_ewma"};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
     for (int a = 0; a < 2; a++) {

@@ -333,13 +333,19 @@ static void test_impossible_settings(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_norms_of_steps), cmocka_unit_test(test_learns), cmocka_unit_test(test_repeats_and_depends_on_the_seed),
-    cmocka_unit_test(test_evaluation_leaves_training_alone), cmocka_unit_test(test_measuring_changes_nothing),
-    cmocka_unit_test(test_profile), cmocka_unit_test(test_profile_thins),
+    cmocka_unit_test(test_norms_of_steps),
+    cmocka_unit_test(test_learns),
+    cmocka_unit_test(test_repeats_and_depends_on_the_seed),
+    cmocka_unit_test(test_evaluation_leaves_training_alone),
+    cmocka_unit_test(test_measuring_changes_nothing),
+    cmocka_unit_test(test_profile),
+    cmocka_unit_test(test_profile_thins),
     cmocka_unit_test(test_scaled_is_what_it_comes_to),
     cmocka_unit_test(test_resumes_bit_for_bit),
-    cmocka_unit_test(test_centre_of_mass), cmocka_unit_test(test_settings_reach_the_update),
-    cmocka_unit_test(test_learning_rate), cmocka_unit_test(test_not_a_number_is_named),
+    cmocka_unit_test(test_centre_of_mass),
+    cmocka_unit_test(test_settings_reach_the_update),
+    cmocka_unit_test(test_learning_rate),
+    cmocka_unit_test(test_not_a_number_is_named),
     cmocka_unit_test(test_impossible_settings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,8 @@ static void test_sampled_actions(void **state) {
     ops->policy_sample(ops, &head, q, ROWS, 5, CORE_RANDOM_ACTION, 0, 0, actions, logp);
     for (int r = 0; r < ROWS; r++) count[actions[r]]++;
     if (epsilon == 0) assert_int_equal(count[7], ROWS);
-    for (int a = 0; a < ACTIONS && epsilon == 1; a++) assert_in_range(count[a], ROWS / ACTIONS - 90, ROWS / ACTIONS + 90);
+    for (int a = 0; a < ACTIONS && epsilon == 1; a++)
+      assert_in_range(count[a], ROWS / ACTIONS - 90, ROWS / ACTIONS + 90);
   }
   free(q), free(logp), free(actions);
   ops_destroy(&ops);
@@ -73,7 +74,8 @@ static void test_epsilon_falls_linearly(void **state) {
   assert_true(pqn_epsilon(&config, 10) > 0.05);
 }
 
-/* With beta2 = 0.999 the second moment takes part from the sixth step on; a constant gradient g steps by rate g before. */
+/* With beta2 = 0.999 the second moment takes part from the sixth step on; a constant gradient g steps by rate g before.
+ */
 static void test_radam_begins_as_momentum(void **state) {
   float theta = 0, gradient = 4, m = 0, v = 0;
   Optimizer optimizer = {.rule = OPTIMIZER_RADAM, .m = &m, .v = &v, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
@@ -168,9 +170,11 @@ static void test_settings_act(void **state) {
 }
 
 static void test_what_it_can_not_take(void **state) {
-  static const struct { const char *pair, *message; } cases[] = {
-    {"env.actions=multi_discrete", "set env.actions = discrete"}, {"env.actions=continuous", "set env.actions = discrete"},
-    {"net.sharing=shared", "leave net.sharing = separate"}, {"net.sharing=joint", "leave net.sharing = separate"}};
+  static const struct { const char *pair, *message;
+  } cases[] = {{"env.actions=multi_discrete", "set env.actions = discrete"},
+               {"env.actions=continuous", "set env.actions = discrete"},
+               {"net.sharing=shared", "leave net.sharing = separate"},
+               {"net.sharing=joint", "leave net.sharing = separate"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CoreConfig config = small_config();
     Training *training = NULL;

@@ -1,5 +1,5 @@
-/* train.precision and train.observation_storage in whole trainings: half-precision numbers to the bit, what acts is what
- * learns, memory, and what is refused. Matrix products in bf16: test_bf16.c. */
+/* train.precision and train.observation_storage in whole trainings: half-precision numbers to the bit, what acts is
+ * what learns, memory, and what is refused. Matrix products in bf16: test_bf16.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,8 @@ static void test_every_half_is_read_exactly(void **unused) {
 static void test_floats_become_the_nearest_half(void **unused) {
   for (uint16_t half = 0; half < 0x7bff; half++) {
     const double low = half_value(half), high = half_value((uint16_t)(half + 1)), middle = (low + high) / 2;
-    const float x[] = {(float)middle, nextafterf((float)middle, 0), nextafterf((float)middle, INFINITY), -(float)middle};
+    const float x[] = {(float)middle, nextafterf((float)middle, 0), nextafterf((float)middle, INFINITY),
+                       -(float)middle};
     const uint16_t even = half & 1 ? half + 1 : half;
     const uint16_t want[] = {even, half, (uint16_t)(half + 1), even | 0x8000};
     uint16_t got[4];
@@ -86,9 +87,10 @@ static void test_the_processor_says_the_same(void **unused) { skip(); }
 
 static CoreConfig small_config(const char *algorithm, const char *storage, const char *precision) {
   CoreConfig config = core_config_default();
-  const char *const pairs[] = {"env.morphologies=car", "env.difficulty=0", "env.level_count=4", "env.num=48",
-                               "ppo.num_steps=16", "ppo.num_minibatches=1", "ppo.epochs=1", "net.width=16", "net.depth=2",
-                               "eval.count=0", "train.total_steps=100000", "train.threads=2"};
+  const char *const pairs[] = {
+    "env.morphologies=car",     "env.difficulty=0", "env.level_count=4", "env.num=48",  "ppo.num_steps=16",
+    "ppo.num_minibatches=1",    "ppo.epochs=1",     "net.width=16",      "net.depth=2", "eval.count=0",
+    "train.total_steps=100000", "train.threads=2"};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) set(&config, pairs[i]);
   if (core_config_set(&config, "algo.name", algorithm) != CORE_OK ||
       core_config_set(&config, "train.observation_storage", storage) != CORE_OK ||

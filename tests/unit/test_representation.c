@@ -112,7 +112,8 @@ static void test_gram(void **state) {
 static void test_centred_gram(void **state) {
   enum { ROWS = 23, WIDTH = 5 };
   float x[ROWS * WIDTH], less[ROWS * WIDTH];
-  double gram[WIDTH * WIDTH] = {0}, centred[WIDTH * WIDTH], expected[WIDTH * WIDTH] = {0}, values[WIDTH], scratch[WIDTH];
+  double gram[WIDTH * WIDTH] = {0}, centred[WIDTH * WIDTH], expected[WIDTH * WIDTH] = {0}, values[WIDTH],
+                      scratch[WIDTH];
   Moments feature[WIDTH] = {{0}};
   CoreRandomStream stream = core_random_stream(3, 1, 1, 1);
   for (int r = 0; r < ROWS; r++) { /* two directions around a mean of 100 */
@@ -206,7 +207,8 @@ static void test_batches_add_up(void **state) {
   }
   RepresentationRank a = representation_rank(&layers->representation), b = representation_rank(&whole->representation);
   assert_true(a.pca == b.pca && a.srank == b.srank && a.lyle == b.lyle);
-  assert_true(a.centred == 1 && b.centred == 1 && a.pca == 1); /* the second unit moves by 1e-7, which is all there is */
+  assert_true(a.centred == 1 && b.centred == 1 &&
+              a.pca == 1); /* the second unit moves by 1e-7, which is all there is */
   destroy_layers(layers);
   destroy_layers(whole);
 }
@@ -266,9 +268,11 @@ static void test_kurtosis_of_many(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_known_eigenvalues), cmocka_unit_test(test_hidden_eigenvalues),
-    cmocka_unit_test(test_known_ranks), cmocka_unit_test(test_gram), cmocka_unit_test(test_centred_gram), cmocka_unit_test(test_units),
-    cmocka_unit_test(test_batches_add_up), cmocka_unit_test(test_too_few_states),
-    cmocka_unit_test(test_policy_variance), cmocka_unit_test(test_kurtosis), cmocka_unit_test(test_kurtosis_of_many),
+    cmocka_unit_test(test_known_ranks),       cmocka_unit_test(test_gram),
+    cmocka_unit_test(test_centred_gram),      cmocka_unit_test(test_units),
+    cmocka_unit_test(test_batches_add_up),    cmocka_unit_test(test_too_few_states),
+    cmocka_unit_test(test_policy_variance),   cmocka_unit_test(test_kurtosis),
+    cmocka_unit_test(test_kurtosis_of_many),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* slurmrestd's answers: the shapes of all API versions, read from a server that says what it is told to, and a hostile one that
- * sends garbage, closes, stalls, never ends, has wrong types, huge numbers and errors. (The real one: tests/slurm/test_table.sh.) */
+/* slurmrestd's answers: the shapes of all API versions, read from a server that says what it is told to, and a hostile
+ * one that sends garbage, closes, stalls, never ends, has wrong types, huge numbers and errors. (The real one:
+ * tests/slurm/test_table.sh.) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,9 @@ static void answer(HttpServer *server, const HttpCall *call, HttpReply *reply) {
   const Script *script = server->context;
   *reply = script->next;
   if (strcmp(call->path, "/openapi/v3") != 0 || script->version == 0) return;
-  snprintf(document, sizeof document, "{\"paths\": {\"/slurm/v0.0.%d/job/submit\": {}, \"/slurm/v0.0.35/job/submit\": {}, \"/slurm/v0.0.99/job/submit\": {}}}",
+  snprintf(document, sizeof document,
+           "{\"paths\": {\"/slurm/v0.0.%d/job/submit\": {}, \"/slurm/v0.0.35/job/submit\": {}, "
+           "\"/slurm/v0.0.99/job/submit\": {}}}",
            script->version);
   *reply = (HttpReply){.body = document};
 }
@@ -42,29 +45,43 @@ static void close_cluster(SlurmCluster **cluster, HttpServer *server) {
 }
 
 static int submit(SlurmCluster *cluster, SlurmSettings *settings, int64_t *id) {
-  const SlurmJob job = {.name = "n", .comment = "c", .script = "#!/bin/bash\n#SBATCH --x\nexec 'true'\n", .folder = "/tmp", .tasks = 4,
-                        .running_max = 2, .settings = settings};
+  const SlurmJob job = {.name = "n",
+                        .comment = "c",
+                        .script = "#!/bin/bash\n#SBATCH --x\nexec 'true'\n",
+                        .folder = "/tmp",
+                        .tasks = 4,
+                        .running_max = 2,
+                        .settings = settings};
   return slurm_submit(cluster, &job, id);
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static const char older_jobs[] =
-    "{\"errors\": [], \"jobs\": [{\"name\": \"n\", \"job_id\": 12, \"array_job_id\": 12, \"array_task_id\": null, \"array_task_string\": \"3,5-9%2\","
-    " \"job_state\": \"PENDING\", \"state_reason\": \"Resources\", \"time_limit\": 5, \"submit_time\": 1700000000, \"start_time\": 0, \"restart_cnt\": 1},"
-    " {\"name\": \"n\", \"job_id\": 13, \"array_job_id\": 12, \"array_task_id\": 0, \"array_task_string\": \"\", \"job_state\": \"FAILED\","
-    " \"exit_code\": 512, \"start_time\": 1700000000, \"end_time\": 1700000060, \"nodes\": \"n1\"},"
-    " {\"name\": \"other\", \"job_id\": 99, \"job_state\": \"RUNNING\"}]}";
+  "{\"errors\": [], \"jobs\": [{\"name\": \"n\", \"job_id\": 12, \"array_job_id\": 12, \"array_task_id\": null, "
+  "\"array_task_string\": \"3,5-9%2\","
+  " \"job_state\": \"PENDING\", \"state_reason\": \"Resources\", \"time_limit\": 5, \"submit_time\": 1700000000, "
+  "\"start_time\": 0, \"restart_cnt\": 1},"
+  " {\"name\": \"n\", \"job_id\": 13, \"array_job_id\": 12, \"array_task_id\": 0, \"array_task_string\": \"\", "
+  "\"job_state\": \"FAILED\","
+  " \"exit_code\": 512, \"start_time\": 1700000000, \"end_time\": 1700000060, \"nodes\": \"n1\"},"
+  " {\"name\": \"other\", \"job_id\": 99, \"job_state\": \"RUNNING\"}]}";
 static const char newer_jobs[] =
-    "{\"errors\": [], \"jobs\": [{\"name\": \"n\", \"job_id\": 12, \"array_job_id\": {\"set\": true, \"infinite\": false, \"number\": 12},"
-    " \"array_task_id\": {\"set\": false, \"infinite\": false, \"number\": 0}, \"array_task_string\": \"3,5-9%2\", \"job_state\": [\"PENDING\"],"
-    " \"state_reason\": \"Resources\", \"time_limit\": {\"set\": true, \"infinite\": false, \"number\": 5},"
-    " \"submit_time\": {\"set\": true, \"infinite\": false, \"number\": 1700000000}, \"start_time\": {\"set\": false, \"number\": 0}, \"restart_cnt\": 1},"
-    " {\"name\": \"n\", \"job_id\": 13, \"array_job_id\": {\"set\": true, \"number\": 12}, \"array_task_id\": {\"set\": true, \"number\": 0},"
-    " \"job_state\": [\"FAILED\"], \"exit_code\": {\"status\": [\"ERROR\"], \"return_code\": {\"set\": true, \"infinite\": false, \"number\": 2},"
-    " \"signal\": {\"id\": {\"set\": true, \"number\": 0}, \"name\": \"\"}}, \"start_time\": {\"set\": true, \"number\": 1700000000},"
-    " \"end_time\": {\"set\": true, \"number\": 1700000060}, \"nodes\": \"n1\"},"
-    " {\"name\": \"other\", \"job_id\": 99, \"job_state\": [\"RUNNING\"]}]}";
+  "{\"errors\": [], \"jobs\": [{\"name\": \"n\", \"job_id\": 12, \"array_job_id\": {\"set\": true, \"infinite\": "
+  "false, \"number\": 12},"
+  " \"array_task_id\": {\"set\": false, \"infinite\": false, \"number\": 0}, \"array_task_string\": \"3,5-9%2\", "
+  "\"job_state\": [\"PENDING\"],"
+  " \"state_reason\": \"Resources\", \"time_limit\": {\"set\": true, \"infinite\": false, \"number\": 5},"
+  " \"submit_time\": {\"set\": true, \"infinite\": false, \"number\": 1700000000}, \"start_time\": {\"set\": false, "
+  "\"number\": 0}, \"restart_cnt\": 1},"
+  " {\"name\": \"n\", \"job_id\": 13, \"array_job_id\": {\"set\": true, \"number\": 12}, \"array_task_id\": {\"set\": "
+  "true, \"number\": 0},"
+  " \"job_state\": [\"FAILED\"], \"exit_code\": {\"status\": [\"ERROR\"], \"return_code\": {\"set\": true, "
+  "\"infinite\": false, \"number\": 2},"
+  " \"signal\": {\"id\": {\"set\": true, \"number\": 0}, \"name\": \"\"}}, \"start_time\": {\"set\": true, \"number\": "
+  "1700000000},"
+  " \"end_time\": {\"set\": true, \"number\": 1700000060}, \"nodes\": \"n1\"},"
+  " {\"name\": \"other\", \"job_id\": 99, \"job_state\": [\"RUNNING\"]}]}";
 
 static void check_jobs(int version, const char *jobs) {
   HttpServer server;
@@ -78,7 +95,8 @@ static void check_jobs(int version, const char *jobs) {
   assert_true(tasks.rows[0].first == 3 && waiting->first == 5 && waiting->last == 9 && waiting->job == 12);
   assert_int_equal(waiting->state, SLURM_PENDING);
   assert_string_equal(waiting->reason, "Resources");
-  assert_true(waiting->limit_s == 300 && waiting->submit_unix_s == 1700000000 && waiting->start_unix_s == 0 && waiting->restarts == 1);
+  assert_true(waiting->limit_s == 300 && waiting->submit_unix_s == 1700000000 && waiting->start_unix_s == 0 &&
+              waiting->restarts == 1);
   assert_true(failed->job == 12 && failed->first == 0 && failed->last == 0);
   assert_int_equal(failed->state, SLURM_FAILED);
   assert_true(failed->exit_code == 2 && failed->exit_signal == 0 && failed->elapsed_s == 60);
@@ -96,9 +114,13 @@ static void test_jobs(void **state) {
 }
 
 static void test_states(void **state) {
-  static const struct { const char *json; SlurmState state; } cases[] = {
-    {"[\"RUNNING\", \"COMPLETING\"]", SLURM_COMPLETING}, {"[\"PENDING\", \"REQUEUED\"]", SLURM_PENDING}, {"\"OUT_OF_MEMORY\"", SLURM_OUT_OF_MEMORY},
-    {"[\"RUNNING\", \"CONFIGURING\"]", SLURM_CONFIGURING}, {"[\"NODE_FAIL\"]", SLURM_NODE_FAIL}, {"\"MARTIAN\"", SLURM_UNKNOWN_STATE}};
+  static const struct { const char *json; SlurmState state;
+  } cases[] = {{"[\"RUNNING\", \"COMPLETING\"]", SLURM_COMPLETING},
+               {"[\"PENDING\", \"REQUEUED\"]", SLURM_PENDING},
+               {"\"OUT_OF_MEMORY\"", SLURM_OUT_OF_MEMORY},
+               {"[\"RUNNING\", \"CONFIGURING\"]", SLURM_CONFIGURING},
+               {"[\"NODE_FAIL\"]", SLURM_NODE_FAIL},
+               {"\"MARTIAN\"", SLURM_UNKNOWN_STATE}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     HttpServer server;
     char jobs[256];
@@ -117,11 +139,14 @@ static void test_states(void **state) {
 }
 
 static void test_partitions(void **state) {
-  static const char both[] =
-      "{\"partitions\": [{\"name\": \"gpu\", \"partition\": {\"state\": [\"UP\"]}, \"maximums\": {\"time\": {\"set\": true, \"number\": 60}}, \"nodes\": {\"total\": 2}},"
-      " {\"name\": \"old\", \"state\": \"DOWN\", \"max_time_limit\": -1, \"total_nodes\": 1, \"nodes\": \"n1\", \"flags\": [\"default\"]}],"
-      " \"nodes\": [{\"state\": [\"IDLE\"], \"cpus\": 8, \"real_memory\": 1000, \"gres\": \"gpu:a100:4(S:0-1)\", \"partitions\": [\"gpu\"]},"
-      " {\"state\": [\"IDLE\", \"DRAIN\"], \"cpus\": 4, \"real_memory\": 9000, \"gres\": \"\", \"partitions\": [\"gpu\", \"old\"]}]}";
+  static const char both[] = "{\"partitions\": [{\"name\": \"gpu\", \"partition\": {\"state\": [\"UP\"]}, "
+                             "\"maximums\": {\"time\": {\"set\": true, \"number\": 60}}, \"nodes\": {\"total\": 2}},"
+                             " {\"name\": \"old\", \"state\": \"DOWN\", \"max_time_limit\": -1, \"total_nodes\": 1, "
+                             "\"nodes\": \"n1\", \"flags\": [\"default\"]}],"
+                             " \"nodes\": [{\"state\": [\"IDLE\"], \"cpus\": 8, \"real_memory\": 1000, \"gres\": "
+                             "\"gpu:a100:4(S:0-1)\", \"partitions\": [\"gpu\"]},"
+                             " {\"state\": [\"IDLE\", \"DRAIN\"], \"cpus\": 4, \"real_memory\": 9000, \"gres\": \"\", "
+                             "\"partitions\": [\"gpu\", \"old\"]}]}";
   HttpServer server;
   Script script = {.version = 42, .next = {.body = both}};
   SlurmCluster *cluster = open_cluster(&server, &script);
@@ -129,7 +154,8 @@ static void test_partitions(void **state) {
   size_t count;
   assert_int_equal(slurm_partitions(cluster, &p, &count), CORE_OK);
   assert_int_equal(count, 2);
-  assert_true(p[0].up && p[0].time_max_s == 3600 && p[0].nodes == 2 && p[0].nodes_up == 1 && p[0].cpus_max == 8 && p[0].memory_max_mb == 9000 && p[0].gpus_max == 4);
+  assert_true(p[0].up && p[0].time_max_s == 3600 && p[0].nodes == 2 && p[0].nodes_up == 1 && p[0].cpus_max == 8 &&
+              p[0].memory_max_mb == 9000 && p[0].gpus_max == 4);
   assert_true(!p[1].up && p[1].time_max_s == 0 && p[1].nodes == 1 && p[1].nodes_up == 0 && p[1].is_default);
   free(p);
   close_cluster(&cluster, &server);
@@ -140,7 +166,8 @@ static void test_partitions(void **state) {
 static void test_request(void **state) {
   for (int version = 38; version <= 42; version += 2) {
     HttpServer server;
-    Script script = {.version = version, .next = {.body = "{\"errors\": [{\"error_code\": 2042, \"error\": \"held\"}], \"job_id\": 17}"}};
+    Script script = {.version = version,
+                     .next = {.body = "{\"errors\": [{\"error_code\": 2042, \"error\": \"held\"}], \"job_id\": 17}"}};
     SlurmCluster *cluster = open_cluster(&server, &script);
     SlurmSettings settings = slurm_settings_default();
     int64_t id;
@@ -155,7 +182,8 @@ static void test_request(void **state) {
     assert_string_equal(json_string_value(json_object_get(job, "array")), "0-3%2");
     const json_t *minutes = json_object_get(job, "time_limit"), *environment = json_object_get(job, "environment");
     assert_int_equal(json_integer_value(newer ? json_object_get(minutes, "number") : minutes), 6);
-    assert_true(newer ? json_is_array(environment) && json_array_size(environment) > 0 : json_is_object(environment) && json_object_size(environment) > 0);
+    assert_true(newer ? json_is_array(environment) && json_array_size(environment) > 0
+                      : json_is_object(environment) && json_object_size(environment) > 0);
     assert_string_equal(json_string_value(json_object_get(job, newer ? "tres_per_node" : "gres")),
                         version >= 41 ? "gres/gpu:a100:2" : newer ? "gres:gpu:a100:2" : "gpu:a100:2");
     const char *text = json_string_value(json_object_get(newer ? job : request, "script"));
@@ -183,7 +211,9 @@ static void hostile(HttpReply reply, SlurmFault expected) {
   int64_t id;
   script.next = reply;
   if (submit(cluster, &settings, &id) == CORE_OK) fail_msg("taken: %.100s", reply.body);
-  if (slurm_fault(cluster) != expected) fail_msg("%s, not %s: %s", slurm_fault_name(slurm_fault(cluster)), slurm_fault_name(expected), core_error_message());
+  if (slurm_fault(cluster) != expected)
+    fail_msg("%s, not %s: %s", slurm_fault_name(slurm_fault(cluster)), slurm_fault_name(expected),
+             core_error_message());
   assert_true(strlen(core_error_message()) > 10);
   assert_null(strstr(core_error_message(), token));
   assert_null(strchr(core_error_message(), '\033'));
@@ -201,25 +231,56 @@ static void test_hostile(void **state) {
   hostile((HttpReply){.status = 500, .body = "<html>no</html>"}, SLURM_GARBLED);
   hostile((HttpReply){.status = 302, .body = "{}"}, SLURM_GARBLED);
   hostile((HttpReply){.status = 401, .body = "Authentication failure"}, SLURM_REFUSED);
-  hostile((HttpReply){.status = 500, .body = "{\"errors\": [{\"error_number\": 1800, \"error\": \"Unable to contact\"}]}"}, SLURM_UNREACHABLE);
-  hostile((HttpReply){.status = 500, .body = "{\"errors\": [{\"error_number\": 5004, \"error\": \"timed out\"}]}"}, SLURM_TIMED_OUT);
-  hostile((HttpReply){.body = "{\"errors\": [{\"error_code\": 2000, \"error\": \"\\u001b[31mInvalid partition\\u0007\"}]}"}, SLURM_REFUSED);
-  hostile((HttpReply){.status = 500, .body = "{\"errors\": [{\"error_code\": 1, \"error\": \"bad eyJhbGciOiJIUzI1NiJ9.c2VjcmV0.c2lnbmF0dXJl\"}]}"}, SLURM_REFUSED);
+  hostile(
+    (HttpReply){.status = 500, .body = "{\"errors\": [{\"error_number\": 1800, \"error\": \"Unable to contact\"}]}"},
+    SLURM_UNREACHABLE);
+  hostile((HttpReply){.status = 500, .body = "{\"errors\": [{\"error_number\": 5004, \"error\": \"timed out\"}]}"},
+          SLURM_TIMED_OUT);
+  hostile(
+    (HttpReply){.body = "{\"errors\": [{\"error_code\": 2000, \"error\": \"\\u001b[31mInvalid partition\\u0007\"}]}"},
+    SLURM_REFUSED);
+  hostile(
+    (HttpReply){.status = 500,
+                .body =
+                  "{\"errors\": [{\"error_code\": 1, \"error\": \"bad eyJhbGciOiJIUzI1NiJ9.c2VjcmV0.c2lnbmF0dXJl\"}]}"},
+    SLURM_REFUSED);
 }
 
 /* Well-formed HTTP, ill-formed contents: never a job id that was not said. */
 static void test_contents(void **state) {
-  static const char *const bodies[] = {
-    "", "null", "[]", "7", "{", "{}", "{\"job_id\": null}", "{\"job_id\": \"x\"}", "{\"job_id\": -1}", "{\"job_id\": 0}", "{\"job_id\": 1e300}",
-    "{\"job_id\": 99999999999999999999999}", "{\"job_id\": 9223372036854775807}", "{\"job_id\": {\"set\": false, \"number\": 5}}",
-    "{\"job_id\": {\"set\": true, \"infinite\": true, \"number\": 5}}", "{\"job_id\": [5]}", "{\"job_id\": {\"number\": {\"number\": 5}}}",
-    "{\"job_id\": 5, \"job_id\": 6}", "{\"jobs\": {}}", "{\"jobs\": [7]}", "{\"jobs\": [{}]}", "{\"jobs\": [{\"name\": 7}]}", "{\"jobs\": [{\"name\": \"n\"}]}",
-    "{\"jobs\": [{\"name\": \"n\", \"job_id\": 1}]}", "{\"jobs\": [{\"name\": \"n\", \"job_id\": 1, \"job_state\": []}]}",
-    "{\"jobs\": [{\"name\": \"n\", \"job_id\": 1, \"job_state\": {\"a\": 1}}]}",
-    "{\"jobs\": [{\"name\": \"n\", \"array_job_id\": 1, \"job_id\": 1, \"job_state\": \"PENDING\", \"array_task_string\": \"1,2,...\"}]}",
-    "{\"jobs\": [{\"name\": \"n\", \"array_job_id\": 1, \"job_id\": 1, \"job_state\": \"PENDING\", \"array_task_string\": \"9-1\"}]}",
-    "{\"jobs\": [{\"name\": \"n\", \"array_job_id\": 1, \"job_id\": 1, \"job_state\": \"PENDING\", \"array_task_string\": \"99999999999\"}]}",
-    "{\"job_id\": 5, \"x\": \"\xff\xfe\"}"};
+  static const char *const bodies[] = {"",
+                                       "null",
+                                       "[]",
+                                       "7",
+                                       "{",
+                                       "{}",
+                                       "{\"job_id\": null}",
+                                       "{\"job_id\": \"x\"}",
+                                       "{\"job_id\": -1}",
+                                       "{\"job_id\": 0}",
+                                       "{\"job_id\": 1e300}",
+                                       "{\"job_id\": 99999999999999999999999}",
+                                       "{\"job_id\": 9223372036854775807}",
+                                       "{\"job_id\": {\"set\": false, \"number\": 5}}",
+                                       "{\"job_id\": {\"set\": true, \"infinite\": true, \"number\": 5}}",
+                                       "{\"job_id\": [5]}",
+                                       "{\"job_id\": {\"number\": {\"number\": 5}}}",
+                                       "{\"job_id\": 5, \"job_id\": 6}",
+                                       "{\"jobs\": {}}",
+                                       "{\"jobs\": [7]}",
+                                       "{\"jobs\": [{}]}",
+                                       "{\"jobs\": [{\"name\": 7}]}",
+                                       "{\"jobs\": [{\"name\": \"n\"}]}",
+                                       "{\"jobs\": [{\"name\": \"n\", \"job_id\": 1}]}",
+                                       "{\"jobs\": [{\"name\": \"n\", \"job_id\": 1, \"job_state\": []}]}",
+                                       "{\"jobs\": [{\"name\": \"n\", \"job_id\": 1, \"job_state\": {\"a\": 1}}]}",
+                                       "{\"jobs\": [{\"name\": \"n\", \"array_job_id\": 1, \"job_id\": 1, "
+                                       "\"job_state\": \"PENDING\", \"array_task_string\": \"1,2,...\"}]}",
+                                       "{\"jobs\": [{\"name\": \"n\", \"array_job_id\": 1, \"job_id\": 1, "
+                                       "\"job_state\": \"PENDING\", \"array_task_string\": \"9-1\"}]}",
+                                       "{\"jobs\": [{\"name\": \"n\", \"array_job_id\": 1, \"job_id\": 1, "
+                                       "\"job_state\": \"PENDING\", \"array_task_string\": \"99999999999\"}]}",
+                                       "{\"job_id\": 5, \"x\": \"\xff\xfe\"}"};
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) hostile((HttpReply){.body = bodies[i]}, SLURM_GARBLED);
   CoreText deep = {0};
   core_text_append(&deep, "{\"job_id\":");
@@ -294,9 +355,10 @@ static void test_open(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs),    cmocka_unit_test(test_states),  cmocka_unit_test(test_partitions),
-                                     cmocka_unit_test(test_request), cmocka_unit_test(test_hostile), cmocka_unit_test(test_contents),
-                                     cmocka_unit_test(test_endless), cmocka_unit_test(test_open)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs),       cmocka_unit_test(test_states),
+                                     cmocka_unit_test(test_partitions), cmocka_unit_test(test_request),
+                                     cmocka_unit_test(test_hostile),    cmocka_unit_test(test_contents),
+                                     cmocka_unit_test(test_endless),    cmocka_unit_test(test_open)};
   if (!core_http_is_built()) {
     printf("1..1\nok 1 # SKIP built without libcurl\n");
     return 0;

@@ -1,7 +1,7 @@
 /* What slurmrestd of Slurm 22.05.8 to 26.05.3 really answered (tests/unit/slurmrestd, one file an API version, made by
- * tests/slurm/record_rest.sh), read through slurm/cluster.h. Each was asked the same of a cluster in the same state, so that the same
- * must come out of all: array 1 of one task that failed with exit code 3, and array 2 of six at one at a time, of which the first was
- * cancelled, the second runs and four wait. */
+ * tests/slurm/record_rest.sh), read through slurm/cluster.h. Each was asked the same of a cluster in the same state, so
+ * that the same must come out of all: array 1 of one task that failed with exit code 3, and array 2 of six at one at a
+ * time, of which the first was cancelled, the second runs and four wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,12 @@
 
 enum { FILES_MAX = 32 };
 
-typedef struct Recording { json_t *all; char document[128], *texts[FILES_MAX]; size_t text_count; bool is_down; } Recording;
+typedef struct Recording {
+  json_t *all;
+  char document[128], *texts[FILES_MAX];
+  size_t text_count;
+  bool is_down;
+} Recording;
 
 static const char *recorded(Recording *recording, const char *key, int *status) {
   const json_t *one = json_object_get(recording->all, key);
@@ -33,7 +38,8 @@ static void answer(HttpServer *server, const HttpCall *call, HttpReply *reply) {
   const char *what = strrchr(call->path, '/') + 1;
   if (strcmp(call->path, "/openapi/v3") == 0) *reply = (HttpReply){.body = recording->document};
   else if (strcmp(call->method, "DELETE") == 0) reply->body = recorded(recording, "no_such_job", &reply->status);
-  else if (strcmp(what, "submit") == 0) reply->body = recorded(recording, strstr(call->body, "nowhere") ? "refused" : "submitted", &reply->status);
+  else if (strcmp(what, "submit") == 0)
+    reply->body = recorded(recording, strstr(call->body, "nowhere") ? "refused" : "submitted", &reply->status);
   else if (strcmp(call->method, "POST") == 0) *reply = (HttpReply){.body = "{}"};
   else reply->body = recorded(recording, recording->is_down ? "unreachable" : what, &reply->status);
 }
@@ -50,7 +56,8 @@ static void check_jobs(SlurmCluster *cluster) {
     assert_int_equal(task->limit_s, 300);
     assert_true(task->submit_unix_s > 1700000000);
     if (task->job == 1) {
-      assert_true(task->state == SLURM_FAILED && task->first == 0 && task->last == 0 && task->exit_code == 3 && task->exit_signal <= 0);
+      assert_true(task->state == SLURM_FAILED && task->first == 0 && task->last == 0 && task->exit_code == 3 &&
+                  task->exit_signal <= 0);
       assert_string_equal(task->nodes, "n1");
       others++;
       continue;
@@ -65,7 +72,8 @@ static void check_jobs(SlurmCluster *cluster) {
       assert_true(task->first == 0 && task->last == 0);
       others += 10;
     } else {
-      assert_true(task->state == SLURM_RUNNING && task->first == 1 && task->last == 1 && task->start_unix_s > 1700000000);
+      assert_true(task->state == SLURM_RUNNING && task->first == 1 && task->last == 1 &&
+                  task->start_unix_s > 1700000000);
       others += 100;
     }
   }
@@ -83,14 +91,20 @@ static void check_place(SlurmCluster *cluster, const char *release) {
   assert_int_equal(slurm_partitions(cluster, &partitions, &count), CORE_OK);
   assert_int_equal(count, 1);
   assert_string_equal(partitions->name, "main");
-  assert_true(partitions->up && partitions->is_default && partitions->time_max_s == 86400 && partitions->nodes == 1 && partitions->nodes_up == 1);
+  assert_true(partitions->up && partitions->is_default && partitions->time_max_s == 86400 && partitions->nodes == 1 &&
+              partitions->nodes_up == 1);
   assert_true(partitions->cpus_max == 2 && partitions->memory_max_mb == 4000 && partitions->gpus_max == 2);
   free(partitions);
 }
 
 static void check_requests(SlurmCluster *cluster) {
   SlurmSettings settings = slurm_settings_default();
-  const SlurmJob job = {.name = "x", .comment = "c", .script = "#!/bin/bash\nexec 'true'\n", .folder = "/tmp", .tasks = 1, .settings = &settings};
+  const SlurmJob job = {.name = "x",
+                        .comment = "c",
+                        .script = "#!/bin/bash\nexec 'true'\n",
+                        .folder = "/tmp",
+                        .tasks = 1,
+                        .settings = &settings};
   int64_t id = 0;
   assert_int_equal(slurm_submit(cluster, &job, &id), CORE_OK);
   assert_true(id > 2);
@@ -122,7 +136,8 @@ static void check_file(const char *path) {
   if (!recording.all) fail_msg("%s:%d: %s", path, where.line, where.text);
   const int version = (int)json_integer_value(json_object_get(recording.all, "version"));
   char release[32] = "";
-  assert_int_equal(sscanf(json_string_value(json_object_get(recording.all, "recorded")), "slurmrestd %31[0-9.]", release), 1);
+  assert_int_equal(
+    sscanf(json_string_value(json_object_get(recording.all, "recorded")), "slurmrestd %31[0-9.]", release), 1);
   print_message("# slurmrestd %s, v0.0.%d\n", release, version);
   snprintf(recording.document, sizeof recording.document, "{\"paths\": {\"/slurm/v0.0.%d/job/submit\": {}}}", version);
   HttpServer *server = calloc(1, sizeof *server);

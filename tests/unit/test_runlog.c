@@ -121,7 +121,9 @@ static int take(void *context, const StoreIteration *iteration, const StoreEvalu
   Rows *rows = context;
   assert_int_equal((iteration != NULL) + (evaluation != NULL) + (layer != NULL), 1);
   assert_true(rows->count < 256);
-  rows->iterations[rows->count++] = iteration ? iteration->iteration : evaluation ? evaluation->iteration : layer->iteration;
+  rows->iterations[rows->count++] = iteration    ? iteration->iteration
+                                    : evaluation ? evaluation->iteration
+                                                 : layer->iteration;
   if (iteration) rows->last = *iteration;
   else if (evaluation) rows->last_evaluation = *evaluation;
   else rows->last_layer = *layer;

@@ -272,8 +272,8 @@ static void test_resumed_training_is_the_same(void **state) {
   }
 }
 
-/* Three ranks of four worlds (one of each block and a world of the next), and two shards each: all samples once, each at
- * the rank and in the shard of the world that went through it. */
+/* Three ranks of four worlds (one of each block and a world of the next), and two shards each: all samples once, each
+ * at the rank and in the shard of the world that went through it. */
 static void test_samples_of_ranks(void **state) {
   enum { SAMPLES = 96 + 2 * 32, ALL_SHARDS = 6 };
   const Shards ranks[3] = {{12, 0, 4, 6, 2, true}, {12, 4, 4, 6, 2, true}, {12, 8, 4, 6, 2, true}};
@@ -366,10 +366,15 @@ static void test_clips_differ_off_policy_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_order_holds_every_sample_once), cmocka_unit_test(test_leader_learns_from_followers),
-    cmocka_unit_test(test_minibatches_carry_the_learning_block), cmocka_unit_test(test_gradients_by_differences),
-    cmocka_unit_test(test_names_of_parameters), cmocka_unit_test(test_resumed_training_is_the_same),
-    cmocka_unit_test(test_samples_of_ranks), cmocka_unit_test(test_only_the_leader_is_reported), cmocka_unit_test(test_rate_follows_the_kl),
+    cmocka_unit_test(test_order_holds_every_sample_once),
+    cmocka_unit_test(test_leader_learns_from_followers),
+    cmocka_unit_test(test_minibatches_carry_the_learning_block),
+    cmocka_unit_test(test_gradients_by_differences),
+    cmocka_unit_test(test_names_of_parameters),
+    cmocka_unit_test(test_resumed_training_is_the_same),
+    cmocka_unit_test(test_samples_of_ranks),
+    cmocka_unit_test(test_only_the_leader_is_reported),
+    cmocka_unit_test(test_rate_follows_the_kl),
     cmocka_unit_test(test_clips_differ_off_policy_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

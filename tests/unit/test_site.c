@@ -1,4 +1,5 @@
-/* Site files: order (site, experiment, --set), installed bases, what is refused and where; what containers make of a script. */
+/* Site files: order (site, experiment, --set), installed bases, what is refused and where; what containers make of a
+ * script. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,10 @@ static void test_where(void **state) {
 static void test_notify(void **state) {
   SlurmSettings settings;
   SlurmSite site;
-  assert_int_equal(read_site("[notify]\nurl = https://hooks.example.org/services/T0/SECRET\nstyle = slack\non = failure\n", &settings, &site), CORE_OK);
+  assert_int_equal(
+    read_site("[notify]\nurl = https://hooks.example.org/services/T0/SECRET\nstyle = slack\non = failure\n", &settings,
+              &site),
+    CORE_OK);
   assert_string_equal(site.notify_style, "slack");
   assert_string_equal(site.notify_on, "failure");
   assert_non_null(strstr(site.notify_url, "SECRET"));
@@ -132,19 +136,22 @@ static void test_containers(void **state) {
   settings.gpus_per_run = 1;
   slurm_script_print(&job, command, &script);
   assert_non_null(strstr(core_text_string(&script), "export TMPDIR=/local/scratch\n"));
-  assert_non_null(strstr(core_text_string(&script), "exec apptainer exec --nv --bind '/work/it'\\''s' '/images/sweep.sif' '/opt/sweep' 'task'\n"));
+  assert_non_null(strstr(core_text_string(&script),
+                         "exec apptainer exec --nv --bind '/work/it'\\''s' '/images/sweep.sif' '/opt/sweep' 'task'\n"));
   assert_int_equal(slurm_settings_set(&settings, "container_runtime", "pyxis"), CORE_OK);
   assert_int_equal(slurm_settings_set(&settings, "container", "registry.example.org#team/sweep:1"), CORE_OK);
   core_text_clear(&script);
   slurm_script_print(&job, command, &script);
-  assert_non_null(strstr(core_text_string(&script), "#SBATCH --container-image=\"registry.example.org#team/sweep:1\"\n"));
+  assert_non_null(
+    strstr(core_text_string(&script), "#SBATCH --container-image=\"registry.example.org#team/sweep:1\"\n"));
   assert_non_null(strstr(core_text_string(&script), "\nexec '/opt/sweep' 'task'\n"));
   core_text_free(&script);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),   cmocka_unit_test(test_where),     cmocka_unit_test(test_notify),
-                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_installed), cmocka_unit_test(test_containers)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),     cmocka_unit_test(test_where),
+                                     cmocka_unit_test(test_notify),    cmocka_unit_test(test_refused),
+                                     cmocka_unit_test(test_installed), cmocka_unit_test(test_containers)};
   snprintf(path, sizeof path, "/tmp/test_site.%d.ini", (int)getpid());
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   unlink(path);

@@ -1,4 +1,5 @@
-/* Slurm settings (what is refused above all: they end up in scripts and arguments), time forms, array expressions, scripts. */
+/* Slurm settings (what is refused above all: they end up in scripts and arguments), time forms, array expressions,
+ * scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,9 +47,11 @@ static void test_values(void **state) {
 
 /* Nothing that a shell, an option parser or a script line takes for more than a value. */
 static void test_refused_values(void **state) {
-  static const char *const words[] = {"slurm.partition", "slurm.account", "slurm.qos", "slurm.reservation", "slurm.gpu_type",
-                                      "slurm.constraint", "slurm.modules", "slurm.after", "slurm.extra"};
-  static const char *const hostile[] = {"-x", "--wrap=true", "a;b", "a$(b)", "`b`", "a\nb", "a'b", "a\"b", "a>b", "a\\b", "a#b", "\t", "a{b", "a~", "a!"};
+  static const char *const words[] = {"slurm.partition",   "slurm.account",  "slurm.qos",
+                                      "slurm.reservation", "slurm.gpu_type", "slurm.constraint",
+                                      "slurm.modules",     "slurm.after",    "slurm.extra"};
+  static const char *const hostile[] = {"-x",  "--wrap=true", "a;b", "a$(b)", "`b`", "a\nb", "a'b", "a\"b",
+                                        "a>b", "a\\b",        "a#b", "\t",    "a{b", "a~",   "a!"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     for (size_t k = 0; k < sizeof hostile / sizeof *hostile; k++) refused(words[i], hostile[k]);
   refused("slurm.partition", "a b");
@@ -146,7 +149,8 @@ static void test_states(void **state) {
   assert_int_equal(slurm_state_from_name("REQUEUE_HOLD"), SLURM_PENDING);
   assert_int_equal(slurm_state_from_name("SOMETHING_NEW"), SLURM_UNKNOWN_STATE);
   assert_true(slurm_state_is_over(SLURM_NODE_FAIL) && slurm_state_is_over(SLURM_COMPLETED));
-  assert_false(slurm_state_is_over(SLURM_RUNNING) || slurm_state_is_over(SLURM_UNKNOWN_STATE) || slurm_state_is_over(SLURM_REQUEUED));
+  assert_false(slurm_state_is_over(SLURM_RUNNING) || slurm_state_is_over(SLURM_UNKNOWN_STATE) ||
+               slurm_state_is_over(SLURM_REQUEUED));
 }
 
 static void test_script(void **state) {
@@ -160,12 +164,21 @@ static void test_script(void **state) {
   taken(&s, "mem", "4G");
   taken(&s, "extra", "--exclude=n3 --exclusive");
   const SlurmId after[] = {{12, -1}, {13, 4}};
-  SlurmJob job = {.name = "fig8", .comment = "sweep=fig8 manifest=ab:0", .folder = "/w \"x\"", .tasks = 10, .running_max = 4,
-                  .settings = &s, .after = after, .after_count = 2, .after_each = 15};
+  SlurmJob job = {.name = "fig8",
+                  .comment = "sweep=fig8 manifest=ab:0",
+                  .folder = "/w \"x\"",
+                  .tasks = 10,
+                  .running_max = 4,
+                  .settings = &s,
+                  .after = after,
+                  .after_count = 2,
+                  .after_each = 15};
   slurm_script_print(&job, command, &text);
-  assert_string_equal(core_text_string(&text),
+  assert_string_equal(
+    core_text_string(&text),
     "#!/bin/bash\n#SBATCH --job-name=\"fig8\"\n#SBATCH --comment=\"sweep=fig8 manifest=ab:0\"\n#SBATCH --array=0-9%4\n"
-    "#SBATCH --dependency=afterany:12:13_4,aftercorr:15\n#SBATCH --kill-on-invalid-dep=yes\n#SBATCH --time=02:00:00\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n"
+    "#SBATCH --dependency=afterany:12:13_4,aftercorr:15\n#SBATCH --kill-on-invalid-dep=yes\n#SBATCH "
+    "--time=02:00:00\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n"
     "#SBATCH --cpus-per-task=2\n#SBATCH --mem=8192M\n#SBATCH --gres=gpu:a100:2\n#SBATCH --signal=B:USR2@120\n"
     "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --exclude=n3\n#SBATCH --exclusive\n"
     "#SBATCH --chdir=\"/w \\\"x\\\"\"\n#SBATCH --output=\"/dev/null\"\n"
@@ -180,7 +193,8 @@ static void test_document(void **state) {
   size_t size;
   slurm_settings_to_markdown(&table);
   assert_int_equal(core_files_read("docs/cluster.md", 0, &document, &size), CORE_OK);
-  if (!strstr(document, core_text_string(&table))) fail_msg("docs/cluster.md should hold this table:\n%s", core_text_string(&table));
+  if (!strstr(document, core_text_string(&table)))
+    fail_msg("docs/cluster.md should hold this table:\n%s", core_text_string(&table));
   free(document);
   core_text_free(&table);
 }

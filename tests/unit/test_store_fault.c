@@ -44,8 +44,8 @@ static char *digest(void) {
   return text.data;
 }
 
-/* Runs `work` in a child that is killed after so many microseconds, counted from when `began`, if there is one, is true of it.
- * Did it end by itself? */
+/* Runs `work` in a child that is killed after so many microseconds, counted from when `began`, if there is one, is true
+ * of it. Did it end by itself? */
 static bool killed_work(int (*work)(void), bool (*began)(void), long after_us) {
   int status;
   pid_t child = fork();

@@ -255,9 +255,11 @@ static void test_curve_ends(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_aggregates),  cmocka_unit_test(test_bad_input),          cmocka_unit_test(test_solve_rate),
-    cmocka_unit_test(test_draws),       cmocka_unit_test(test_known_distribution), cmocka_unit_test(test_percentiles),
-    cmocka_unit_test(test_few_ways), cmocka_unit_test(test_threads),     cmocka_unit_test(test_comparison),         cmocka_unit_test(test_curve_ends),
+    cmocka_unit_test(test_aggregates),         cmocka_unit_test(test_bad_input),
+    cmocka_unit_test(test_solve_rate),         cmocka_unit_test(test_draws),
+    cmocka_unit_test(test_known_distribution), cmocka_unit_test(test_percentiles),
+    cmocka_unit_test(test_few_ways),           cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_comparison),         cmocka_unit_test(test_curve_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

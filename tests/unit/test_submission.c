@@ -1,4 +1,5 @@
-/* sweep/batch: where the files of a sweep's submissions lie, so that no folder gets a thousand; what an older version wrote stays readable. */
+/* sweep/batch: where the files of a sweep's submissions lie, so that no folder gets a thousand; what an older version
+ * wrote stays readable. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

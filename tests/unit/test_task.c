@@ -63,7 +63,8 @@ static void each_space_finds_its_own_world(void **state) {
 
 static void an_automatic_motor_always_runs_forward(void **state) {
   (void)state;
-  SimModel model = {.joint_count = 2, .joint = {{.slot = 3, .binding = 1, .motor_auto = (mask)-1}, {.slot = 0, .binding = 1}}};
+  SimModel model = {.joint_count = 2,
+                    .joint = {{.slot = 3, .binding = 1, .motor_auto = (mask)-1}, {.slot = 0, .binding = 1}}};
   const SimCommand back = {{0, -1, 0, 0, 0, 0}};
   const SimControl control = sim_task_control(&model, &back);
   assert_true(control.motor[3] == 1.0f && control.motor[0] == -1.0f);
