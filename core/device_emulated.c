@@ -384,8 +384,8 @@ static void carry_out(Emulator *emulator, const Operation *o) {
   if (o->kernel) {
     unlock(emulator);
     launching = emulator;
-    core_emulated_threads_run(emulator->threads, o->kernel, core_emulated_code_of(emulator->bodies, o->kernel), o->blocks,
-                              o->threads, o->shared, o->arguments);
+    CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
+    core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
     lock(emulator);
   } else if (o->source) {
     move(&emulator->table, o->target, o->source, o->bytes);

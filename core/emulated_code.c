@@ -38,8 +38,8 @@ CoreKernelBody *core_emulated_code_of(const CoreEmulatedBody *bodies, const Core
   for (; bodies->name; bodies++) {
     if (strcmp(bodies->name, kernel->name) != 0) continue;
     if (bodies->argument_bytes == kernel->argument_bytes) return bodies->body;
-    snprintf(what, sizeof what, "%s takes %zu bytes of arguments there and %zu here: another version of it, or two compilers "
-             "that lay them out differently", kernel->name, bodies->argument_bytes, kernel->argument_bytes);
+    snprintf(what, sizeof what, "%s takes %zu bytes of arguments there and %zu here: another version of it, or two "
+             "compilers that lay them out differently", kernel->name, bodies->argument_bytes, kernel->argument_bytes);
     refuse(what);
   }
   if (CORE_HAS_CUDA && kernel->entry == NULL) return kernel->body;

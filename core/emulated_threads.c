@@ -157,8 +157,8 @@ static void run_teams(CoreEmulatedThreads *emulated, CoreDeviceThread at, unsign
   }
 }
 
-void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, CoreKernelBody *body, unsigned blocks,
-                               unsigned threads, size_t shared, const void *arguments) {
+void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, CoreKernelBody *body,
+                               unsigned blocks, unsigned threads, size_t shared, const void *arguments) {
   const bool backward = emulated->order == CORE_DEVICE_BACKWARD;
   const unsigned team = kernel->team == CORE_TEAM_BLOCK ? threads : (unsigned)kernel->team;
   CORE_CHECK(team == 0 || threads % team == 0);

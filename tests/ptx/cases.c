@@ -10,8 +10,8 @@
 #include "core/device.h"
 #include "core/error.h"
 
-/* Each kernel has a, b, c of `in` as bits in %rd0 to %rd2, %fd0 to %fd2, their lower halves in %r0 to %r2, %f0 to %f2, their
- * lowest 16 bits in %rs0 to %rs2; %p0 is a != 0. Its result is in register 3 of the kind that `result` names. */
+/* Each kernel has a, b, c of `in` as bits in %rd0 to %rd2, %fd0 to %fd2, their lower halves in %r0 to %r2, %f0 to %f2,
+ * their lowest 16 bits in %rs0 to %rs2; %p0 is a != 0. Its result is in register 3 of the kind that `result` names. */
 typedef struct Case {
   const char *code;
   enum { H, R, RD, F, FD, P } result;
@@ -46,12 +46,15 @@ static const Case cases[] = {
   {"add.cc.u32 %r2, %r0, %r1;\naddc.u32 %r3, 5, 0;", R, {0xffffffff, 1}, 6},
   {"add.cc.u32 %r2, %r0, %r1;\naddc.u32 %r3, 5, 0;", R, {0xfffffffe, 1}, 5},
   {"add.cc.u32 %r2, %r0, %r1;\naddc.cc.u32 %r2, -1, 0;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 1}, 1},
-  {"add.cc.u32 %r2, %r0, %r1;\nadd.s32 %r2, -1, 1;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 1}, 1}, /* plain ones leave it */
+  {"add.cc.u32 %r2, %r0, %r1;\nadd.s32 %r2, -1, 1;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 1},
+   1}, /* plain ones leave it */
   {"sub.cc.u32 %r2, %r0, %r1;\nsubc.u32 %r3, 7, 0;", R, {0, 1}, 6},
   {"sub.cc.u32 %r2, %r0, %r1;\nsubc.cc.u32 %r2, 0, 0;\nsubc.u32 %r3, 7, 0;", R, {1, 1}, 7},
-  {"mad.lo.cc.u32 %r2, %r0, %r1, %r2;\nmadc.hi.u32 %r3, %r0, %r1, 0;", R, {0xffffffff, 0xffffffff, 0xffffffff}, 0xffffffff},
+  {"mad.lo.cc.u32 %r2, %r0, %r1, %r2;\nmadc.hi.u32 %r3, %r0, %r1, 0;", R,
+   {0xffffffff, 0xffffffff, 0xffffffff}, 0xffffffff},
   {"mad.lo.cc.u32 %r3, %r0, %r1, %r2;", R, {0xffffffff, 0xffffffff, 2}, 3},
-  {"mad.lo.cc.u32 %r2, -1, 1, 1;\nmadc.hi.cc.u32 %r2, %r0, %r1, %r0;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 0xffffffff}, 1},
+  {"mad.lo.cc.u32 %r2, -1, 1, 1;\nmadc.hi.cc.u32 %r2, %r0, %r1, %r0;\naddc.u32 %r3, 0, 0;", R,
+   {0xffffffff, 0xffffffff}, 1},
   {"mad.lo.cc.u32 %r2, -1, 1, 1;\nmadc.lo.cc.u32 %r3, %r0, %r1, 0;", R, {3, 5}, 16},
   /* shifts by the width or more, which C does not define and a processor takes modulo the width */
   {"shl.b32 %r3, %r0, %r1;", R, {1, 31}, 0x80000000},
@@ -98,7 +101,7 @@ static const Case cases[] = {
   {"add.rn.f32 %f3, %f0, %f1;", F, {0x3f800000, 0x33800000}, 0x3f800000},       /* 1 + 2^-24: to even */
   {"add.rn.f32 %f3, %f0, %f1;", F, {0x3f800001, 0x33800000}, 0x3f800002},
   {"mul.rn.f32 %f3, %f0, %f1;", F, {0x00800000, 0x3f000000}, 0x00400000},
-  {"mul.rn.f32 %f2, %f0, %f0;\nadd.rn.f32 %f3, %f2, %f1;", F, {0x3f800001, 0xbf800002}, 0},          /* not contracted */
+  {"mul.rn.f32 %f2, %f0, %f0;\nadd.rn.f32 %f3, %f2, %f1;", F, {0x3f800001, 0xbf800002}, 0}, /* not contracted */
   {"fma.rn.f32 %f3, %f0, %f0, %f1;", F, {0x3f800001, 0xbf800002}, 0x28800000},
   {"fma.rn.f64 %fd3, %fd0, %fd0, %fd1;", FD, {ONE + 1, 0xbff0000000000002}, 0x3970000000000000},
   {"mul.rn.f64 %fd2, %fd0, %fd0;\nadd.rn.f64 %fd3, %fd2, %fd1;", FD, {ONE + 1, 0xbff0000000000002}, 0},
@@ -168,7 +171,7 @@ static const Case cases[] = {
   {"cvt.s32.s16 %r3, %rs0;", R, {0x8000}, 0xffff8000},
   {"cvt.u32.u16 %r3, %rs0;", R, {0x8000}, 0x8000},
   {"cvt.s64.s32 %rd3, %r0;", RD, {0x80000000}, 0xffffffff80000000},
-  {"cvt.s64.s32 %rd3, %rd0;", RD, {0x580000000}, 0xffffffff80000000},            /* the lower half of a wider register */
+  {"cvt.s64.s32 %rd3, %rd0;", RD, {0x580000000}, 0xffffffff80000000}, /* the lower half of a wider register */
   {"cvt.u16.u64 %rs3, %rd0;", H, {0x123456789}, 0x6789},
   {"cvt.u64.u32 %rd3, %r0;", RD, {0xffffffff}, 0xffffffff},
   /* approximations: what the ISA says of their ends, and of the bits that they look at */
@@ -196,18 +199,21 @@ static const Case cases[] = {
   {"st.local.v2.u32 [%rd10+8], {%r0, %r1};\nld.local.u64 %rd3, [%rd10+8];", RD, {1, 2}, 0x200000001},
   {"cvta.local.u64 %rd2, %rd10;\nst.u16 [%rd2], %rs0;\nld.local.s16 %r3, [%rd10];", R, {0x8001}, 0xffff8001},
   {"mov.u32 %r2, core_device_shared;\nst.shared.f32 [%r2+8], %f0;\nld.shared.u32 %r3, [%r2+8];", R, {77}, 77},
-  {"mov.u64 %rd2, core_device_shared;\ncvta.shared.u64 %rd2, %rd2;\nst.u8 [%rd2+3], %r0;\nld.shared.u8 %r3, [core_device_shared+3];",
-   R, {0x1ff}, 0xff},
+  {"mov.u64 %rd2, core_device_shared;\ncvta.shared.u64 %rd2, %rd2;\nst.u8 [%rd2+3], %r0;\n"
+   "ld.shared.u8 %r3, [core_device_shared+3];", R, {0x1ff}, 0xff},
   {"ld.global.v2.u8 {%rs2, %rs3}, [table+2];", H, {0}, 40},
   /* the way through a function: guards, loops, calls */
   {"mov.u32 %r3, 1;\n@%p0 mov.u32 %r3, 2;", R, {0}, 1},
   {"mov.u32 %r3, 1;\n@!%p0 mov.u32 %r3, 2;", R, {0}, 2},
-  {"mov.u32 %r3, 0;\n$L_loop@:\nadd.s32 %r3, %r3, %r0;\nadd.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;\n@%p1 bra $L_loop@;",
+  {"mov.u32 %r3, 0;\n$L_loop@:\nadd.s32 %r3, %r3, %r0;\nadd.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;\n"
+   "@%p1 bra $L_loop@;",
    R, {10}, 55},
-  {"{\n.param .b64 param0;\nst.param.b64 [param0+0], %rd0;\n.param .align 4 .b8 param1[8];\nst.param.v2.b32 [param1+0], {%r1, %r2};\n"
-   ".param .b32 retval0;\ncall.uni (retval0), sum, (param0, param1);\nld.param.b32 %r3, [retval0+0];\n}", R, {1, 20, 300}, 321},
-  {"mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ntid.x;\nadd.s32 %r3, %r3, %r2;\nmov.u32 %r2, %ctaid.x;\nadd.s32 %r3, %r3, %r2;\n"
-   "mov.u32 %r2, %nctaid.x;\nadd.s32 %r3, %r3, %r2;", R, {0}, 2},
+  {"{\n.param .b64 param0;\nst.param.b64 [param0+0], %rd0;\n.param .align 4 .b8 param1[8];\n"
+   "st.param.v2.b32 [param1+0], {%r1, %r2};\n.param .b32 retval0;\n"
+   "call.uni (retval0), sum, (param0, param1);\nld.param.b32 %r3, [retval0+0];\n}", R,
+   {1, 20, 300}, 321},
+  {"mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ntid.x;\nadd.s32 %r3, %r3, %r2;\nmov.u32 %r2, %ctaid.x;\n"
+   "add.s32 %r3, %r3, %r2;\nmov.u32 %r2, %nctaid.x;\nadd.s32 %r3, %r3, %r2;", R, {0}, 2},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -235,16 +241,20 @@ static void write_code(FILE *file, const char *code, int number) {
 
 static void write_kernel(FILE *file, const char *name, const char *code, int result, int number) {
   static const char *const stores[] = {
-    "cvt.u64.u16 %rd4, %rs3;", "cvt.u64.u32 %rd4, %r3;", "mov.u64 %rd4, %rd3;", "mov.b32 %r4, %f3;\ncvt.u64.u32 %rd4, %r4;",
+    "cvt.u64.u16 %rd4, %rs3;", "cvt.u64.u32 %rd4, %r3;", "mov.u64 %rd4, %rd3;",
+    "mov.b32 %r4, %f3;\ncvt.u64.u32 %rd4, %r4;",
     "mov.b64 %rd4, %fd3;", "selp.b64 %rd4, 1, 0, %p3;"};
-  fprintf(file, "\n.visible .entry _Z%zu%s_kernel4Case(\n\t.param .align 8 .b8 %s_parameter[16]\n)\n{\n", strlen(name) + 7, name, name);
-  fprintf(file, "\t.local .align 8 .b8 \t__local_depot%d[16];\n\t.reg .b64 \t%%SPL;\n\t.reg .pred \t%%p<4>;\n\t.reg .b16 \t%%rs<4>;\n"
-          "\t.reg .b32 \t%%r<5>;\n\t.reg .b64 \t%%rd<11>;\n\t.reg .f32 \t%%f<4>;\n\t.reg .f64 \t%%fd<4>;\n\n", number);
+  fprintf(file, "\n.visible .entry _Z%zu%s_kernel4Case(\n\t.param .align 8 .b8 %s_parameter[16]\n)\n{\n",
+          strlen(name) + 7, name, name);
+  fprintf(file, "\t.local .align 8 .b8 \t__local_depot%d[16];\n\t.reg .b64 \t%%SPL;\n\t.reg .pred \t%%p<4>;\n"
+          "\t.reg .b16 \t%%rs<4>;\n\t.reg .b32 \t%%r<5>;\n\t.reg .b64 \t%%rd<11>;\n"
+          "\t.reg .f32 \t%%f<4>;\n\t.reg .f64 \t%%fd<4>;\n\n", number);
   fprintf(file, "mov.u64 %%SPL, __local_depot%d;\nadd.u64 %%rd10, %%SPL, 0;\n", number);
-  fprintf(file, "ld.param.u64 %%rd8, [%s_parameter];\ncvta.to.global.u64 %%rd8, %%rd8;\nadd.s64 %%rd9, %%rd8, 24;\n", name);
+  fprintf(file, "ld.param.u64 %%rd8, [%s_parameter];\ncvta.to.global.u64 %%rd8, %%rd8;\nadd.s64 %%rd9, %%rd8, 24;\n",
+          name);
   for (int i = 0; i < 3; i++)
-    fprintf(file, "ld.global.u64 %%rd%d, [%%rd8+%d];\nmov.b64 %%fd%d, %%rd%d;\ncvt.u32.u64 %%r%d, %%rd%d;\nmov.b32 %%f%d, %%r%d;\n"
-            "cvt.u16.u32 %%rs%d, %%r%d;\n", i, 8 * i, i, i, i, i, i, i, i, i);
+    fprintf(file, "ld.global.u64 %%rd%d, [%%rd8+%d];\nmov.b64 %%fd%d, %%rd%d;\ncvt.u32.u64 %%r%d, %%rd%d;\n"
+            "mov.b32 %%f%d, %%r%d;\ncvt.u16.u32 %%rs%d, %%r%d;\n", i, 8 * i, i, i, i, i, i, i, i, i);
   fprintf(file, "setp.ne.s64 %%p0, %%rd0, 0;\n");
   write_code(file, code, number);
   fprintf(file, "\n%s\nst.global.u64 [%%rd8+32], %%rd4;\nret;\n}\n", stores[result]);
@@ -259,9 +269,11 @@ static int write_all(const char *path) {
   if (file == NULL) return perror(path), 1;
   fprintf(file, "// Written by tests/ptx/cases.c\n.version 9.0\n.target sm_90\n.address_size 64\n\n"
           ".extern .shared .align 128 .b8 core_device_shared[];\n.global .align 4 .b8 table[4] = {10, 20, 30, 40};\n\n"
-          ".func  (.param .b32 func_retval0) sum(\n\t.param .b64 sum_param_0,\n\t.param .align 4 .b8 sum_param_1[8]\n)\n{\n"
+          ".func  (.param .b32 func_retval0) sum(\n\t.param .b64 sum_param_0,\n"
+          "\t.param .align 4 .b8 sum_param_1[8]\n)\n{\n"
           "\t.reg .b32 \t%%r<5>;\n\tld.param.u32 %%r1, [sum_param_0];\n\tld.param.v2.u32 {%%r2, %%r3}, [sum_param_1];\n"
-          "\tadd.s32 %%r4, %%r1, %%r2;\n\tadd.s32 %%r4, %%r4, %%r3;\n\tst.param.b32 [func_retval0+0], %%r4;\n\tret;\n}\n");
+          "\tadd.s32 %%r4, %%r1, %%r2;\n\tadd.s32 %%r4, %%r4, %%r3;\n"
+          "\tst.param.b32 [func_retval0+0], %%r4;\n\tret;\n}\n");
   for (int i = 0; i < CASES; i++) {
     name_case(name, i);
     write_kernel(file, name, cases[i].code, cases[i].result, i);

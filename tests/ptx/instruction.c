@@ -1,5 +1,5 @@
-/* C for PTX's instructions: those of instructions.def become calls of machine.h's functions, the rest is known here. What is
- * known to neither is an error. */
+/* C for PTX's instructions: those of instructions.def become calls of machine.h's functions, the rest is known here.
+ * What is known to neither is an error. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,12 +53,13 @@ static int translate_row(const PtxScope *scope, const Row *row, const PtxInstruc
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 static PtxType unsigned_of(unsigned bytes) {
-  return bytes == 1 ? PTX_TYPE_U8 : bytes == 2 ? PTX_TYPE_U16 : bytes == 4 ? PTX_TYPE_U32 : bytes == 8 ? PTX_TYPE_U64 : PTX_TYPE_NONE;
+  return bytes == 1 ? PTX_TYPE_U8 : bytes == 2 ? PTX_TYPE_U16 : bytes == 4 ? PTX_TYPE_U32 : bytes == 8 ? PTX_TYPE_U64
+         : PTX_TYPE_NONE;
 }
 
 /* mov.b64 {%r1, %r2}, %rd1; and the other way round. The first part is the lowest. */
 static int translate_pack(const PtxScope *scope, const PtxInstruction *in, PtxType type, CoreText *c) {
-  char part[PTX_OPERANDS_MAX][PTX_NAME_MAX];
+  PtxParts part;
   size_t parts;
   const bool is_packed = in->operand[1][0] == '{';
   TRY(ptx_cut_vector(scope, in->operand[is_packed ? 1 : 0], part, &parts));
@@ -108,7 +109,7 @@ static int translate_address_space(const PtxScope *scope, const PtxInstruction *
     return ptx_refuse(scope, "an instruction that is not known:", in->name);
   CoreText value = {0};
   int code = ptx_value(scope, in->operand[1], PTX_TYPE_U64, false, &value);
-  if (is_shared) core_text_append(&value, is_to ? " - (uint64_t)(uintptr_t)at->shared" : " + (uint64_t)(uintptr_t)at->shared");
+  if (is_shared) core_text_appendf(&value, " %c (uint64_t)(uintptr_t)at->shared", is_to ? '-' : '+');
   if (code == CORE_OK) code = ptx_assign(scope, in->operand[0], PTX_TYPE_U64, false, core_text_string(&value), c);
   core_text_free(&value);
   return code;
@@ -136,7 +137,7 @@ static int read_access(const PtxScope *scope, const char *name, Access *access) 
     at += length;
     break;
   }
-  if (at && access->space == GLOBAL && strncmp(at, ".nc.", 4) == 0) at += 3; /* through the cache of what nobody writes */
+  if (at && access->space == GLOBAL && strncmp(at, ".nc.", 4) == 0) at += 3; /* what nobody writes */
   if (at && strncmp(at, ".v2.", 4) == 0) access->numbers = 2, at += 3;
   else if (at && strncmp(at, ".v4.", 4) == 0) access->numbers = 4, at += 3;
   if (at) access->type = ptx_type_of(at + 1);
@@ -146,7 +147,8 @@ static int read_access(const PtxScope *scope, const char *name, Access *access) 
 
 /* C for the host's address of `bytes` bytes. */
 static int append_place(const PtxScope *scope, const Access *access, const char *operand, CoreText *c) {
-  static const char *const functions[] = {"ptx_generic(", "ptx_global(", "ptx_shared(at, ", "ptx_local(", "ptx_within("};
+  static const char *const functions[] = {
+    "ptx_generic(", "ptx_global(", "ptx_shared(at, ", "ptx_local(", "ptx_within("};
   const PtxSymbol *symbol = NULL, *around = NULL;
   CoreText address = {0};
   int code = ptx_address(scope, operand, &symbol, &address);
@@ -156,13 +158,15 @@ static int append_place(const PtxScope *scope, const Access *access, const char 
     if ((int)symbol->kind == kind) around = symbol;
     for (size_t i = 0; i < scope->count && !around; i++)
       if ((int)scope->symbol[i].kind == kind) around = &scope->symbol[i];
-    if (around == NULL && access->space == PARAMETER) code = ptx_refuse(scope, "an access where there is no such memory:", operand);
+    if (around == NULL && access->space == PARAMETER)
+      code = ptx_refuse(scope, "an access where there is no such memory:", operand);
   }
   if (code == CORE_OK) {
     core_text_append(c, functions[access->space]);
     if (around) core_text_appendf(c, "m_%s, %zu, ", around->name, around->bytes);
     else if (access->space == LOCAL) core_text_append(c, "NULL, 0, ");
-    core_text_appendf(c, "%s, %u, PTX_NOW)", core_text_string(&address), access->numbers * ptx_type_bytes(access->type));
+    core_text_appendf(c, "%s, %u, PTX_NOW)", core_text_string(&address),
+                      access->numbers * ptx_type_bytes(access->type));
   }
   core_text_free(&address);
   return code;
@@ -170,7 +174,8 @@ static int append_place(const PtxScope *scope, const Access *access, const char 
 
 static int translate_access(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
   Access access;
-  char part[PTX_OPERANDS_MAX][PTX_NAME_MAX], address[64];
+  PtxParts part;
+  char address[64];
   size_t parts;
   const bool is_load = in->name[0] == 'l';
   if (in->operands != 2) return ptx_refuse(scope, "another number of operands than has", in->name);
@@ -228,19 +233,21 @@ static int translate_branch(const PtxScope *scope, const PtxInstruction *in, Cor
 
 /* call.uni (retval0), function, (param0, param1); with the first or the last left out where there are none. */
 static int translate_call(const PtxContext *context, const PtxInstruction *in, CoreText *c) {
-  char part[PTX_OPERANDS_MAX][PTX_NAME_MAX];
+  PtxParts part;
   size_t at = 0, parts;
   const bool gives = in->operands > 0 && in->operand[0][0] == '(';
   const char *function = in->operand[gives ? 1 : 0];
   const PtxSymbol *symbol = ptx_find_symbol(context->scope, function);
-  if (symbol == NULL || symbol->kind != PTX_FUNCTION) return ptx_refuse(context->scope, "no function of this file:", function);
+  if (symbol == NULL || symbol->kind != PTX_FUNCTION)
+    return ptx_refuse(context->scope, "no function of this file:", function);
   core_text_appendf(c, "f%d_%s(at", context->number, function);
   for (at = 0; at < in->operands; at++) {
     if (in->operand[at][0] != '(') continue;
     TRY(ptx_cut_vector(context->scope, in->operand[at], part, &parts));
     for (size_t i = 0; i < parts; i++) {
       const PtxSymbol *parameter = ptx_find_symbol(context->scope, part[i]);
-      if (parameter == NULL || parameter->kind != PTX_PARAMETER) return ptx_refuse(context->scope, "no parameter:", part[i]);
+      if (parameter == NULL || parameter->kind != PTX_PARAMETER)
+        return ptx_refuse(context->scope, "no parameter:", part[i]);
       core_text_appendf(c, ", m_%s", part[i]);
     }
   }

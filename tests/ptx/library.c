@@ -22,12 +22,14 @@ static void write_head(const PtxModule *module, CoreText *c) {
 
 /* The module's arrays, and the two tables that machine.c looks at. */
 static void write_tables(const PtxModule *module, CoreText *c) {
-  core_text_appendf(c, "\n%s\n#define HIDDEN __attribute__((visibility(\"hidden\")))\n", core_text_string(&module->arrays));
-  core_text_appendf(c, "HIDDEN PtxRange ptx_arrays[] = {\n%s  {0, 0},\n};\n", core_text_string(&module->ranges));
+  core_text_appendf(c, "\n%s\n", core_text_string(&module->arrays));
+  core_text_append(c, "#define HIDDEN __attribute__((visibility(\"hidden\")))\n");
+  core_text_appendf(c, "HIDDEN const PtxArray ptx_arrays[] = {\n%s  {0},\n};\n", core_text_string(&module->ranges));
   core_text_append(c, "HIDDEN const CoreEmulatedBody ptx_bodies[] = {\n");
   for (size_t i = 0; i < module->functions; i++) {
     const PtxFunction *function = &module->function[i];
-    if (function->is_kernel) core_text_appendf(c, "  {\"%s\", %s, %zu},\n", function->name, function->name, function->argument_bytes);
+    const char *name = function->name;
+    if (function->is_kernel) core_text_appendf(c, "  {\"%s\", %s, %zu},\n", name, name, function->argument_bytes);
   }
   core_text_append(c, "  {0},\n};\n");
 }
@@ -44,7 +46,8 @@ int ptx_write_library(const PtxModule *module, const char *prefix, int parts) {
   for (size_t i = 0; i < module->functions; i++) {
     int shortest = 0;
     for (int part = 1; part < parts; part++) if (lines[part] < lines[shortest]) shortest = part;
-    core_text_appendf(&text[shortest], "\n%s {\n%s\n", core_text_string(&order[i]->prototype), core_text_string(&order[i]->body));
+    core_text_appendf(&text[shortest], "\n%s {\n%s\n", core_text_string(&order[i]->prototype),
+                      core_text_string(&order[i]->body));
     lines[shortest] += order[i]->lines;
   }
   for (int part = 0; part < parts; part++) {

@@ -7,7 +7,7 @@
 
 /* Written by translate.c: the kernels, and the module's own arrays. Each ends with an entry of zeros. */
 extern const CoreEmulatedBody ptx_bodies[] __attribute__((visibility("hidden")));
-extern const PtxRange ptx_arrays[] __attribute__((visibility("hidden")));
+extern const PtxArray ptx_arrays[] __attribute__((visibility("hidden")));
 
 PtxRange ptx_recent;
 const CoreEmulatedServices *ptx_services;
@@ -36,12 +36,12 @@ void ptx_find(const char *function, const char *file, int line, uint64_t address
   const uint64_t shared = (uint64_t)(uintptr_t)*ptx_services->shared;
   if (is_generic && (is_in_stack(address, bytes) ||
                      holds((PtxRange){shared, shared + *ptx_services->shared_bytes}, address, bytes))) return;
-  for (const PtxRange *array = ptx_arrays; array->end > 0; array++)
-    if (holds(*array, address, bytes)) return;
+  for (const PtxArray *array = ptx_arrays; array->end; array++)
+    if (holds((PtxRange){(uint64_t)(uintptr_t)array->first, (uint64_t)(uintptr_t)array->end}, address, bytes)) return;
   PtxRange found = {0};
   if (!ptx_services->find_memory(address, &found.first, &found.end) || !holds(found, address, bytes))
-    ptx_fail(function, file, line, is_generic ? "an access outside of all memory" : "an access outside of device memory",
-             address, bytes);
+    ptx_fail(function, file, line,
+             is_generic ? "an access outside of all memory" : "an access outside of device memory", address, bytes);
   ptx_recent = found;
 }
 

@@ -1,10 +1,11 @@
-/* What the C that translate.c writes is written with: PTX's instructions as functions of C, memory with the checks that a GPU or
- * compute-sanitizer makes, and the emulator's services. Included by that C only, with machine.c in the same library.
+/* What the C that the translator writes is written with: PTX's instructions as functions of C, memory with the checks
+ * that a GPU or compute-sanitizer makes, and the emulator's services. Included by that C only, with machine.c in one
+ * library.
  *
  * Addresses. Global, generic and local ones are the host's. An address of shared memory is a number of bytes within the
  * block's, as on a GPU, where it is no pointer either. Parameters lie where the emulator has a launch's arguments.
- * Each access is checked for its alignment, which a GPU insists on, and for lying within what its space has: an allocation
- * of device memory, the block's shared memory, the function's own local memory, its parameters. */
+ * Each access is checked for its alignment, which a GPU insists on, and for lying within what its space has: an
+ * allocation of device memory, the block's shared memory, the thread's local memory, the parameters. */
 #ifndef PTX_MACHINE_H
 #define PTX_MACHINE_H
 #include <math.h>
@@ -48,7 +49,7 @@ static inline int64_t ptx_clamp_s64(double x) {
   return x != x || x < -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
 }
 
-/* Four bytes of eight, each chosen by four bits of `selector`, whose highest asks for eight copies of the byte's sign. */
+/* Four of eight bytes, each chosen by four bits of `selector`, whose highest asks for copies of the byte's sign. */
 static inline uint32_t ptx_permute(uint64_t bytes, uint32_t selector) {
   uint32_t result = 0;
   for (int i = 0; i < 4; i++) {
@@ -67,15 +68,15 @@ static inline uint64_t ptx_insert(uint64_t field, uint64_t base, unsigned first,
   return (base & ~mask) | (field << first & mask);
 }
 
-/* ex2.approx.ftz.f32 has an error of 2^-22.5 relatively (PTX ISA); here it is right to the last bit, denormals flushed. */
+/* ex2.approx.ftz.f32 has a relative error of 2^-22.5 (PTX ISA); here it is right to the last bit, denormals flushed. */
 static inline float ptx_approximate_power(float x) {
   if (fabsf(x) < 0x1p-126f) x = 0;
   const float power = (float)exp2((double)x);
   return power < 0x1p-126f ? 0.0f : ptx_number(power);
 }
 
-/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper 32 bits only and give as many; denormals are zero. Here these are cut
- * from the exact value. PTX_APPROXIMATE: a number to be added to the last of those bits, to see who depends on it. */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper 32 bits only and give as many; denormals are zero. Here
+ * these are cut from the exact value. PTX_APPROXIMATE is added to the last of those bits, to see who depends on it. */
 #ifndef PTX_APPROXIMATE
 #define PTX_APPROXIMATE 0
 #endif
@@ -121,6 +122,8 @@ static inline double ptx_approximate_inverse_root(double x) { return ptx_approxi
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
+/* An array of the module. */
+typedef struct PtxArray { const unsigned char *first, *end; } PtxArray;
 /* The allocation that the last access to global memory went to. */
 typedef struct PtxRange { uint64_t first, end; } PtxRange;
 extern PtxRange ptx_recent __attribute__((visibility("hidden")));
@@ -145,12 +148,14 @@ unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *functio
 /* Each gives the host's address of `bytes` bytes at an address of its space. */
 static inline uint64_t ptx_global(uint64_t address, unsigned bytes, PTX_HERE) {
   if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to global memory", address, bytes);
-  if (address < ptx_recent.first || address + bytes > ptx_recent.end) ptx_find(function, file, line, address, bytes, false);
+  if (address < ptx_recent.first || address + bytes > ptx_recent.end)
+    ptx_find(function, file, line, address, bytes, false);
   return address;
 }
 static inline uint64_t ptx_generic(uint64_t address, unsigned bytes, PTX_HERE) {
   if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access", address, bytes);
-  if (address < ptx_recent.first || address + bytes > ptx_recent.end) ptx_find(function, file, line, address, bytes, true);
+  if (address < ptx_recent.first || address + bytes > ptx_recent.end)
+    ptx_find(function, file, line, address, bytes, true);
   return address;
 }
 static inline uint64_t ptx_shared(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PTX_HERE) {
@@ -175,8 +180,12 @@ static inline uint64_t ptx_within(const void *start, size_t size, uint64_t addre
   return address;
 }
 
-#define PTX_MEMORY(T, CT)                                                                                             \
-  static inline CT ptx_load_##T(uint64_t address) { CT x; memcpy(&x, (const void *)(uintptr_t)address, sizeof x); return x; } \
+#define PTX_MEMORY(T, CT)                                                     \
+  static inline CT ptx_load_##T(uint64_t address) {                           \
+    CT x;                                                                     \
+    memcpy(&x, (const void *)(uintptr_t)address, sizeof x);                   \
+    return x;                                                                 \
+  }                                                                           \
   static inline void ptx_store_##T(uint64_t address, CT x) { memcpy((void *)(uintptr_t)address, &x, sizeof x); }
 PTX_MEMORY(U8, uint8_t) PTX_MEMORY(S8, int8_t) PTX_MEMORY(U16, uint16_t) PTX_MEMORY(S16, int16_t)
 PTX_MEMORY(U32, uint32_t) PTX_MEMORY(S32, int32_t) PTX_MEMORY(U64, uint64_t) PTX_MEMORY(S64, int64_t)

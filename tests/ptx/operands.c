@@ -8,15 +8,17 @@
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *name; unsigned bytes; } types[] = {
-  [PTX_TYPE_NONE] = {"", 0},      [PTX_TYPE_PRED] = {"PRED", 0}, [PTX_TYPE_U8] = {"U8", 1},   [PTX_TYPE_S8] = {"S8", 1},
-  [PTX_TYPE_U16] = {"U16", 2},    [PTX_TYPE_S16] = {"S16", 2},   [PTX_TYPE_U32] = {"U32", 4}, [PTX_TYPE_S32] = {"S32", 4},
-  [PTX_TYPE_U64] = {"U64", 8},    [PTX_TYPE_S64] = {"S64", 8},   [PTX_TYPE_F32] = {"F32", 4}, [PTX_TYPE_F64] = {"F64", 8}};
+  [PTX_TYPE_NONE] = {"", 0}, [PTX_TYPE_PRED] = {"PRED", 0}, [PTX_TYPE_U8] = {"U8", 1}, [PTX_TYPE_S8] = {"S8", 1},
+  [PTX_TYPE_U16] = {"U16", 2}, [PTX_TYPE_S16] = {"S16", 2}, [PTX_TYPE_U32] = {"U32", 4}, [PTX_TYPE_S32] = {"S32", 4},
+  [PTX_TYPE_U64] = {"U64", 8}, [PTX_TYPE_S64] = {"S64", 8}, [PTX_TYPE_F32] = {"F32", 4}, [PTX_TYPE_F64] = {"F64", 8}};
 
 PtxType ptx_type_of(const char *word) {
   static const struct { const char *word; PtxType type; } words[] = {
-    {"pred", PTX_TYPE_PRED}, {"b8", PTX_TYPE_U8},   {"u8", PTX_TYPE_U8},   {"s8", PTX_TYPE_S8},   {"b16", PTX_TYPE_U16},
-    {"u16", PTX_TYPE_U16},   {"s16", PTX_TYPE_S16}, {"b32", PTX_TYPE_U32}, {"u32", PTX_TYPE_U32}, {"s32", PTX_TYPE_S32},
-    {"b64", PTX_TYPE_U64},   {"u64", PTX_TYPE_U64}, {"s64", PTX_TYPE_S64}, {"f32", PTX_TYPE_F32}, {"f64", PTX_TYPE_F64}};
+    {"pred", PTX_TYPE_PRED}, {"b8", PTX_TYPE_U8}, {"u8", PTX_TYPE_U8}, {"s8", PTX_TYPE_S8},
+    {"b16", PTX_TYPE_U16}, {"u16", PTX_TYPE_U16}, {"s16", PTX_TYPE_S16},
+    {"b32", PTX_TYPE_U32}, {"u32", PTX_TYPE_U32}, {"s32", PTX_TYPE_S32},
+    {"b64", PTX_TYPE_U64}, {"u64", PTX_TYPE_U64}, {"s64", PTX_TYPE_S64},
+    {"f32", PTX_TYPE_F32}, {"f64", PTX_TYPE_F64}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcmp(words[i].word, word) == 0) return words[i].type;
   return PTX_TYPE_NONE;
@@ -77,7 +79,7 @@ static int next_part(const PtxScope *scope, const char **at, char part[PTX_NAME_
   return CORE_OK;
 }
 
-static int cut_list(const PtxScope *scope, const char *text, char part[PTX_OPERANDS_MAX][PTX_NAME_MAX], size_t *parts) {
+static int cut_list(const PtxScope *scope, const char *text, PtxParts part, size_t *parts) {
   for (*parts = 0; text[strspn(text, " ")] != '\0'; ++*parts) {
     if (*parts == PTX_OPERANDS_MAX) return ptx_refuse(scope, "too many operands:", text);
     TRY(next_part(scope, &text, part[*parts]));
@@ -101,7 +103,7 @@ int ptx_cut(const PtxScope *scope, const char *text, PtxInstruction *instruction
   return cut_list(scope, text + length, instruction->operand, &instruction->operands);
 }
 
-int ptx_cut_vector(const PtxScope *scope, const char *operand, char part[PTX_OPERANDS_MAX][PTX_NAME_MAX], size_t *parts) {
+int ptx_cut_vector(const PtxScope *scope, const char *operand, PtxParts part, size_t *parts) {
   const size_t length = strlen(operand);
   if (length < 2 || !strchr("{(", operand[0])) return cut_list(scope, operand, part, parts);
   char inner[PTX_NAME_MAX];
@@ -144,8 +146,9 @@ static const char *special(const char *operand) {
 /* A register as a type of the same width, or of fewer bits. */
 static void append_register(const PtxSymbol *symbol, const char *name, PtxType type, CoreText *c) {
   const char *r = *name == '%' ? name + 1 : name;
-  if (is_real(symbol->type) && !is_real(type)) core_text_appendf(c, "ptx_bits_%s(r_%s)", symbol->type == PTX_TYPE_F32 ? "f32" : "f64", r);
-  else if (!is_real(symbol->type) && is_real(type)) core_text_appendf(c, "ptx_%s_of(r_%s)", type == PTX_TYPE_F32 ? "f32" : "f64", r);
+  const char *real = ptx_type_bytes(type) == 4 ? "f32" : "f64";
+  if (is_real(symbol->type) && !is_real(type)) core_text_appendf(c, "ptx_bits_%s(r_%s)", real, r);
+  else if (!is_real(symbol->type) && is_real(type)) core_text_appendf(c, "ptx_%s_of(r_%s)", real, r);
   else if (symbol->type != type) core_text_appendf(c, "(PTX_%s)r_%s", ptx_type_name(type), r);
   else core_text_appendf(c, "r_%s", r);
 }
@@ -174,21 +177,23 @@ int ptx_value(const PtxScope *scope, const char *operand, PtxType type, bool is_
     return append_register(symbol, operand, type, c), CORE_OK;
   }
   const bool is_address = type == PTX_TYPE_U64 || (type == PTX_TYPE_U32 && symbol->kind == PTX_SHARED);
-  if (!is_address || symbol->kind == PTX_FUNCTION) return ptx_refuse(scope, "an address where none is expected:", operand);
+  if (!is_address || symbol->kind == PTX_FUNCTION)
+    return ptx_refuse(scope, "an address where none is expected:", operand);
   core_text_appendf(c, "(PTX_%s)", ptx_type_name(type));
   append_place(symbol, c);
   return CORE_OK;
 }
 
-int ptx_assign(const PtxScope *scope, const char *operand, PtxType type, bool is_extended, const char *value, CoreText *c) {
+int ptx_assign(const PtxScope *scope, const char *operand, PtxType type, bool is_extended, const char *value,
+               CoreText *c) {
   const PtxSymbol *symbol = ptx_find_symbol(scope, operand);
   const char *r = *operand == '%' ? operand + 1 : operand;
   if (strcmp(operand, "_") == 0) return core_text_appendf(c, "(void)(%s); ", value), CORE_OK;
   if (symbol == NULL || symbol->kind != PTX_REGISTER) return ptx_refuse(scope, "no register:", operand);
   if (!fits(symbol->type, type, is_extended)) return ptx_refuse(scope, "a register of another width:", operand);
-  if (is_real(symbol->type) != is_real(type))
-    core_text_appendf(c, "r_%s = %s_%s%s(%s); ", r, is_real(type) ? "ptx_bits" : "ptx", /* bits of what is read, or made of them */
-                      ptx_type_bytes(type) == 4 ? "f32" : "f64", is_real(type) ? "" : "_of", value);
+  const char *real = ptx_type_bytes(type) == 4 ? "f32" : "f64";
+  if (is_real(type) && !is_real(symbol->type)) core_text_appendf(c, "r_%s = ptx_bits_%s(%s); ", r, real, value);
+  else if (!is_real(type) && is_real(symbol->type)) core_text_appendf(c, "r_%s = ptx_%s_of(%s); ", r, real, value);
   else if (is_signed(type) && ptx_type_bytes(symbol->type) > ptx_type_bytes(type))
     core_text_appendf(c, "r_%s = (PTX_%s)(int64_t)(%s); ", r, ptx_type_name(symbol->type), value);
   else core_text_appendf(c, "r_%s = %s; ", r, value);

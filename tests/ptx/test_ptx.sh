@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# nvcc's code for the kernels gives the CPU's bits: tests of the emulated device run what nvcc wrote (PTX), translated to C
-# by tests/ptx, in place of the kernels' own bodies. First the translator, on small pieces of PTX with known results. TAP.
-# What takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all.
+# nvcc's code for the kernels gives the CPU's bits: tests of the emulated device run what nvcc wrote (PTX), translated
+# to C by tests/ptx, in place of the kernels' own bodies. First the translator, on small pieces of PTX with known results.
+# What takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 ptx=$SWEEP_BUILD/tests/ptx unit=$SWEEP_BUILD/tests/unit
 
-# ---- the translator -------------------------------------------------------------------------------------------------------
+# ---- the translator ------------------------------------------------------------------------------
 cases() { CORE_DEVICE_CODE=$ptx/cases.so "$ptx/cases" "$@"; }
 tap_run "instructions give what the PTX ISA says" 0 " 0 wrong" cases run
 fault() { tap_run "$1" 134 "$3" cases fault "$2"; } # the program aborts
-fault "an access beyond an allocation of device memory ends the program" global "an access outside of device memory: 4 bytes"
+fault "an access beyond an allocation of device memory ends the program" global "outside of device memory: 4 bytes"
 fault "so does a misaligned one" misaligned "a misaligned access to global memory: 8 bytes"
 fault "one beyond shared memory" shared "an access beyond the block's shared memory"
 fault "beyond local memory" local "an access outside of local memory"
@@ -21,12 +21,14 @@ fault "a barrier's mask must be a team's" mask "a mask that is not that of the t
 
 # translate TEXT: a kernel with that text
 translate() {
-  printf '%s\n' '.version 9.0' '.target sm_90' '.address_size 64' '.visible .entry _Z8a_kernel4Case(.param .align 8 .b8 p[16])' '{' \
-    '.reg .b32 %r<3>;' '.reg .b64 %rd<3>;' "$1" 'ret;' '}' >"$tap_dir/a.ptx"
+  printf '%s\n' '.version 9.0' '.target sm_90' '.address_size 64' \
+    '.visible .entry _Z8a_kernel4Case(.param .align 8 .b8 p[16])' '{' '.reg .b32 %r<3>;' '.reg .b64 %rd<3>;' "$1" \
+    'ret;' '}' >"$tap_dir/a.ptx"
   "$ptx/ptx_translate" --parts 1 ${2:+--target "$2"} "$tap_dir/a" "$tap_dir/a.ptx"
 }
 tap_run "an instruction that is not known is an error with its line" 2 \
-  "a.ptx:8: dp4a.u32.u32 %r1, %r2, %r0, %r1: an instruction that is not known" translate 'dp4a.u32.u32 %r1, %r2, %r0, %r1;'
+  "a.ptx:8: dp4a.u32.u32 %r1, %r2, %r0, %r1: an instruction that is not known" \
+  translate 'dp4a.u32.u32 %r1, %r2, %r0, %r1;'
 tap_run "so is a known one in another form" 2 "a.ptx:8: setp.lt.and.s32" translate 'setp.lt.and.s32 %r1, %r2, %r0, %r1;'
 tap_run "a register of another width" 2 "a register of another width: '%rd1'" translate 'add.s32 %r1, %rd1, 1;'
 tap_run "and a register that is not declared" 2 "an operand that is not known: '%r3'" translate 'add.s32 %r1, %r3, 1;'
@@ -34,9 +36,10 @@ tap_run "a barrier of a part of the block is refused" 2 "a barrier of a part of 
 tap_run "a target that the file does not have is an error" 2 "a.ptx: no code for sm_80 there" translate '' sm_80
 tap_run "a library without a kernel ends the program" 2 "no kernel 'sim_" \
   env CORE_DEVICE_CODE="$ptx/cases.so" TEST_ONLY=on_a_device "$unit/test_batch_bits"
-tap_run "and so does one that is not there" 2 "CORE_DEVICE_CODE = /nonexistent.so" env CORE_DEVICE_CODE=/nonexistent.so "$ptx/cases" run
+tap_run "and so does one that is not there" 2 "CORE_DEVICE_CODE = /nonexistent.so" \
+  env CORE_DEVICE_CODE=/nonexistent.so "$ptx/cases" run
 
-# ---- nvcc's code ----------------------------------------------------------------------------------------------------------
+# ---- nvcc's code ---------------------------------------------------------------------------------
 if [ ! -e "$ptx/kernels.so" ]; then
   tap_skip "nvcc's code gives the CPU's bits" "this build has no CUDA"
   tap_done
@@ -45,11 +48,15 @@ fi
 part() {
   local log rc
   log=$(env CORE_DEVICE_CODE="$ptx/kernels.so" TEST_ONLY="$2" CMOCKA_MESSAGE_OUTPUT=STDOUT "$unit/$3" 2>&1); rc=$?
-  tap_check "$1" "$([ $rc -eq 0 ] && grep -q '\[  PASSED  \] [1-9]' <<<"$log" || { echo "exit code $rc"; tail -30 <<<"$log"; })"
+  [ $rc -eq 0 ] && grep -q '\[  PASSED  \] [1-9]' <<<"$log"
+  tap_result "$1" $? "exit code $rc: $(tail -30 <<<"$log")"
 }
 same=$(for file in sim/kernels_cuda trainer/ops/kernels_cuda; do # a section a target, with a comment between
-  awk -v folder="$tap_dir" '/^\.version/ { n++ } !/^\.target/ && !/^\/\// && NF > 0 && n > 0 { print >(folder "/section." n) }' "$SWEEP_BUILD/obj/$file.ptx"
-  for section in "$tap_dir"/section.*; do cmp -s "$tap_dir/section.1" "$section" || echo "$file.ptx: section ${section##*.} is another than the first"; done
+  awk -v folder="$tap_dir" '/^\.version/ { n++ }
+    !/^\.target/ && !/^\/\// && NF > 0 && n > 0 { print >(folder "/section." n) }' "$SWEEP_BUILD/obj/$file.ptx"
+  for section in "$tap_dir"/section.*; do
+    cmp -s "$tap_dir/section.1" "$section" || echo "$file.ptx: section ${section##*.} is another than the first"
+  done
   rm "$tap_dir"/section.*
 done)
 tap_check "nvcc writes the same PTX for all targets" "$same"

@@ -18,8 +18,8 @@ static bool next_word(const char **at, char word[PTX_NAME_MAX]) {
   return true;
 }
 
-/* ".param .align 8 .b8 name[16]", ".param .b64 name", ".extern .shared .align 128 .b8 name[]": of what follows the space's
- * name. What an array is initialised with is left in *rest. */
+/* ".param .align 8 .b8 name[16]", ".param .b64 name", ".extern .shared .align 128 .b8 name[]": of what follows the
+ * space's name. What an array is initialised with is left in *rest. */
 static int read_variable(const PtxScope *scope, const char *text, int kind, PtxSymbol *symbol, const char **rest) {
   char word[PTX_NAME_MAX];
   *symbol = (PtxSymbol){.kind = kind, .alignment = 1};
@@ -40,7 +40,8 @@ static int read_variable(const PtxScope *scope, const char *text, int kind, PtxS
 
 /* ".reg .b32 %r<63>" or ".reg .b64 %SP, %SPL": symbols, and C that declares them. */
 static int translate_registers(PtxScope *scope, const char *text, CoreText *c) {
-  char word[PTX_NAME_MAX], part[PTX_OPERANDS_MAX][PTX_NAME_MAX];
+  char word[PTX_NAME_MAX];
+  PtxParts part;
   size_t parts;
   const PtxType type = next_word(&text, word) && word[0] == '.' ? ptx_type_of(word + 1) : PTX_TYPE_NONE;
   TRY(ptx_cut_vector(scope, text, part, &parts));
@@ -70,8 +71,9 @@ static int translate_memory(PtxScope *scope, const char *text, int kind, CoreTex
   const char *rest;
   TRY(read_variable(scope, text, kind, &symbol, &rest));
   TRY(ptx_declare(scope, symbol));
-  core_text_appendf(c, "unsigned char m_%s[%zu] __attribute__((aligned(%zu))); memset(m_%s, (int)(PTX_RUBBISH & 255), %zu);",
-                    symbol.name, symbol.bytes, symbol.alignment, symbol.name, symbol.bytes);
+  core_text_appendf(c, "unsigned char m_%s[%zu] __attribute__((aligned(%zu))); ", symbol.name, symbol.bytes,
+                    symbol.alignment);
+  core_text_appendf(c, "memset(m_%s, (int)(PTX_RUBBISH & 255), %zu);", symbol.name, symbol.bytes);
   return CORE_OK;
 }
 
@@ -82,7 +84,8 @@ static int translate_plain(const PtxContext *context, const char *text, CoreText
   if (strncmp(text, ".reg ", 5) == 0) return translate_registers(context->scope, text + 5, c);
   if (strncmp(text, ".param ", 7) == 0) return translate_memory(context->scope, text + 7, PTX_PARAMETER, c);
   if (strncmp(text, ".local ", 7) == 0) return translate_memory(context->scope, text + 7, PTX_LOCAL, c);
-  if (strncmp(text, ".pragma \"nounroll\"", 18) == 0 || strncmp(text, ".pragma \"used_bytes_mask ", 25) == 0) return CORE_OK;
+  if (strncmp(text, ".pragma \"nounroll\"", 18) == 0) return CORE_OK;
+  if (strncmp(text, ".pragma \"used_bytes_mask ", 25) == 0) return CORE_OK;
   TRY(ptx_cut(context->scope, text, &in));
   if (in.guard[0] != '\0') {
     core_text_appendf(c, "if (%s", in.is_negated ? "!" : "");
@@ -112,7 +115,8 @@ static int translate_body(const PtxContext *context, const PtxSource *source, si
     scope->text = s->text;
     go_to_line(scope, &line, s->line, c);
     if (s->kind == PTX_OPEN) {
-      if (s->text[0] != '\0' || depth == DEPTH_MAX) return ptx_refuse(scope, "a brace where none is expected after", s->text);
+      if (s->text[0] != '\0' || depth == DEPTH_MAX)
+        return ptx_refuse(scope, "a brace where none is expected after", s->text);
       outside[depth++] = scope->count;
       core_text_append(c, "{");
     } else if (s->kind == PTX_CLOSE) {
@@ -134,7 +138,8 @@ static int read_kernel_name(const PtxScope *scope, const char *mangled, char nam
   char *start;
   const unsigned long length = strncmp(mangled, "_Z", 2) == 0 ? strtoul(mangled + 2, &start, 10) : 0;
   const size_t end = strlen("_kernel");
-  if (length <= end || length >= PTX_NAME_MAX || strlen(start) < length || strncmp(start + length - end, "_kernel", end) != 0)
+  if (length <= end || length >= PTX_NAME_MAX || strlen(start) < length ||
+      strncmp(start + length - end, "_kernel", end) != 0)
     return ptx_refuse(scope, "a kernel that core/device_entries.inc did not make:", mangled);
   memcpy(name, start, length - end);
   name[length - end] = '\0';
@@ -205,8 +210,8 @@ static PtxFunction *add_function(PtxModule *module) {
   return &module->function[module->functions++];
 }
 
-/* Name, prototype and first line of a function: of a kernel those that the emulator calls, of another a name with the source's
- * number, and a pointer for each parameter, those that it gives first. */
+/* Name, prototype and first line of a function: of a kernel those that the emulator calls, of another a name with the
+ * source's number, and a pointer for each parameter, those that it gives first. */
 static int translate_head(const PtxContext *context, const Head *head, size_t symbols_before, PtxFunction *function) {
   PtxScope *scope = context->scope;
   CoreText *prototype = &function->prototype, unused = {0};
@@ -225,7 +230,8 @@ static int translate_head(const PtxContext *context, const Head *head, size_t sy
   const PtxSymbol *arguments = &scope->symbol[scope->count - 1];
   function->argument_bytes = arguments->bytes;
   core_text_appendf(prototype, "void %s(const CoreDeviceThread *at, const void *arguments)", function->name);
-  core_text_appendf(&function->body, "const void *const m_%s = arguments; ptx_recent = (PtxRange){0, 0}; ", arguments->name);
+  core_text_appendf(&function->body, "const void *const m_%s = arguments; ", arguments->name);
+  core_text_append(&function->body, "ptx_recent = (PtxRange){0, 0}; ");
   return CORE_OK;
 }
 
@@ -254,12 +260,12 @@ static int translate_array(PtxModule *module, const char *text) {
   PtxSymbol symbol;
   const char *rest;
   TRY(read_variable(&module->scope, text, PTX_ARRAY, &symbol, &rest));
-  if (symbol.type != PTX_TYPE_U8) return ptx_refuse(&module->scope, "an array of other things than bytes:", symbol.name);
+  if (symbol.type != PTX_TYPE_U8)
+    return ptx_refuse(&module->scope, "an array of other things than bytes:", symbol.name);
   core_text_appendf(&module->declarations, "extern unsigned char g_%s[%zu];\n", symbol.name, symbol.bytes);
-  core_text_appendf(&module->arrays, "unsigned char g_%s[%zu] __attribute__((aligned(%zu)))%s;\n", symbol.name, symbol.bytes,
-                    symbol.alignment, rest);
-  core_text_appendf(&module->ranges, "  {(uint64_t)(uintptr_t)g_%s, (uint64_t)(uintptr_t)g_%s + %zu},\n", symbol.name,
-                    symbol.name, symbol.bytes);
+  core_text_appendf(&module->arrays, "unsigned char g_%s[%zu] __attribute__((aligned(%zu)))%s;\n", symbol.name,
+                    symbol.bytes, symbol.alignment, rest);
+  core_text_appendf(&module->ranges, "  {g_%s, g_%s + %zu},\n", symbol.name, symbol.name, symbol.bytes);
   return ptx_declare(&module->scope, symbol);
 }
 
@@ -295,9 +301,10 @@ int ptx_translate(PtxModule *module, const PtxSource *source, int number) {
     const PtxStatement *s = &source->statement[i];
     module->scope.line = s->line;
     module->scope.text = s->text;
+    const bool is_declared = strncmp(s->text, ".global ", 8) == 0 || strncmp(s->text, ".extern .shared ", 16) == 0 ||
+                             strncmp(s->text, ".func ", 6) == 0;
     if (s->kind == PTX_OPEN && s->text[0] != '\0') TRY(translate_function(module, source, &i, number));
-    else if (s->kind == PTX_PLAIN && (strncmp(s->text, ".global ", 8) == 0 || strncmp(s->text, ".extern .shared ", 16) == 0 ||
-                                      strncmp(s->text, ".func ", 6) == 0)) i++;
+    else if (s->kind == PTX_PLAIN && is_declared) i++;
     else return ptx_refuse(&module->scope, "a statement that is not known outside of functions:", s->text);
   }
   return CORE_OK;
