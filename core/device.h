@@ -24,8 +24,9 @@
 
 enum { CORE_DEVICES_MAX = 64 }; /* GPUs of a machine */
 
-/* Orders beside the first (0): worlds that step while others are acted for, levels that are tried ahead of their time. */
-enum { CORE_LANE_WORLDS = 1, CORE_LANE_AHEAD, CORE_LANES };
+/* Orders beside the first (0): worlds that step while others are acted for, levels that are tried ahead of their time,
+ * the actor's network beside the critic's. */
+enum { CORE_LANE_WORLDS = 1, CORE_LANE_AHEAD, CORE_LANE_ACTOR, CORE_LANES };
 
 /* What threads of a kernel wait for at a barrier. */
 enum { CORE_TEAM_NONE = 0, CORE_TEAM_BLOCK = -1 }; /* else: so many neighbouring threads, a power of two up to 32 */
@@ -117,8 +118,10 @@ void core_device_close(CoreDevice **device);
 const char *core_device_description(void);
 
 /* order: in which the emulator takes the threads between two barriers. Lanes: FORWARD does everything when it is given,
- * the others let lanes lag behind for as long as nobody waits for them; a result that depends on it lacks a join. A kernel whose result depends on it lacks a
- * barrier. ISOLATED looks for races in shared memory: each thread sees it as the last barrier left it, with what it has
+ * BACKWARD lets lanes lag behind for as long as nobody waits for them, and ISOLATED does an operation of each lane
+ * after each of the first order; a result that depends on it lacks a join, or comes from memory that two orders use at once.
+ * A kernel whose result depends on the order lacks a barrier.
+ * ISOLATED looks for races in shared memory: each thread sees it as the last barrier left it, with what it has
  * written itself, and two threads that write differently to one place between two barriers end the program. A result
  * that is another one than FORWARD's comes from a place that was read without a barrier since another thread wrote it.
  * Of a team it looks at the team's share: a block's shared memory divided evenly among its teams. */

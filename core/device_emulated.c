@@ -3,8 +3,9 @@
  *
  * - Threads run as emulated_threads.h says.
  * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
- * - Lanes do what they are given at once or, taken backward or in isolation, only when somebody waits for them: the two
- *   extremes of how far they may be. A result that differs comes from memory that two orders used without waiting.
+ * - Lanes do what they are given at once or, taken backward, only when somebody waits for them: the two extremes of how
+ *   far they may be. In isolation they take turns with the first order. A result that differs comes from memory that
+ *   two orders used without waiting.
  * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes: in the second
  *   order when the first waits for it, since until then the host must not wait for other processes.
  * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
@@ -159,6 +160,7 @@ static void check_host(const Emulator *emulator, const void *start, size_t bytes
 
 static void carry_out(Emulator *emulator, const Operation *o);
 static void catch_up(Emulator *emulator, int lane);
+static void take_turns(Emulator *emulator);
 
 static int order_at_hand(const Emulator *emulator) { return emulator->entered[emulator->depth]; }
 
@@ -167,7 +169,10 @@ static void issue(Emulator *emulator, Operation operation) {
   const int lane = order_at_hand(emulator);
   if (emulator->recording) record(emulator->recording, operation);
   else if (lane > 0 && emulator->order != CORE_DEVICE_FORWARD) record(&emulator->lane[lane].queue, operation);
-  else carry_out(emulator, &operation);
+  else {
+    carry_out(emulator, &operation);
+    if (emulator->order == CORE_DEVICE_ISOLATED) take_turns(emulator);
+  }
 }
 
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
@@ -332,6 +337,13 @@ static void advance(Emulator *emulator, int number, size_t until) {
 }
 
 static void catch_up(Emulator *emulator, int lane) { advance(emulator, lane, given(&emulator->lane[lane])); }
+
+/* An operation of each lane that has one. */
+static void take_turns(Emulator *emulator) {
+  for (int lane = 1; lane < CORE_LANES; lane++)
+    if (emulator->lane[lane].done < given(&emulator->lane[lane]))
+      advance(emulator, lane, emulator->lane[lane].done + 1);
+}
 
 /* The order at hand goes on when `lane` has done all that it has been given. The first order does what it is given at
  * once, and so do all where nobody lags behind. */

@@ -18,6 +18,13 @@
 #define CORE_DEVICE_FN static inline
 #endif
 
+/* Before a loop whose counter indexes an array of the thread's own: unrolled, the array stands in registers. */
+#if defined(__CUDACC__)
+#define CORE_DEVICE_UNROLL _Pragma("unroll")
+#else
+#define CORE_DEVICE_UNROLL
+#endif
+
 /* Who a thread is. */
 typedef struct CoreDeviceThread {
   uint32_t block, thread, blocks, threads;

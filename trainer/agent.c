@@ -40,18 +40,30 @@ static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, dou
   return shape;
 }
 
+static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
+
+bool agent_is_apart(const Agent *agent) {
+  return agent->device && !agent->is_q && !has_encoder(agent) && agent->trunk == 0 && agent->blocks.count == 0;
+}
+
 /* Floats of activations below the towers. */
 static size_t trunk_floats(const Agent *agent) {
   return network_layers_floats(&agent->actor.shape, agent->trunk, agent->max_rows);
 }
 
+/* Where the critic's activations begin in the block: at a multiple of 256 bytes where the actor's stay. */
+static size_t critic_floats(const Agent *agent) {
+  enum { ALIGNED = 64 };
+  if (!agent_is_apart(agent)) return trunk_floats(agent);
+  return (network_activation_floats(&agent->actor.shape, agent->max_rows) + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
 static void register_activations(Agent *agent, CoreArena *arena) {
-  size_t trunk = trunk_floats(agent), actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
-  size_t critic = trunk + network_activation_floats(&agent->critic.shape, agent->max_rows);
+  size_t actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
+  size_t critic = critic_floats(agent) + network_activation_floats(&agent->critic.shape, agent->max_rows);
   CORE_ARENA_DEVICE(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
 }
 
-static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
 static bool has_common_encoder(const Agent *agent) { return has_encoder(agent) && agent->sharing == AGENT_SHARED; }
 static bool is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAUSSIAN; }
 
@@ -145,9 +157,9 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
 
 void agent_place(Agent *agent) {
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
-  float *above_trunk = agent->activation_block + trunk_floats(agent);
   network_place_activations(&actor->shape, agent->max_rows, agent->activation_block, &actor->activations);
-  network_place_activations(&critic->shape, agent->max_rows, above_trunk, &critic->activations);
+  network_place_activations(&critic->shape, agent->max_rows, agent->activation_block + critic_floats(agent),
+                            &critic->activations);
 }
 
 static int widest(const NetworkShape *shape) {
@@ -174,6 +186,9 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   CORE_ARENA_DEVICE(arena, gradient->critic, agent->critic.n, "critic gradient");
   CORE_ARENA_DEVICE(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
              "backward scratch [2][rows][width]");
+  if (agent_is_apart(agent))
+    CORE_ARENA_DEVICE(arena, gradient->critic_scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+                      "backward scratch of the critic [2][rows][width]");
   if (below_width(agent) > 0)
     CORE_ARENA_DEVICE(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
                "gradients below the towers [2][rows][width]");
@@ -356,6 +371,16 @@ static void run_policy(const Agent *agent, Ops *ops, const float *theta, const f
   else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
+/* The same of networks that are apart: side by side. */
+static void act_beside(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                       float *values) {
+  ops->enter(ops);
+  run_policy(agent, ops, theta, x, rows, parameters, NULL);
+  ops->leave(ops);
+  run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+  ops->join(ops);
+}
+
 /* In pieces that the activations hold; values may be NULL. */
 static void act(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                 float *values) {
@@ -363,9 +388,13 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
   for (int row = 0; row < rows; row += agent->max_rows) {
     int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
+    float *of_piece = parameters + (size_t)row * (size_t)agent->head.logits;
+    if (values && ops->enter && agent_is_apart(agent)) {
+      act_beside(agent, ops, theta, rows_of_x, piece, of_piece, values + row);
+      continue;
+    }
     run_below(agent, ops, theta, rows_of_x, piece);
-    run_policy(agent, ops, theta, rows_of_x, piece, parameters + (size_t)row * (size_t)agent->head.logits,
-               values ? values + row : NULL);
+    run_policy(agent, ops, theta, rows_of_x, piece, of_piece, values ? values + row : NULL);
   }
 }
 
@@ -459,10 +488,11 @@ void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, c
                     const AgentGradient *gradient) {
   const bool is_actor = network == &agent->actor;
   float *below = gradient_below(agent, gradient, is_actor, rows), *own = is_actor ? gradient->actor : gradient->critic;
+  float *scratch = !is_actor && agent_is_apart(agent) ? gradient->critic_scratch : gradient->scratch;
   NetworkWatch watch;
   if (is_actor) doutput = split_policy(agent, ops, rows, doutput, gradient);
   network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
-                          trunk_of(agent, network), network->shape.layers, doutput, below, gradient->scratch, own,
+                          trunk_of(agent, network), network->shape.layers, doutput, below, scratch, own,
                           watch_of(agent, gradient, is_actor, &watch));
   if (has_encoder(agent) && !has_common_encoder(agent))
     encoder_backward(&agent->encoder, ops, network->theta + network->encoder, x, rows, below, own + network->encoder);

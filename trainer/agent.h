@@ -57,7 +57,8 @@ typedef struct Agent {
   bool is_q;                        /* the actor's outputs are Q values: the policy takes the greatest but with probability
                                      * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
   double epsilon;
-  float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's */
+  float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's; of
+                                     * networks that are apart, the actor's and then the critic's */
   CoreDevice *device;               /* where weights and activations are; NULL: the host */
   struct Communicator *communicator; /* to the devices of the run's other ranks; NULL: one rank, or the host */
   const int32_t *features;          /* [features]: which of whole_inputs features the networks see, NULL: all (env.h) */
@@ -94,7 +95,7 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 /* What backward passes fill and need; belongs to a learner. */
 typedef struct AgentGradient {
   float *actor, *critic;            /* [n] each: d loss / d theta */
-  float *scratch;                   /* between layers */
+  float *scratch, *critic_scratch;  /* between layers; the latter where networks are apart, else the same serves both */
   float *below;                     /* [2][rows][width]: what the towers send down to trunk or encoder; NULL without */
   float *mean;                      /* [rows][factors] GAUSSIAN: at the actor's output */
   /* Told, unless NULL, as backward passes go down: the gradient of actor or critic is complete from `first` on. */
@@ -115,6 +116,10 @@ void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, c
 
 /* "actor.W1[3,17]", "actor.log_sigma[2]": the k-th parameter in a message. buffer >= 64. */
 const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer);
+
+/* Whether the networks have nothing in common but their input, on a device: then the actor's passes may go beside the
+ * critic's (ops->enter), since each has activations, and AgentGradient scratch, for itself. */
+bool agent_is_apart(const Agent *agent);
 
 /* Whether observations go into chains of dense layers (ops.h) and nowhere else. */
 bool agent_chains_inputs(const Agent *agent);

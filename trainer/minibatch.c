@@ -161,11 +161,12 @@ static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const
   const int rows = minibatch->rows;
   if (minibatch->is_input) rollout_gather_inputs(rollout, ops, index, rows, minibatch->observations);
   else rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
-  ops->gather_rows(ops, rollout->logp, index, minibatch->logp, rows, 1);
-  ops->gather_rows(ops, rollout->values, index, minibatch->values, rows, 1);
-  ops->gather_rows(ops, advantages, index, minibatch->advantages, rows, 1);
-  ops->gather_rows(ops, targets, index, minibatch->targets, rows, 1);
-  rollout_gather_actions(rollout, ops, index, rows, minibatch->actions);
+  const OpsField fields[] = {{rollout->logp, minibatch->logp, sizeof(float)},
+                             {rollout->values, minibatch->values, sizeof(float)},
+                             {advantages, minibatch->advantages, sizeof(float)},
+                             {targets, minibatch->targets, sizeof(float)},
+                             {rollout->actions, minibatch->actions, rollout->action_bytes}};
+  ops->gather_fields(ops, fields, sizeof fields / sizeof *fields, index, rows);
 }
 
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,

@@ -268,7 +268,8 @@ void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *t
   if (is_chain(ops, shape, first, end)) {
     make_chain(shape, theta, activations, first, end, gradient, chain);
     ChainWatch listener = {watch, shape, first};
-    ops->chain_backward(ops, x, chain, end - first, dy, dx, scratch, rows, &(OpsWatch){tell_of_chain, &listener});
+    ops->chain_backward(ops, x, chain, end - first, dy, dx, scratch, rows,
+                        watch && watch->on_complete ? &(OpsWatch){tell_of_chain, &listener} : NULL);
     return;
   }
   for (int layer = end - 1; layer >= first; layer--) {

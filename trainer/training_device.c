@@ -79,7 +79,7 @@ int training_device_create_ops(Training *training) {
   const Agent *agent = &training->agent;
   if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
   return ops_device_create(training->device, training_device_precision(&training->config), agent_ops_rows(agent),
-                           agent_ops_width(agent), &training->ops);
+                           agent_ops_width(agent), agent_is_apart(agent), &training->ops);
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------------------------------- */

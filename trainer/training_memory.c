@@ -19,7 +19,7 @@ double training_memory_estimate(const Training *training, double worlds_bytes) {
   return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
          (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
          ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
-                          agent_ops_width(agent)) +
+                          agent_ops_width(agent), agent_is_apart(agent)) +
          (training->device->stream ? CONTEXT_BYTES : 0);
 }
 

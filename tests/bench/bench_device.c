@@ -84,7 +84,7 @@ static void bench_sizes(const char *lanes, const uint8_t *actions) {
 static void bench_layer(OpsPrecision precision, const char *name, int in, int out) {
   const size_t rows = ROWS, i = (size_t)in, o = (size_t)out;
   Ops *ops;
-  if (ops_device_create(device, precision, ROWS, in > out ? in : out, &ops) != CORE_OK) fail();
+  if (ops_device_create(device, precision, ROWS, in > out ? in : out, false, &ops) != CORE_OK) fail();
   float *x = on_device(rows * i * sizeof *x), *w = on_device(i * o * sizeof *w), *b = on_device(o * sizeof *b);
   float *y = on_device(rows * o * sizeof *y), *host = core_memory_allocate(rows * i * sizeof *host);
   for (size_t k = 0; k < rows * i; k++) /* zeros would run faster than numbers do */

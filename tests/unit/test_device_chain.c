@@ -93,7 +93,7 @@ static void run(Ops *ops, const Chain *chain, float *block, Order *order) {
 
 static Ops *device_ops(int refuses) {
   Ops *ops;
-  if (ops_device_create(device, OPS_BF16, ROWS, WIDEST, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  if (ops_device_create(device, OPS_BF16, ROWS, WIDEST, false, &ops) != CORE_OK) fail_msg("%s", core_error_message());
   device_state(ops)->refuses = refuses;
   return ops;
 }

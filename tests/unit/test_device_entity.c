@@ -174,7 +174,7 @@ static void run_all(void) {
   static void (*const all[])(void) = {test_packing, test_pooling, test_attention, test_gates, test_messages};
   static const SimSize *const sizes[] = {&SIM_SIZE_S, &SIM_SIZE_L};
   host_ops = make_ops(1);
-  if (ops_device_create(device, OPS_FLOAT32, ROWS, WIDTH, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  if (ops_device_create(device, OPS_FLOAT32, ROWS, WIDTH, false, &ops) != CORE_OK) fail_msg("%s", core_error_message());
   for (size_t size = 0; size < 2; size++)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
       observe(*sizes[size]);

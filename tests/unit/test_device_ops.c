@@ -127,6 +127,18 @@ static void test_gather(void) {
     assert_memory_equal(got, target, ROWS * bytes);
     free(got);
   }
+  char fields[ROWS * 17] = {0}, *dfields = UP(fields, sizeof fields);
+  const float *from = source;
+  for (int host = 0; host < 2; host++, from = dsource) { /* rows of 4, 6, 4 and 3 bytes, one array behind the other */
+    char *to = host == 0 ? fields : dfields;
+    const OpsField field[] = {{from, to, 4}, {from + 1, to + 4 * ROWS, 6}, {from + 30, to + 10 * ROWS, 4},
+                              {from, to + 14 * ROWS, 3}};
+    if (host == 0) host_ops->gather_fields(host_ops, field, 4, index, ROWS);
+    else ops->gather_fields(ops, field, 4, dindex, ROWS);
+  }
+  void *got = down(dfields, sizeof fields);
+  assert_memory_equal(got, fields, sizeof fields);
+  free(got);
   free(source), free(index);
 }
 
@@ -255,7 +267,7 @@ static void test_rounded_factors(void) {
   const double bf16 = is_gpu() ? 1e-2 : 1e-6; /* a GPU may cut where the CPU rounds, or not round at all */
   Ops *host, *rounded;
   assert_int_equal(ops_cpu_create_bf16(1, ROWS, 64, &host), CORE_OK);
-  assert_int_equal(ops_device_create(device, OPS_BF16, ROWS, 64, &rounded), CORE_OK);
+  assert_int_equal(ops_device_create(device, OPS_BF16, ROWS, 64, false, &rounded), CORE_OK);
   memcpy(dy, x, sizeof dy);
   host->dense_forward(host, x, w, b, y, ROWS, IN, OUT, OPS_TANH);
   rounded->dense_forward(rounded, gx, gw, gb, gy, ROWS, IN, OUT, OPS_TANH);
@@ -266,7 +278,7 @@ static void test_rounded_factors(void) {
   assert_close(dw, gdw, IN * OUT, bf16);
   ops_destroy(&host), ops_destroy(&rounded);
 
-  assert_int_equal(ops_device_create(device, OPS_TF32, ROWS, 64, &rounded), CORE_OK);
+  assert_int_equal(ops_device_create(device, OPS_TF32, ROWS, 64, false, &rounded), CORE_OK);
   memset(b, 0, OUT * sizeof *b);
   rounded->dense_forward(rounded, gx, gw, UP(b, OUT), gy, ROWS, IN, OUT, OPS_LINEAR);
   for (int r = 0; r < ROWS; r++)
@@ -535,7 +547,7 @@ static void test_arguments_have_one_layout(void **state) {
 static void begin(void) {
   buffers = 0; /* of a part that failed */
   host_ops = make_ops(1);
-  if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, false, &ops) != CORE_OK) fail_msg("%s", core_error_message());
 }
 
 static void end(void) {

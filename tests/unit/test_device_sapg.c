@@ -27,7 +27,7 @@ static Ops *ops, *host_ops;
 static void open_ops(CoreDevice *opened) {
   device = opened;
   assert_int_equal(ops_cpu_create(1, ROWS, 128, &host_ops), CORE_OK);
-  if (ops_device_create(device, OPS_FLOAT32, ROWS, 128, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  if (ops_device_create(device, OPS_FLOAT32, ROWS, 128, false, &ops) != CORE_OK) fail_msg("%s", core_error_message());
 }
 
 static void close_ops(void) {

@@ -36,6 +36,7 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   CORE_ARENA_DEVICE(arena, ppo->critic_optimizer.v, agent->critic.n, "critic second moments");
   CORE_ARENA_DEVICE(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA_DEVICE(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
+  CORE_ARENA_DEVICE(arena, ppo->dvalue, rows, "gradient at the values [rows]");
   gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
@@ -193,12 +194,12 @@ static void critic_loss(Ppo *ppo, Ops *ops, OpsValueSums *sums) {
   const Minibatch *batch = &ppo->minibatch;
   const float *values = agent_pass(ppo->agent, ops, &ppo->agent->critic, batch->observations, batch->rows);
   ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
-                  config->ppo.value_coef, ppo->doutput, sums);
+                  config->ppo.value_coef, ppo->dvalue, sums);
 }
 
 static void critic_backward(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;
-  agent_backward(ppo->agent, ops, &ppo->agent->critic, batch->observations, batch->rows, ppo->doutput,
+  agent_backward(ppo->agent, ops, &ppo->agent->critic, batch->observations, batch->rows, ppo->dvalue,
                  &ppo->gradient.mean);
 }
 
@@ -276,24 +277,35 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
 
 /* ---- the same, queued ------------------------------------------------------------------------------------------- */
 
-static void queue_silent(Ppo *ppo, Ops *ops, const float *logits) {
+/* Actor beside critic: not where the critic's passes hide the sum of the actor's gradient over ranks. */
+static bool goes_beside(const Ppo *ppo, const Ops *ops) {
+  return ops->enter && agent_is_apart(ppo->agent) && ppo->agent->communicator == NULL;
+}
+
+static void queue_actor(Ppo *ppo, const LearnerStep *step) {
+  Ops *ops = step->ops;
   const Minibatch *batch = &ppo->minibatch;
-  ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
-                            batch->rows, ppo->config->ppo.epsilon);
+  const float *logits = actor_loss(ppo, ops, NULL);
+  if (step->measure)
+    ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
+                              batch->rows, ppo->config->ppo.epsilon);
+  actor_backward(ppo, ops);
 }
 
 /* As minibatch_step, but that nothing comes to the host. */
 static void queue_whole(Ppo *ppo, const LearnerStep *step) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
+  const bool beside = goes_beside(ppo, ops);
   minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
+  if (beside) ops->enter(ops);
   advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  const float *logits = actor_loss(ppo, ops, NULL);
-  if (step->measure) queue_silent(ppo, ops, logits);
-  actor_backward(ppo, ops);
+  queue_actor(ppo, step);
+  if (beside) ops->leave(ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
+  if (beside) ops->join(ops);
   queue_step(&ppo->queue, ops);
 }
 
@@ -303,22 +315,27 @@ static void queue_divided(Ppo *ppo, const LearnerStep *step) {
   const Shards *shards = &step->rollout->shards;
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
+  const bool beside = goes_beside(ppo, ops);
   if (norm != ADVANTAGE_RAW)
     minibatch_take_moments(batch, ops, step->rollout, ppo->advantages, ppo->agent->communicator);
   queue_begin_gradient(&ppo->queue, &ppo->gradient, batch);
   for (int s = 0; s < shards->shards; s++) {
     const bool is_last = s + 1 == shards->shards;
     minibatch_take_shard(batch, ops, step->rollout, s, ppo->advantages, ppo->targets);
+    if (beside) ops->enter(ops);
     if (norm != ADVANTAGE_RAW)
       ops->update->standardise_by(ops, batch->advantages, (size_t)batch->rows, batch->all_records,
                                   (size_t)shards->all_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
     if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
-    const float *logits = actor_loss(ppo, ops, NULL);
-    if (step->measure) queue_silent(ppo, ops, logits);
-    actor_backward(ppo, ops);
+    queue_actor(ppo, step);
+    if (beside) ops->leave(ops);
     critic_loss(ppo, ops, NULL);
-    queue_add_sums(&ppo->queue, ops, s == 0, is_last);
+    if (!beside) queue_add_sums(&ppo->queue, ops, s == 0, is_last); /* ranks' sums hide behind the backward pass */
     critic_backward(ppo, ops);
+    if (beside) {
+      ops->join(ops);
+      queue_add_sums(&ppo->queue, ops, s == 0, is_last);
+    }
     gradient_add(&ppo->gradient, s, batch->rows);
   }
   gradient_finish(&ppo->gradient, batch->all_rows);

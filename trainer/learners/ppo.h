@@ -20,7 +20,7 @@ typedef struct Ppo {
   float *advantages, *targets;     /* [steps][worlds] of this rank */
   Gradient gradient;
   float *moments_scratch;          /* of reduce_rollout_moments; NULL where it needs none */
-  float *doutput;                  /* [rows][logits]: gradient at a network's output */
+  float *doutput, *dvalue;         /* [rows][logits], [rows]: gradients at the networks' outputs */
   float *logp;                     /* [rows] of the present policy, when measured or needed below */
   float *capped;                   /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */
   float *pull, *dpenalty;          /* [rows], [rows][logits] of ppo.kl_penalty; NULL: off */

@@ -243,11 +243,13 @@ static void gather(SapgData *data, Ops *ops, const Rollout *rollout) {
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   rollout_gather_actions(rollout, ops, data->index, rows, data->actions);
   lead(data, rollout, data->sample, rows);
-  ops->gather_rows(ops, data->logp, data->sample, data->batch_logp, rows, 1);
-  ops->gather_rows(ops, data->advantages, data->sample, data->batch_advantages, rows, 1);
-  ops->gather_rows(ops, data->values, data->sample, data->batch_values, rows, 1);
-  ops->gather_rows(ops, data->returns, data->sample, data->batch_returns, rows, 1);
-  if (data->logp_own) ops->gather_rows(ops, data->logp_own, data->sample, data->batch_own, rows, 1);
+  const OpsField fields[] = {{data->logp, data->batch_logp, sizeof(float)},
+                             {data->advantages, data->batch_advantages, sizeof(float)},
+                             {data->values, data->batch_values, sizeof(float)},
+                             {data->returns, data->batch_returns, sizeof(float)},
+                             {data->logp_own, data->batch_own, sizeof(float)}};
+  const int all = sizeof fields / sizeof *fields;
+  ops->gather_fields(ops, fields, data->logp_own ? all : all - 1, data->sample, rows);
 }
 
 bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {

@@ -166,6 +166,7 @@ void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t
                  uint32_t *scratch);
 void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
 void cpu_add(Ops *ops, float *x, const float *y, size_t n);
 double cpu_norm_squared(Ops *ops, const float *x, size_t n);
 double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n);

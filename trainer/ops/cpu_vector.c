@@ -127,6 +127,14 @@ void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float
     memcpy(target + (size_t)row * columns, source + (size_t)index[row] * columns, sizeof(float) * (size_t)columns);
 }
 
+void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows) {
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
+  for (int row = 0; row < rows; row++)
+    for (const OpsField *f = field; f < field + fields; f++)
+      memcpy((char *)f->target + (size_t)row * f->bytes, (const char *)f->source + (size_t)index[row] * f->bytes,
+             f->bytes);
+}
+
 CPU_VECTOR static void part_add(float *restrict x, const float *restrict y, size_t n) {
   for (size_t i = 0; i < n; i++) x[i] += y[i];
 }

@@ -34,7 +34,6 @@ struct DeviceLibrary {
   CoreDevice *device;
   cublasLtHandle_t handle;
   cublasComputeType_t compute;
-  void *workspace;
   Plan plan[PLANS_MAX];
   unsigned plans;              /* made so far; the newest PLANS_MAX are kept */
 };
@@ -86,8 +85,7 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
   DeviceLibrary *library = core_memory_zero_allocate(1, sizeof *library);
   library->device = device;
   library->compute = compute_of(precision);
-  if (load(library, reason) != CORE_OK || device->allocate(device, DEVICE_WORKSPACE_BYTES, &library->workspace) != CORE_OK) {
-    if (reason[0] == '\0') snprintf(reason, 256, "%s", core_error_message());
+  if (load(library, reason) != CORE_OK) {
     device_library_close(&library);
     return NULL;
   }
@@ -100,7 +98,6 @@ void device_library_close(DeviceLibrary **library) {
   if (owned == NULL) return;
   for (unsigned i = 0; i < owned->plans && i < PLANS_MAX; i++) destroy_plan(owned, &owned->plan[i]);
   if (owned->handle) owned->call.cublasLtDestroy(owned->handle);
-  if (owned->workspace) owned->device->release(owned->device, owned->workspace);
   if (owned->handle_of_file) dlclose(owned->handle_of_file);
   free(owned);
   *library = NULL;
@@ -215,13 +212,13 @@ static Plan *find_plan(DeviceLibrary *library, const DeviceProduct *p) {
 
 int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) { return !find_plan(library, p)->refused; }
 
-int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p) {
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void *workspace) {
   const float one = 1, zero = 0;
   Plan *plan = find_plan(library, p);
   if (plan->refused) return 0;
   point(library, plan, p);
   CHECK(library, cublasLtMatmul, library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
-        plan->c, p->c, plan->c, &plan->algorithm, library->workspace, DEVICE_WORKSPACE_BYTES,
+        plan->c, p->c, plan->c, &plan->algorithm, workspace, DEVICE_WORKSPACE_BYTES,
         (cudaStream_t)library->device->stream);
   return 1;
 }
@@ -232,7 +229,8 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
 }
 void device_library_close(DeviceLibrary **library) { (void)library; }
 int device_library_takes(DeviceLibrary *library, const DeviceProduct *product) { return (void)library, (void)product, 0; }
-int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product) {
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace) {
+  (void)workspace;
   return device_library_takes(library, product);
 }
 #endif

@@ -10,30 +10,6 @@ _Static_assert((int)KERNEL_PART_ROWS == (int)CPU_BIAS_ROWS && (int)KERNEL_ROWS =
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-static void fold(DeviceState *state, OpsFold fold) {
-  const size_t groups = ((size_t)fold.count + (size_t)fold.group - 1) / (size_t)fold.group;
-  DEVICE_LAUNCH(state, ops_fold, groups * (size_t)fold.columns, &fold);
-}
-
-void device_fold_columns(DeviceState *state, const float *floats, const double *doubles, size_t count, size_t columns,
-                         float *result) {
-  const size_t groups = device_groups(count);
-  fold(state, (OpsFold){floats, doubles, (int)count, (int)columns, DEVICE_FOLD, state->column_sums, NULL});
-  fold(state, (OpsFold){NULL, state->column_sums, (int)groups, (int)columns, (int)groups, NULL, result});
-}
-
-void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments,
-                     double sums[KERNEL_SUMS], int place) {
-  const size_t parts = device_row_parts(rows), groups = device_groups(parts);
-  double *result = sums ? state->sums : state->book->now + place;
-  CORE_CHECK(rows >= 1 && rows <= state->max_rows && (sums || state->book));
-  state->device->launch(state->device, kernel, (unsigned)parts, KERNEL_ROWS, KERNEL_ROWS * KERNEL_SUMS * sizeof(double),
-                        arguments);
-  fold(state, (OpsFold){NULL, state->row_parts, (int)parts, KERNEL_SUMS, DEVICE_FOLD, state->row_sums, NULL});
-  fold(state, (OpsFold){NULL, state->row_sums, (int)groups, KERNEL_SUMS, (int)groups, result, NULL});
-  if (sums) core_device_to_host(state->device, sums, result, KERNEL_SUMS * sizeof *sums);
-}
-
 DeviceParts device_parts(size_t n) {
   const size_t size = ops_part_size(n, CPU_SUM_PARTS, CPU_SUM_LEAST);
   return (DeviceParts){size, (unsigned)((n + size - 1) / size)};
@@ -143,12 +119,35 @@ static void count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, i
   DEVICE_LAUNCH(device_state(ops), ops_count_trials, arguments.worlds, &arguments);
 }
 
+/* ---- the lane ---------------------------------------------------------------------------------------------------- */
+
+static void enter(Ops *ops) {
+  DeviceState *state = device_state(ops), *lane = state->other;
+  lane->book = state->book;
+  lane->count = state->count;
+  lane->refuses = state->refuses;
+  lane->rounded.gathered = state->rounded.gathered;
+  lane->rounded.target = state->rounded.target;
+  state->device->enter(state->device, CORE_LANE_ACTOR);
+  ops->state = lane;
+}
+
+static void leave(Ops *ops) {
+  DeviceState *lane = device_state(ops);
+  device_fold_now(lane);
+  ops->state = lane->other;
+  lane->device->leave(lane->device);
+}
+
+static void join(Ops *ops) { ops->device->join(ops->device, CORE_LANE_ACTOR); }
+
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
 static void destroy(Ops *ops) {
   DeviceState *state = device_state(ops);
   device_library_close(&state->library);
   core_arena_destroy(&state->arena);
+  free(state->other);
   free(state);
   free(ops);
 }
@@ -156,7 +155,8 @@ static void destroy(Ops *ops) {
 static const Ops device_table = {
   .dense_forward = device_dense_forward, .dense_backward = device_dense_backward,
   .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
-  .gather_bytes = device_gather_bytes, .gather_halves = device_gather_halves, .store_halves = device_store_halves,
+  .gather_bytes = device_gather_bytes, .gather_fields = device_gather_fields,
+  .gather_halves = device_gather_halves, .store_halves = device_store_halves,
   .permute = device_permute, .world_rows = device_world_rows,
   .policy_sample = device_policy_sample, .policy_sample_at = device_policy_sample_at, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
@@ -174,55 +174,73 @@ static const Ops device_table = {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static void register_rounded(DeviceState *state) {
+static void register_rounded(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   DeviceRounded *rounded = &state->rounded;
   CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
-  CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width), "gathered inputs in bf16 [rows][width]");
+  if (is_first)
+    CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width),
+                      "gathered inputs in bf16 [rows][width]");
   CORE_ARENA_DEVICE(state->arena, rounded->theta, DEVICE_ROUNDED_LAYERS * (width + 1) * width,
                     "a chain's weights in bf16 [layers][width + 1][width]");
-  CORE_ARENA_DEVICE(state->arena, rounded->db, width, "a bias's gradient in bf16 [width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->db, DEVICE_ROUNDED_LAYERS * width,
+                    "biases' gradients in bf16 [layers][width]");
 }
 
-static void register_scratch(DeviceState *state) {
+static void register_scratch(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
-  const size_t columns = (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS, blocks = device_row_parts(state->max_rows);
-  const size_t each = larger(KERNEL_SUMS, width);
-  CORE_ARENA_DEVICE(state->arena, state->column_parts, columns * width, "column sums of parts [parts][width]");
-  CORE_ARENA_DEVICE(state->arena, state->column_sums, device_groups(columns) * width, "column sums [groups][width]");
+  const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS : 1; /* whose sums wait for each other */
+  state->columns_room = layers * device_column_parts(rows) * width;
+  state->rows_room = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
+  CORE_ARENA_DEVICE(state->arena, state->column_parts, state->columns_room, "column sums of parts [parts][widths]");
   CORE_ARENA_DEVICE(state->arena, state->product, rows * width, "a layer's product [rows][width]");
-  CORE_ARENA_DEVICE(state->arena, state->row_parts, blocks * each, "sums of rows [blocks][sums]");
-  CORE_ARENA_DEVICE(state->arena, state->row_sums, device_groups(blocks) * each, "sums of rows [groups][sums]");
+  CORE_ARENA_DEVICE(state->arena, state->row_parts, state->rows_room, "sums of rows [blocks][sums]");
   CORE_ARENA_DEVICE(state->arena, state->sums, CPU_SUM_PARTS, "sums");
   CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
-  if (state->precision == OPS_BF16) register_rounded(state);
+  if (state->device->stream)
+    CORE_ARENA_DEVICE(state->arena, state->workspace, DEVICE_WORKSPACE_BYTES, "workspace of products");
+  if (state->precision == OPS_BF16) register_rounded(state, is_first);
 }
 
-double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width) {
-  DeviceState state = {.arena = core_arena_create("device ops"), .precision = precision, .max_rows = max_rows,
-                       .max_width = max_width};
-  core_arena_set_device(state.arena, device);
-  register_scratch(&state);
-  const double bytes = (double)core_arena_device_bytes(state.arena) + (device->stream ? DEVICE_WORKSPACE_BYTES : 0);
+/* Of the first order and, unless NULL, of the lane. */
+static void register_all(DeviceState *state, DeviceState *lane) {
+  core_arena_set_device(state->arena, state->device);
+  register_scratch(state, true);
+  if (lane) register_scratch(lane, false);
+}
+
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside) {
+  DeviceState state = {.device = device, .arena = core_arena_create("device ops"), .precision = precision,
+                       .max_rows = max_rows, .max_width = max_width}, lane = state;
+  register_all(&state, beside ? &lane : NULL);
+  const double bytes = (double)core_arena_device_bytes(state.arena);
   core_arena_destroy(&state.arena);
   return bytes;
 }
 
-int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops) {
+static DeviceState *make_state(const DeviceState *state) {
+  DeviceState *made = core_memory_allocate(sizeof *made);
+  *made = *state;
+  return made;
+}
+
+int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside, Ops **ops) {
   char reason[256] = "";
   *ops = NULL;
   if (max_rows < 1 || max_width < 1)
     return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
-  DeviceState *state = core_memory_zero_allocate(1, sizeof *state);
   Ops *made = core_memory_zero_allocate(1, sizeof *made);
-  *state = (DeviceState){.device = device, .arena = core_arena_create("device ops"),
-                         .precision = precision, .max_rows = max_rows,
-                         .max_width = max_width};
-  core_arena_set_device(state->arena, device);
+  DeviceState *state = make_state(&(DeviceState){.device = device, .arena = core_arena_create("device ops"),
+                                                 .precision = precision, .max_rows = max_rows, .max_width = max_width});
+  if (beside) {
+    state->other = make_state(state);
+    state->other->other = state;
+  }
   *made = device_table;
   made->name = device->name;
+  if (beside) made->enter = enter, made->leave = leave, made->join = join;
   if (precision == OPS_BF16) {
     made->chain_forward = device_chain_forward;
     made->chain_backward = device_chain_backward;
@@ -231,12 +249,13 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   }
   made->device = device;
   made->state = state;
-  register_scratch(state);
+  register_all(state, state->other);
   int code = core_arena_commit(state->arena);
   if (code == CORE_OK && device->stream) {
     state->library = device_library_open(device, precision, reason);
     if (state->library == NULL) code = core_error(CORE_USAGE, "%s", reason);
   }
+  if (state->other) state->other->library = state->library;
   if (code != CORE_OK) destroy(made);
   else *ops = made;
   return code;

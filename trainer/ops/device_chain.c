@@ -49,8 +49,8 @@ static const uint16_t *take_input(DeviceState *state, const float *x, size_t row
 }
 
 /* The chain's input as bf16, and where its layers follow each other in one vector that fits, as networks' do, their
- * parameters, all in one launch. */
-static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, int count, int rows) {
+ * parameters, all in one launch; backward they are the forward pass's, unless another chain's came in between. */
+static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, int count, int rows, bool is_forward) {
   Pass pass = {.state = state, .layers = layers, .count = count, .rows = rows, .is_whole = true};
   const size_t width = (size_t)state->max_width;
   size_t all = 0;
@@ -61,7 +61,9 @@ static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, in
     all += parameters_of(layer);
   }
   pass.is_whole &= all <= DEVICE_ROUNDED_LAYERS * (width + 1) * width;
-  if (pass.is_whole) round_numbers(state, layers[0].w, all, state->rounded.theta);
+  const bool are_there = !is_forward && pass.is_whole && state->rounded.whole == layers[0].w;
+  if (pass.is_whole && !are_there) round_numbers(state, layers[0].w, all, state->rounded.theta);
+  state->rounded.whole = pass.is_whole ? layers[0].w : NULL;
   pass.x = take_input(state, x, (size_t)rows, (size_t)layers[0].in);
   return pass;
 }
@@ -142,7 +144,7 @@ static void layer_forward(const Pass *pass, int l) {
 }
 
 void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows) {
-  const Pass pass = begin(device_state(ops), x, layers, count, rows);
+  const Pass pass = begin(device_state(ops), x, layers, count, rows, true);
   for (int l = 0; l < count; l++) {
     layer_forward(&pass, l);
     ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
@@ -168,23 +170,28 @@ static void *product_again(const Pass *pass, int l) {
   return p.c;
 }
 
-static void fold_bias(const Pass *pass, const OpsLayer *layer) {
-  const size_t parts = ((size_t)pass->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
-  device_fold_columns(pass->state, pass->state->column_parts, NULL, parts, (size_t)layer->out, layer->db);
+/* Sums of the bias's gradient, of parts of rows, are folded after the last layer unless somebody listens. */
+static float *room_for_bias(const Pass *pass, const OpsLayer *layer) {
+  return device_column_room(pass->state, (size_t)pass->rows, (size_t)layer->out);
+}
+
+static void fold_bias(const Pass *pass, const OpsLayer *layer, const float *parts) {
+  device_fold_columns(pass->state, parts, (size_t)pass->rows, (size_t)layer->out, layer->db);
 }
 
 static size_t part_columns(const Pass *pass, const OpsLayer *layer) {
-  return ((size_t)pass->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS * (size_t)layer->out;
+  return device_column_parts((size_t)pass->rows) * (size_t)layer->out;
 }
 
 /* The gradient before the last layer's activation, and its bias's. */
 static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   const OpsLayer *last = &pass->layers[pass->count - 1];
   const float *y = last->activation == OPS_SILU ? (const float *)product_again(pass, pass->count - 1) : last->y;
-  const OpsOutputGradient arguments = {y, last->b, dy, dz, pass->state->column_parts, (size_t)pass->rows,
-                                       (size_t)last->out, last->activation};
+  float *parts = room_for_bias(pass, last);
+  const OpsOutputGradient arguments = {y, last->b, dy, dz, parts, (size_t)pass->rows, (size_t)last->out,
+                                       last->activation};
   DEVICE_LAUNCH(pass->state, ops_output_gradient, part_columns(pass, last), &arguments);
-  fold_bias(pass, last);
+  fold_bias(pass, last, parts);
 }
 
 /* dz of layer l becomes that of the layer below it, whose bias gets its gradient. */
@@ -196,9 +203,12 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
   if (leaves_mask(pass, l - 1)) {
     p.epilogue = OPS_PRODUCT_MASKED;
     p.mask = mask_of(pass, layer);
-    p.bias = state->rounded.db;
+    const int place = (l - 1) % DEVICE_ROUNDED_LAYERS;
+    p.bias = state->rounded.db + (size_t)place * (size_t)state->max_width;
+    if (place == DEVICE_ROUNDED_LAYERS - 1 && l + 1 < pass->count) device_fold_now(state); /* they begin anew */
     if (device_multiply(state, &p)) {
-      DEVICE_LAUNCH(state, ops_widen, p.n, &(OpsWiden){state->rounded.db, layer->db, p.n});
+      device_fold_later(state, (OpsFold){.of = OPS_PARTS_BF16, .parts = p.bias, .count = 1, .columns = p.n,
+                                         .result = layer->db});
       return;
     }
     p.epilogue = OPS_PRODUCT;
@@ -206,9 +216,10 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
   device_multiply(state, &p);
   const uint16_t *y = layer->activation == OPS_SILU ? (const uint16_t *)product_again(pass, l - 1) : hidden(layer);
   const int step = step_of(layer, below);
-  const OpsHiddenGradient arguments = {y, layer->b, below, state->column_parts, p.m, p.n, layer->activation, step};
+  float *parts = room_for_bias(pass, layer);
+  const OpsHiddenGradient arguments = {y, layer->b, below, parts, p.m, p.n, layer->activation, step};
   DEVICE_LAUNCH(state, ops_hidden_gradient, part_columns(pass, layer) / (size_t)step, &arguments);
-  fold_bias(pass, layer);
+  fold_bias(pass, layer, parts);
 }
 
 static void weight_gradient(const Pass *pass, int l, const uint16_t *dz) {
@@ -222,7 +233,7 @@ static void weight_gradient(const Pass *pass, int l, const uint16_t *dz) {
 
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                            float *scratch, int rows, const OpsWatch *watch) {
-  const Pass pass = begin(device_state(ops), x, layers, count, rows);
+  const Pass pass = begin(device_state(ops), x, layers, count, rows, false);
   size_t widest = 0;
   for (int l = 0; l < count; l++) widest = (size_t)layers[l].out > widest ? (size_t)layers[l].out : widest;
   uint16_t *half[2] = {(uint16_t *)(void *)scratch, (uint16_t *)(void *)(scratch + (size_t)rows * widest)};
@@ -238,6 +249,9 @@ void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int
                                                    .factors = OPS_NUMBERS_BF16});
     dz = half[l % 2];
     ops->flops += 2.0 * rows * layer->in * layer->out * (1 + (l > 0 || dx) + (layer->activation == OPS_SILU));
-    if (watch) watch->on_complete(watch->context, l);
+    if (watch == NULL) continue;
+    device_fold_now(pass.state);
+    watch->on_complete(watch->context, l);
   }
+  device_fold_now(pass.state);
 }

@@ -12,16 +12,17 @@ int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
 
 /* Column sums of c[m][n], bf16, rounded to p->bias. */
 static void sum_columns(DeviceState *state, const DeviceProduct *p) {
-  const size_t parts = (p->m + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
   CORE_CHECK(p->result == OPS_NUMBERS_BF16 && p->m <= (size_t)state->max_rows && p->n <= (size_t)state->max_width);
-  const OpsHiddenGradient sums = {(uint16_t *)p->c, NULL, (uint16_t *)p->c, state->column_parts, p->m, p->n, OPS_LINEAR, 1};
-  DEVICE_LAUNCH(state, ops_hidden_gradient, parts * p->n, &sums);
-  device_fold_columns(state, state->column_parts, NULL, parts, p->n, state->product);
+  float *parts = device_column_room(state, p->m, p->n);
+  const OpsHiddenGradient sums = {(uint16_t *)p->c, NULL, (uint16_t *)p->c, parts, p->m, p->n, OPS_LINEAR, 1};
+  DEVICE_LAUNCH(state, ops_hidden_gradient, device_column_parts(p->m) * p->n, &sums);
+  device_fold_columns(state, parts, p->m, p->n, state->product);
+  device_fold_now(state);
   DEVICE_LAUNCH(state, ops_round, p->n, &(OpsRound){state->product, NULL, (uint16_t *)p->bias, 1, p->n, p->n});
 }
 
 int device_multiply(DeviceState *state, const DeviceProduct *p) {
-  if (state->library && device_library_multiply(state->library, p)) return 1;
+  if (state->library && device_library_multiply(state->library, p, state->workspace)) return 1;
   if (p->epilogue != OPS_PRODUCT && (state->library || state->refuses)) return 0;
   const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
                                 p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
@@ -56,10 +57,12 @@ void device_dense_forward(Ops *ops, const float *x, const float *w, const float 
 /* dy becomes the gradient before the activation; its column sums go to db. */
 static void undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
                             float *db, int rows, int columns) {
-  const size_t parts = ((size_t)rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
-  const OpsActivationGradient arguments = {y, bias, dy, state->column_parts, (size_t)rows, (size_t)columns, activation};
-  DEVICE_LAUNCH(state, ops_activation_gradient, parts * (size_t)columns, &arguments);
-  device_fold_columns(state, state->column_parts, NULL, parts, (size_t)columns, db);
+  const size_t r = (size_t)rows, c = (size_t)columns;
+  float *parts = device_column_room(state, r, c);
+  const OpsActivationGradient arguments = {y, bias, dy, parts, r, c, activation};
+  DEVICE_LAUNCH(state, ops_activation_gradient, device_column_parts(r) * c, &arguments);
+  device_fold_columns(state, parts, r, c, db);
+  device_fold_now(state);
 }
 
 void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
@@ -89,14 +92,16 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
                           const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                           OpsActivation activation) {
   DeviceState *state = device_state(ops);
-  const size_t r = (size_t)rows, c = (size_t)columns, parts = (r + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
+  const size_t r = (size_t)rows, c = (size_t)columns;
   CORE_CHECK(rows <= state->max_rows && columns <= state->max_width);
   if (activation == OPS_SILU) {
     DEVICE_LAUNCH(state, ops_scale_rows, r * c, &(OpsScaleRows){n, gain, state->product, r, c});
     y = state->product;
   }
   undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
-  DEVICE_LAUNCH(state, ops_gain_parts, parts * c, &(OpsGainParts){dy, n, state->column_parts, r, c});
-  device_fold_columns(state, state->column_parts, NULL, parts, c, dgain);
+  float *parts = device_column_room(state, r, c);
+  DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &(OpsGainParts){dy, n, parts, r, c});
+  device_fold_columns(state, parts, r, c, dgain);
+  device_fold_now(state);
   DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, r, c});
 }

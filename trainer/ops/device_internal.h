@@ -11,7 +11,7 @@
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_update.h"
 
-enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20, DEVICE_FOLD = 64 };
+enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20 };
 
 enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* of the library below: what cuBLASLt's documentation advises on sm_90 */
 
@@ -34,14 +34,16 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
 void device_library_close(DeviceLibrary **library);
 /* Whether the library has an algorithm for the product and what comes after it; of pointers only alignments count. */
 int device_library_takes(DeviceLibrary *library, const DeviceProduct *product);
-/* The product, if it takes it; 0: it does not, and nothing was done. */
-int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product);
+/* The product, if it takes it; 0: it does not, and nothing was done. workspace: of DEVICE_WORKSPACE_BYTES, for products
+ * of one order. */
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace);
 
 /* Room for what a chain keeps as bf16; of OPS_BF16 only. */
 typedef struct DeviceRounded {
   uint16_t *x;                /* [max_rows][max_width], padded: a chain's input */
   uint16_t *theta;            /* [DEVICE_ROUNDED_LAYERS][max_width + 1][max_width]: weights and biases */
-  uint16_t *db;               /* [max_width] */
+  const float *whole;         /* whose: of all layers from this address on, as of the last pass; NULL: of none */
+  uint16_t *db;               /* [DEVICE_ROUNDED_LAYERS][max_width]: biases' gradients, waiting to be floats */
   uint16_t *gathered;         /* the same of rows that gather_inputs took, */
   const float *target;        /* and what chains call them; NULL: none so far */
 } DeviceRounded;
@@ -49,19 +51,23 @@ enum { DEVICE_ROUNDED_LAYERS = 4 };
 /* Numbers from one row of bf16 to the next, so that each begins at a multiple of 16 bytes. */
 static inline size_t device_rounded_row(size_t columns) { return (columns + 7) / 8 * 8; }
 
+/* Of an order of operations: the first's, or the lane's (ops.h, enter), which share library and book. */
 typedef struct DeviceState {
   CoreDevice *device;
-  CoreArena *arena;
+  struct DeviceState *other;  /* of the other order; NULL: there is none */
+  CoreArena *arena;           /* of both */
   OpsPrecision precision;     /* of products */
   DeviceLibrary *library;     /* NULL: ops_product */
+  char *workspace;            /* [DEVICE_WORKSPACE_BYTES] the library's; NULL without one */
   int max_rows, max_width;
-  float *column_parts;        /* [rows / KERNEL_PART_ROWS][max_width] */
-  double *column_sums;        /* of groups of DEVICE_FOLD of them */
+  float *column_parts;        /* [columns_room]: column sums of parts of KERNEL_PART_ROWS rows, of so many so far: */
+  size_t columns_room, columns_taken;
   float *product;             /* [max_rows][max_width], for SILU */
   int refuses;                /* not 0: products without the library take no epilogue, for tests */
   DeviceRounded rounded;
-  double *row_parts;          /* [rows / KERNEL_ROWS][KERNEL_SUMS or sets * columns] */
-  double *row_sums;           /* of groups of DEVICE_FOLD of them */
+  double *row_parts;          /* [rows_room]: sums of parts of KERNEL_ROWS rows */
+  size_t rows_room, rows_taken;
+  OpsFolds folds;             /* of what stands in both */
   double *sums;               /* what comes to the host */
   Moments *records;
   OpsSpread *spread;
@@ -77,19 +83,26 @@ static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->s
   (state)->device->launch((state)->device, &kernel##_launch, \
                           core_device_blocks((elements), DEVICE_THREADS, DEVICE_BLOCKS_MAX), DEVICE_THREADS, \
                           DEVICE_THREADS * sizeof(float), __VA_ARGS__)
-static inline size_t device_groups(size_t parts) { return (parts + DEVICE_FOLD - 1) / DEVICE_FOLD; }
-static inline size_t device_row_parts(int rows) { return ((size_t)rows + KERNEL_ROWS - 1) / KERNEL_ROWS; }
 
-/* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in
- * state->row_parts, and brings the sums over all of them to the host; sums NULL: to this place of the open book. */
-void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments,
+/* device_sums.c. Room for a kernel's sums of parts of rows, which the fold that must follow ends; what stands there
+ * already and waits is folded first where there is no room. */
+size_t device_column_parts(size_t rows);
+float *device_column_room(DeviceState *state, size_t rows, size_t columns); /* [device_column_parts][columns] */
+size_t device_row_parts(int rows);
+double *device_row_room(DeviceState *state, int rows, size_t each);         /* [device_row_parts][each] */
+/* Folds what waits. Before the host, or a kernel, reads sums. */
+void device_fold_now(DeviceState *state);
+void device_fold_later(DeviceState *state, OpsFold fold);
+/* Column sums of parts [device_column_parts][columns], rounded to result[columns]: later. */
+void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result);
+/* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in parts (of
+ * device_row_room), and brings the sums over all of them to the host; sums NULL: to this place of the open book,
+ * later. */
+void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
                      double sums[KERNEL_SUMS], int place);
 /* A vector's parts, as the CPU cuts it for sums. */
 typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);
-/* Column sums of parts [count][columns], of floats or doubles, rounded to result[columns]. */
-void device_fold_columns(DeviceState *state, const float *floats, const double *doubles, size_t count, size_t columns,
-                         float *result);
 
 extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
 
@@ -120,6 +133,7 @@ void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint3
 void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
 void device_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+void device_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
 void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
 void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
 /* device_policy.c */

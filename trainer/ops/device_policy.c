@@ -34,9 +34,10 @@ void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, cons
 void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                       double *kl_reverse) {
   DeviceState *state = device_state(ops);
-  const OpsKl arguments = {rows_of(head, p, NULL, rows), q, state->row_parts};
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  const OpsKl arguments = {rows_of(head, p, NULL, rows), q, parts};
   double sums[KERNEL_SUMS];
-  device_sum_rows(state, &ops_kl_launch, rows, &arguments, sums, 0);
+  device_sum_rows(state, &ops_kl_launch, rows, &arguments, parts, sums, 0);
   *kl = sums[0];
   *kl_reverse = sums[1];
 }
@@ -45,32 +46,36 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                         const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   DeviceState *state = device_state(ops);
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
   const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behaviour, logp_proximal,
                                    advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
-                                   state->row_parts};
+                                   parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_policy_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_POLICY);
+  device_sum_rows(state, &ops_policy_loss_launch, rows, &arguments, parts, sums ? all : NULL, OPS_BOOK_POLICY);
   if (sums) *sums = (OpsPolicySums){.loss = all[0], .entropy = all[1], .k1 = all[2], .k3 = all[3], .clipped = all[4]};
 }
 
 void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                    double entropy_coef, float *dlogits, double *sum) {
   DeviceState *state = device_state(ops);
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
   const OpsSampledEntropy arguments = {losses_of(state, head, logits, NULL, rows, sum), noise, entropy_coef, dlogits,
-                                       state->row_parts};
+                                       parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_TANH_AFFINE);
-  device_sum_rows(state, &ops_sampled_entropy_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_SAMPLED_ENTROPY);
+  device_sum_rows(state, &ops_sampled_entropy_launch, rows, &arguments, parts, sum ? all : NULL,
+                  OPS_BOOK_SAMPLED_ENTROPY);
   if (sum) *sum = all[0];
 }
 
 void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                           float *reference, double *sum) {
   DeviceState *state = device_state(ops);
-  const OpsControllerKl arguments = {rows_of(head, logits, NULL, rows), index, reference, state->row_parts};
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  const OpsControllerKl arguments = {rows_of(head, logits, NULL, rows), index, reference, parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
-  device_sum_rows(state, &ops_controller_kl_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_CONTROLLER);
+  device_sum_rows(state, &ops_controller_kl_launch, rows, &arguments, parts, sum ? all : NULL, OPS_BOOK_CONTROLLER);
   if (sum) *sum = all[0];
 }
 
@@ -80,9 +85,10 @@ void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_
 
 void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum) {
   DeviceState *state = device_state(ops);
-  const OpsPull arguments = {logp, around, weight, (size_t)rows, sum ? NULL : state->count, pull, state->row_parts};
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  const OpsPull arguments = {logp, around, weight, (size_t)rows, sum ? NULL : state->count, pull, parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_pull_launch, rows, &arguments, sum ? all : NULL, OPS_BOOK_PULL);
+  device_sum_rows(state, &ops_pull_launch, rows, &arguments, parts, sum ? all : NULL, OPS_BOOK_PULL);
   if (sum) *sum = all[0];
 }
 
@@ -103,12 +109,14 @@ void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, c
 static void sum_sets(DeviceState *state, OpsSetParts a, float *target) {
   const size_t parts = device_row_parts((int)a.rows), sets = a.sets, room = (size_t)state->max_width / a.count;
   CORE_CHECK(a.rows <= (size_t)state->max_rows && room > 0);
-  a.parts = state->row_parts;
   for (a.first_set = 0; a.first_set < sets; a.first_set += room) {
     a.sets = sets - a.first_set < room ? sets - a.first_set : room;
+    a.parts = device_row_room(state, (int)a.rows, a.sets * a.count);
     DEVICE_LAUNCH(state, ops_set_parts, parts * a.sets * a.count, &a);
-    device_fold_columns(state, NULL, state->row_parts, parts, a.sets * a.count, target + a.first_set * a.count);
+    device_fold_later(state, (OpsFold){.of = OPS_PARTS_DOUBLE, .parts = a.parts, .count = parts,
+                                       .columns = a.sets * a.count, .result = target + a.first_set * a.count});
   }
+  device_fold_now(state);
 }
 
 void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
@@ -123,11 +131,12 @@ void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logi
                                 const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                                 OpsGaussianSums *sums) {
   DeviceState *state = device_state(ops);
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
   const OpsRegularise arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound,
-                                   bounds_coef, dlogits, state->row_parts};
+                                   bounds_coef, dlogits, parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
-  device_sum_rows(state, &ops_regularise_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_REGULARISE);
+  device_sum_rows(state, &ops_regularise_launch, rows, &arguments, parts, sums ? all : NULL, OPS_BOOK_REGULARISE);
   if (sums) *sums = (OpsGaussianSums){.entropy = all[0], .bounds = all[1]};
 }
 
@@ -146,10 +155,11 @@ void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, i
 void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                        double epsilon, double value_coef, float *dvalue, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
   const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, sums ? NULL : state->count,
-                                  clip ? (float)epsilon : INFINITY, value_coef, dvalue, state->row_parts};
+                                  clip ? (float)epsilon : INFINITY, value_coef, dvalue, parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_value_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
+  device_sum_rows(state, &ops_value_loss_launch, rows, &arguments, parts, sums ? all : NULL, OPS_BOOK_VALUE);
   if (sums) sums->loss = all[0];
 }
 
@@ -167,10 +177,11 @@ void device_q_values(Ops *ops, const float *q, int rows, int columns, float *val
 void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns,
                    float *dq, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
   const OpsQ arguments = {.q = (float *)(uintptr_t)q, .actions = actions, .target = target, .rows = (size_t)rows,
                           .columns = (size_t)columns, .count = sums ? NULL : state->count, .dq = dq,
-                          .sums = state->row_parts};
+                          .sums = parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_q_loss_launch, rows, &arguments, sums ? all : NULL, OPS_BOOK_VALUE);
+  device_sum_rows(state, &ops_q_loss_launch, rows, &arguments, parts, sums ? all : NULL, OPS_BOOK_VALUE);
   if (sums) sums->loss = all[0];
 }

@@ -27,6 +27,13 @@ void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, vo
   DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
 }
 
+void device_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows) {
+  OpsGatherFields arguments = {.index = index, .rows = (size_t)rows, .fields = (size_t)fields};
+  CORE_CHECK(fields <= OPS_FIELDS_MAX);
+  for (int f = 0; f < fields; f++) arguments.field[f] = field[f];
+  DEVICE_LAUNCH(device_state(ops), ops_gather_fields, arguments.rows * arguments.fields, &arguments);
+}
+
 void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns) {
   const OpsGatherHalves arguments = {source, index, target, (size_t)rows, (size_t)columns};
   DEVICE_LAUNCH(device_state(ops), ops_gather_halves, arguments.rows * arguments.columns, &arguments);

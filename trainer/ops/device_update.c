@@ -40,6 +40,7 @@ static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *r
 
 static void add_sums(Ops *ops, bool begin) {
   DeviceState *state = device_state(ops);
+  device_fold_now(state);
   DEVICE_LAUNCH(state, ops_add_sums, OPS_BOOK_SUMS, &(OpsAddSums){state->book, begin});
 }
 
@@ -55,7 +56,7 @@ static void moments(Ops *ops, const float *x, size_t n, Moments *record) {
 
 static void standardise_by(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased) {
   DeviceState *state = device_state(ops);
-  state->device->launch(state->device, &ops_spread_launch, 1, 1, 0,
+  state->device->launch(state->device, &ops_spread_launch, 1, DECIDE_THREADS, DECIDE_THREADS * sizeof(Moments),
                         &(OpsSpreadOfParts){records, count, unbiased, state->spread});
   DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
 }
@@ -80,9 +81,10 @@ static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
 static void count_silent(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                          const float *logp_around, const float *advantage, int rows, double epsilon) {
   DeviceState *state = device_state(ops);
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
   const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, logp_around, advantage, epsilon,
-                               state->row_parts};
-  device_sum_rows(state, &ops_silent_launch, rows, &arguments, NULL, OPS_BOOK_SILENT);
+                               parts};
+  device_sum_rows(state, &ops_silent_launch, rows, &arguments, parts, NULL, OPS_BOOK_SILENT);
 }
 
 /* After the step, from the weights before it. */
@@ -102,6 +104,7 @@ static void step(Ops *ops, const OpsUpdatePlan *plan) {
   DeviceState *state = device_state(ops);
   OpsUpdateStep arguments = {.plan = *plan};
   size_t parameters = 0;
+  device_fold_now(state);
   for (int k = 0; k < plan->networks; k++) {
     const OpsUpdateNetwork *network = &plan->network[k];
     const DeviceParts parts = device_parts(network->n);
@@ -114,7 +117,8 @@ static void step(Ops *ops, const OpsUpdatePlan *plan) {
   const unsigned parts = arguments.count[0] + arguments.count[1];
   state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
                         &arguments);
-  state->device->launch(state->device, &ops_decide_launch, 1, DECIDE_THREADS, parts * sizeof(double), &arguments);
+  state->device->launch(state->device, &ops_decide_launch, 1, DECIDE_THREADS,
+                        (parts + OPS_UPDATE_NETWORKS) * sizeof(double), &arguments);
   DEVICE_LAUNCH(state, ops_descend, parameters, &arguments);
   for (int k = 0; k < plan->networks; k++)
     if (plan->network[k].before) measure(state, plan, k);

@@ -74,10 +74,17 @@ typedef struct OpsSpreadOfParts {
   int unbiased;
   OpsSpread *spread;
 } OpsSpreadOfParts;
+/* One block, which has a record a thread fetched; they are merged one after the other. */
 CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfParts *a) {
-  if (core_device_first(at) > 0) return;
-  Moments all = {0, 0, 0, 0, 0};
-  for (size_t i = 0; i < a->count; i++) moments_merge(&all, &a->records[i]);
+  Moments *fetched = (Moments *)at->shared, all = {0, 0, 0, 0, 0};
+  for (size_t first = 0; first < a->count; first += at->threads) {
+    if (first + at->thread < a->count) fetched[at->thread] = a->records[first + at->thread];
+    core_device_barrier(at);
+    for (size_t i = 0; at->thread == 0 && i < at->threads && first + i < a->count; i++)
+      moments_merge(&all, &fetched[i]);
+    core_device_barrier(at);
+  }
+  if (at->thread > 0) return;
   const double variance = a->unbiased ? moments_variance_unbiased(&all) : moments_variance(&all);
   a->spread->shift = all.mean;
   a->spread->factor = 1 / (sqrt(variance) + 1e-8);
@@ -126,19 +133,25 @@ CORE_KERNEL_FN int ops_book_is_finite(const double *sums) {
          isfinite(sums[OPS_BOOK_PULL]);
 }
 
-/* One block: what the step's gradients are multiplied by, and the book; or that there is no step. */
+/* One block: what the step's gradients are multiplied by, and the book; or that there is no step. A thread a network
+ * adds up its parts, so that the two do it at once. */
 CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   OpsUpdateBook *book = plan->book;
   const double *sums = plan->divided ? book->all : book->now;
   double *part = (double *)at->shared, norm[OPS_UPDATE_NETWORKS] = {0, 0};
-  for (unsigned i = at->thread; i < a->count[0] + a->count[1]; i += at->threads) part[i] = plan->parts[i];
+  const unsigned parts = a->count[0] + a->count[1];
+  for (unsigned i = at->thread; i < parts; i += at->threads) part[i] = plan->parts[i];
+  core_device_barrier(at);
+  if (at->thread < OPS_UPDATE_NETWORKS) {
+    const unsigned first = at->thread ? a->count[0] : 0, end = first + a->count[at->thread];
+    double sum = 0;
+    for (unsigned i = first; i < end; i++) sum += part[i];
+    part[parts + at->thread] = sqrt(sum);
+  }
   core_device_barrier(at);
   if (at->thread > 0 || book->failed) return;
-  for (unsigned k = 0, i = 0, end = 0; k < OPS_UPDATE_NETWORKS; k++) {
-    for (end += a->count[k]; i < end; i++) norm[k] += part[i];
-    norm[k] = sqrt(norm[k]);
-  }
+  for (int k = 0; k < OPS_UPDATE_NETWORKS; k++) norm[k] = part[parts + (unsigned)k];
   if (!ops_book_is_finite(sums) || !isfinite(norm[0]) || !isfinite(norm[1])) {
     book->failed = book->step + 1;
     return;

@@ -3,6 +3,8 @@
 #ifndef TRAINER_OPS_KERNELS_VECTOR_H
 #define TRAINER_OPS_KERNELS_VECTOR_H
 #include "trainer/moments.h"
+#include "trainer/ops/ops.h"
+#include "trainer/ops/row_round_internal.h"
 #include "trainer/ops/row_vector_internal.h"
 
 enum { KERNEL_LANES = 16 }; /* of a sum; a block of ops_sum_parts and ops_moment_parts is as many threads */
@@ -89,26 +91,63 @@ CORE_KERNEL_FN void ops_moment_parts(const CoreDeviceThread *at, const OpsMoment
   if (at->thread == 0) a->records[at->block] = moments;
 }
 
-/* Column sums of parts [count][columns], in their order, `group` of them at a time: sums[groups][columns]. */
+/* Column sums of parts [count][columns], in their order: of groups of KERNEL_FOLD parts, then of the groups. */
+typedef enum OpsPartsOf { OPS_PARTS_FLOAT, OPS_PARTS_DOUBLE, OPS_PARTS_BF16 } OpsPartsOf;
 typedef struct OpsFold {
-  const float *floats;    /* the parts: these ... */
-  const double *doubles;  /* ... or these */
-  int count, columns, group;
-  double *sums;           /* where they go: these ... */
-  float *result;          /* ... or, rounded, these */
+  OpsPartsOf of;
+  const void *parts;
+  size_t count, columns;
+  double *sums;           /* [columns] where they go: here ... */
+  float *result;          /* ... or, rounded, here */
 } OpsFold;
 
-CORE_KERNEL_FN void ops_fold(const CoreDeviceThread *at, const OpsFold *a) {
-  const size_t columns = (size_t)a->columns, groups = ((size_t)a->count + (size_t)a->group - 1) / (size_t)a->group;
-  for (size_t i = core_device_first(at); i < groups * columns; i += core_device_stride(at)) {
-    const size_t column = i % columns, first = i / columns * (size_t)a->group;
-    const size_t end = first + (size_t)a->group < (size_t)a->count ? first + (size_t)a->group : (size_t)a->count;
-    double sum = 0;
-    for (size_t part = first; part < end; part++)
-      sum += a->floats ? (double)a->floats[part * columns + column] : a->doubles[part * columns + column];
-    if (a->result) a->result[i] = (float)sum;
-    else a->sums[i] = sum;
+/* Several of them in one launch. A block has KERNEL_FOLD_COLUMNS columns of one, and a thread for each of them in each
+ * of threads / KERNEL_FOLD_COLUMNS groups; shared memory: a double a thread. */
+enum { KERNEL_FOLDS = 12, KERNEL_FOLD = 64, KERNEL_FOLD_COLUMNS = 8 };
+typedef struct OpsFolds { int folds; OpsFold fold[KERNEL_FOLDS]; } OpsFolds;
+CORE_DEVICE_FN unsigned ops_fold_blocks(const OpsFold *f) {
+  return (unsigned)((f->columns + KERNEL_FOLD_COLUMNS - 1) / KERNEL_FOLD_COLUMNS);
+}
+
+CORE_DEVICE_FN double ops_fold_part(const OpsFold *f, size_t i) {
+  if (f->of == OPS_PARTS_DOUBLE) return ((const double *)f->parts)[i];
+  if (f->of == OPS_PARTS_FLOAT) return (double)((const float *)f->parts)[i];
+  return (double)row_from_bf16(((const uint16_t *)f->parts)[i]);
+}
+
+/* Eight at once, so that as many loads are under way; added one after the other. */
+CORE_DEVICE_FN double ops_fold_group(const OpsFold *f, size_t column, size_t group) {
+  enum { AT_ONCE = 8 };
+  const size_t first = group * KERNEL_FOLD, end = first + KERNEL_FOLD < f->count ? first + KERNEL_FOLD : f->count;
+  double sum = 0;
+  size_t part = first;
+  for (; part + AT_ONCE <= end; part += AT_ONCE) {
+    double x[AT_ONCE];
+    for (size_t k = 0; k < AT_ONCE; k++) x[k] = ops_fold_part(f, (part + k) * f->columns + column);
+    for (size_t k = 0; k < AT_ONCE; k++) sum += x[k];
   }
+  for (; part < end; part++) sum += ops_fold_part(f, part * f->columns + column);
+  return sum;
+}
+
+CORE_KERNEL_FN void ops_fold(const CoreDeviceThread *at, const OpsFolds *a) {
+  const OpsFold *f = a->fold;
+  unsigned block = at->block;
+  for (; block >= ops_fold_blocks(f); f++) block -= ops_fold_blocks(f);
+  const size_t groups = (f->count + KERNEL_FOLD - 1) / KERNEL_FOLD, at_once = at->threads / KERNEL_FOLD_COLUMNS;
+  const size_t column = (size_t)block * KERNEL_FOLD_COLUMNS + at->thread % KERNEL_FOLD_COLUMNS;
+  const size_t own = at->thread / KERNEL_FOLD_COLUMNS;
+  double *of_group = (double *)at->shared, sum = 0;
+  for (size_t first = 0; first < groups; first += at_once) {
+    if (first + own < groups && column < f->columns) of_group[at->thread] = ops_fold_group(f, column, first + own);
+    core_device_barrier(at);
+    for (size_t g = 0; own == 0 && g < at_once && first + g < groups; g++)
+      sum += of_group[g * KERNEL_FOLD_COLUMNS + at->thread];
+    core_device_barrier(at);
+  }
+  if (own > 0 || column >= f->columns) return;
+  if (f->result) f->result[column] = (float)sum;
+  else f->sums[column] = sum;
 }
 
 /* ---- elementwise ------------------------------------------------------------------------------------------------- */
@@ -153,6 +192,26 @@ CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
     const size_t from = (size_t)a->index[i / a->words] * a->words + i % a->words;
     if (a->bytes) ((uint8_t *)a->target)[i] = ((const uint8_t *)a->source)[from];
     else ((uint32_t *)a->target)[i] = ((const uint32_t *)a->source)[from];
+  }
+}
+
+/* Short rows of several arrays by one index: a thread a row of one of them, so that neighbours read neighbouring
+ * indices. */
+typedef struct OpsGatherFields {
+  const uint32_t *index;
+  size_t rows, fields;
+  OpsField field[OPS_FIELDS_MAX];
+} OpsGatherFields;
+CORE_KERNEL_FN void ops_gather_fields(const CoreDeviceThread *at, const OpsGatherFields *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->fields; i += core_device_stride(at)) {
+    const OpsField *field = &a->field[i / a->rows];
+    const size_t row = i % a->rows, unit = field->bytes % 4 == 0 ? 4 : field->bytes % 2 == 0 ? 2 : 1;
+    const size_t units = field->bytes / unit, from = a->index[row] * units, to = row * units;
+    for (size_t k = 0; k < units; k++) {
+      if (unit == 4) ((uint32_t *)field->target)[to + k] = ((const uint32_t *)field->source)[from + k];
+      else if (unit == 2) ((uint16_t *)field->target)[to + k] = ((const uint16_t *)field->source)[from + k];
+      else ((uint8_t *)field->target)[to + k] = ((const uint8_t *)field->source)[from + k];
+    }
   }
 }
 

@@ -94,6 +94,10 @@ typedef struct OpsWatch {
   void *context;
 } OpsWatch;
 
+/* One of several arrays whose rows, of so many bytes, are gathered by the same index: source [*] -> target [rows]. */
+typedef struct OpsField { const void *source; void *target; size_t bytes; } OpsField;
+enum { OPS_FIELDS_MAX = 8 };
+
 typedef struct Ops Ops;
 struct Ops {
   const char *name;               /* "cpu", "cuda", "emulated" */
@@ -135,8 +139,9 @@ struct Ops {
    * target as it is. Chains over target find them until the next call. index NULL: of target's own rows (source = target).
    * NULL: there is no other form. */
   void (*gather_inputs)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
-  /* gather_rows of rows of so many bytes. */
+  /* gather_rows of rows of so many bytes; and of several arrays by one index, at once. */
   void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+  void (*gather_fields)(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
 
   /* The same of half-precision numbers (IEEE binary16), exactly; and x[n] -> the nearest halves, ties to even, the largest
    * for what is larger and finite. */
@@ -245,6 +250,13 @@ struct Ops {
   void (*standardise_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
   void (*restore_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 
+  /* Work of the actor's beside the critic's: from `enter` to `leave` all goes to CORE_LANE_ACTOR of the device, after
+   * what came before `enter`, and with scratch of its own. What is gathered for chains is seen there. `join`: what
+   * follows waits for it. In between neither may read or write what the other writes. NULL: there is no such lane. */
+  void (*enter)(Ops *ops);
+  void (*leave)(Ops *ops);
+  void (*join)(Ops *ops);
+
   const struct OpsUpdate *update; /* update.h: updates without the host; NULL: on the CPU */
   const struct OpsEntity *entity; /* entity.h: what entity encoders need; NULL: not made for this device */
 
@@ -268,10 +280,11 @@ const char *ops_cpu_bf16_description(void); /* how bf16 products are made on thi
 /* x[n] in host memory -> the nearest numbers that halves hold, as store_halves would store them. */
 void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
-/* On a device, which must outlive them. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of its memory. */
-int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, Ops **ops);
-/* Bytes of the device's memory that they take, the matrix library's workspace among them. */
-double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width);
+/* On a device, which must outlive them. beside: with `enter`, and the scratch that it takes. CORE_USAGE: a GPU without
+ * cuBLASLt; CORE_FAIL: out of its memory. */
+int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside, Ops **ops);
+/* Bytes of the device's memory that they take, the matrix library's workspaces among them. */
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside);
 void ops_destroy(Ops **ops);
 
 #endif

@@ -1,0 +1,195 @@
+/* What a queued minibatch is made of on a device, and that its networks, side by side, come to the bits of one after
+ * the other: kernels are counted as they are recorded (core/device.h, graphs), with the orders that they go to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "trainer/learners/ppo.h"
+#include "training_tools.h"
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+enum { KERNELS_MAX = 64 };
+
+/* The graph at hand: how often which kernel, and how many stand one behind the other in each order. */
+typedef struct Recorded {
+  const char *name[KERNELS_MAX];
+  int count[KERNELS_MAX], kernels, launches;
+  int chain[CORE_LANES], longest; /* kernels up to where each order is now, on the longest way; and at the end */
+  int entered[CORE_LANES], depth;
+} Recorded;
+
+static CoreDevice counted;          /* the functions that are counted before they are called */
+static Recorded now, update;     /* update: of the last graph that ends in a step */
+static bool is_recording;
+
+static int *chain_at_hand(void) { return &now.chain[now.entered[now.depth]]; }
+static void later_of(int *chain, int other) { *chain = other > *chain ? other : *chain; }
+
+static void count_launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                         const void *arguments) {
+  counted.launch(device, kernel, blocks, threads, shared, arguments);
+  if (!is_recording) return;
+  int k = 0;
+  while (k < now.kernels && strcmp(now.name[k], kernel->name) != 0) k++;
+  if (k == now.kernels) now.name[now.kernels++] = kernel->name;
+  assert_true(now.kernels < KERNELS_MAX);
+  now.count[k]++;
+  now.launches++;
+  ++*chain_at_hand();
+}
+
+static void count_enter(CoreDevice *device, int lane) {
+  counted.enter(device, lane);
+  const int from = *chain_at_hand();
+  now.entered[++now.depth] = lane;
+  later_of(chain_at_hand(), from);
+}
+static void count_leave(CoreDevice *device) {
+  counted.leave(device);
+  now.depth--;
+}
+static void count_join(CoreDevice *device, int lane) {
+  counted.join(device, lane);
+  later_of(chain_at_hand(), now.chain[lane]);
+}
+
+static void count_begin(CoreDevice *device) {
+  counted.begin_graph(device);
+  now = (Recorded){.launches = 0};
+  is_recording = true;
+}
+static int count_of(const Recorded *graph, const char *name) {
+  for (int k = 0; k < graph->kernels; k++)
+    if (strcmp(graph->name[k], name) == 0) return graph->count[k];
+  return 0;
+}
+static CoreGraph *count_end(CoreDevice *device) {
+  is_recording = false;
+  now.longest = now.chain[0];
+  if (count_of(&now, "ops_descend") > 0) update = now;
+  return counted.end_graph(device);
+}
+
+static void count_graphs_of(CoreDevice *device) {
+  counted = *device;
+  device->launch = count_launch;
+  device->enter = count_enter, device->leave = count_leave, device->join = count_join;
+  device->begin_graph = count_begin, device->end_graph = count_end;
+}
+
+typedef struct Case { const char *settings[10]; } Case;
+
+static Training *made(const Case *c, const char *order) {
+  CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "env.max_steps=9", "env.num=10", "ppo.num_minibatches=4",
+                                       "net.depth=3", "net.width=32", "metrics.states=40",
+                                       "metrics.representation_every=1000");
+  char device[64];
+  for (int i = 0; c->settings[i]; i++) set(&config, c->settings[i]);
+  snprintf(device, sizeof device, "emulated:order=%s", order);
+  setenv("CORE_DEVICE", device, 1);
+  Training *training = make(&config);
+  unsetenv("CORE_DEVICE");
+  return training;
+}
+
+/* The second iteration records an ordinary minibatch; the first one measures. */
+static Recorded recorded(const Case *c) {
+  Training *training = made(c, "forward");
+  count_graphs_of(training->device);
+  for (int i = 0; i < 3; i++) iterate(training, 1);
+  CoreDevice *device = training->device;
+  device->launch = counted.launch;
+  device->enter = counted.enter, device->leave = counted.leave, device->join = counted.join;
+  device->begin_graph = counted.begin_graph, device->end_graph = counted.end_graph;
+  training_destroy(&training);
+  return update;
+}
+
+static void report(const char *what, const Recorded *graph) {
+  print_message("# %s: %d kernels a minibatch, %d one behind the other\n", what, graph->launches, graph->longest);
+  for (int k = 0; k < graph->kernels; k++) print_message("#   %2d %s\n", graph->count[k], graph->name[k]);
+}
+
+/* ReLU on a GPU takes no pass of its own: without a library, epilogues are kernels, of which so many more are there. */
+static int of_epilogues(const Recorded *graph) {
+  const int masked = count_of(graph, "ops_hidden_gradient"); /* after a masked product: sums, folded, and rounded */
+  return count_of(graph, "ops_hidden_activate") > 0 ? 0 : 3 * masked;
+}
+
+static void check_count(const char *what, const Case *c, int launches, int longest) {
+  const Recorded graph = recorded(c);
+  report(what, &graph);
+  assert_int_equal(graph.launches - of_epilogues(&graph), launches);
+  assert_int_equal(graph.longest - of_epilogues(&graph) / 2, longest);
+}
+
+/* As docs/cuda.md has them. */
+static void test_counts(void **state) {
+  (void)state;
+  check_count("bf16, tanh", &(Case){{"train.precision=bf16"}}, 48, 27);
+  check_count("bf16, ReLU", &(Case){{"train.precision=bf16", "net.activation=relu"}}, 36, 21);
+  check_count("float32, tanh", &(Case){{NULL}}, 52, 29);
+  check_count("bf16, tanh, common trunk",
+              &(Case){{"train.precision=bf16", "net.sharing=shared", "net.trunk_activation=tanh"}}, 62, 62);
+}
+
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
+
+static void assert_same_vector(const Training *a, const float *x, const Training *b, const float *y, size_t n) {
+  void *first, *second;
+  core_device_view(a->device, x, n * sizeof *x, &first), core_device_view(b->device, y, n * sizeof *y, &second);
+  assert_memory_equal(first, second, n * sizeof *x);
+  free(first), free(second);
+}
+
+/* Three iterations, the first of which measures: minibatches whose steps the host decides, one network after the other,
+ * against queued ones, whose networks go side by side as far apart as lanes may be. */
+static void compare(const Case *c) {
+  static const char *const orders[] = {"forward", "backward", "isolated"};
+  setenv("TRAINER_QUEUE", "none", 1);
+  Training *decided = made(c, "forward");
+  unsetenv("TRAINER_QUEUE");
+  StoreIteration want = iterate(decided, 3);
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    Training *queued = made(c, orders[i]);
+    const StoreIteration got = iterate(queued, 3);
+    const Agent *x = &decided->agent, *y = &queued->agent;
+    assert_true(queued->device->graphs > decided->device->graphs);
+    assert_same_vector(decided, x->actor.theta, queued, y->actor.theta, x->actor.n);
+    assert_same_vector(decided, x->critic.theta, queued, y->critic.theta, x->critic.n);
+    assert_same_vector(decided, decided->rollout.values, queued, queued->rollout.values, 160);
+    assert_true(got.kl == want.kl);
+    if (i == 0) want = got; /* sums of means on the device, where the host has means of sums */
+    assert_true(got.policy_loss == want.policy_loss && got.value_loss == want.value_loss &&
+                got.entropy == want.entropy && got.clip_fraction == want.clip_fraction);
+    training_destroy(&queued);
+  }
+  training_destroy(&decided);
+}
+
+static void test_same_bits(void **state) {
+  (void)state;
+  compare(&(Case){{"train.precision=bf16"}});
+  compare(&(Case){{"train.precision=bf16", "net.activation=relu", "ppo.normalize_advantage=minibatch"}});
+  compare(&(Case){{"train.precision=bf16", "net.activation=silu", "net.depth=6", "net.width=16"}});
+  compare(&(Case){{"algo.name=ppo_ewma", "env.actions=continuous", "ppo.ratio_cap=10", "ppo.kl_penalty=0.1"}});
+  compare(&(Case){{"net.sharing=joint", "net.norm=layer", "env.actions=continuous", "net.action_head=gaussian"}});
+  compare(&(Case){{"train.precision=bf16", "net.sharing=shared"}});
+}
+
+/* Shards of a deterministic run, a piece each. */
+static void test_same_bits_of_shards(void **state) {
+  (void)state;
+  compare(&(Case){{"env.num=12", "comm.shards=4", "comm.deterministic=yes", "train.precision=bf16"}});
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_same_bits),
+                                     cmocka_unit_test(test_same_bits_of_shards)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
