@@ -14,15 +14,15 @@ enum { STACK_BYTES = 64 * 1024 };
 struct CoreEmulatedThreads {
   CoreDeviceOrder order;
   char *shared, *stacks;
-  char *images; /* CORE_DEVICE_ISOLATED: each thread's shared memory, CORE_EMULATED_SHARED_BYTES apart */
-  char *merged; /* and what the last barrier has left of all of them */
+  char *images; /* CORE_DEVICE_ISOLATED: shared memory as threads that wrote there see it, CORE_EMULATED_SHARED_BYTES apart */
+  char *merged; /* and what the last barrier has left, as all others see it */
 };
 
 typedef struct Coroutine {
   jmp_buf jump;
   CoreDeviceThread at;
   enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
-  bool vote;
+  bool vote, wrote; /* wrote: since the last barrier, to shared memory; kept for CORE_DEVICE_ISOLATED */
 } Coroutine;
 
 /* One team at a time, so that there is one of these; the first start of a coroutine goes through a ucontext, all later
@@ -89,25 +89,36 @@ static char *image_of(const CoreEmulatedThreads *emulated, unsigned thread) {
   return emulated->images + (size_t)thread * CORE_EMULATED_SHARED_BYTES;
 }
 
-/* What `count` threads in isolation have written becomes what all of them see. */
-static void merge_images(const CoreEmulatedThreads *emulated, Share share, unsigned count) {
-  for (unsigned k = 0; k < count; k++) {
-    const char *image = image_of(emulated, k);
-    if (memcmp(image, emulated->merged, share.bytes) == 0) continue;
-    for (size_t i = 0; i < share.bytes; i++) {
+/* What a thread has written becomes what all see. */
+static void merge_image(const CoreEmulatedThreads *emulated, Share share, const char *image) {
+  enum { STRIDE = 64 }; /* most of it is as it was */
+  for (size_t begin = 0; begin < share.bytes; begin += STRIDE) {
+    const size_t left = share.bytes - begin, bytes = left < STRIDE ? left : STRIDE;
+    if (memcmp(image + begin, emulated->merged + begin, bytes) == 0) continue;
+    for (size_t i = begin; i < begin + bytes; i++) {
       if (image[i] == emulated->merged[i]) continue;
       CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]); /* else two wrote differently */
       share.start[i] = image[i];
     }
   }
-  memcpy(emulated->merged, share.start, share.bytes);
-  for (unsigned k = 0; k < count; k++) memcpy(image_of(emulated, k), emulated->merged, share.bytes);
 }
 
-/* Runs thread k on its own shared memory. */
+/* The same for `count` threads in isolation, at a barrier. */
+static void merge_images(const CoreEmulatedThreads *emulated, Share share, unsigned count) {
+  for (unsigned k = 0; k < count; k++) {
+    if (the_team.thread[k].wrote) merge_image(emulated, share, image_of(emulated, k));
+    the_team.thread[k].wrote = false;
+  }
+  memcpy(emulated->merged, share.start, share.bytes);
+}
+
+/* Runs thread k on its own shared memory; between threads `share` is as the last barrier left it. */
 static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, unsigned k) {
-  memcpy(share.start, image_of(emulated, k), share.bytes);
-  resume(&the_team.thread[k], emulated->stacks + (size_t)k * STACK_BYTES);
+  Coroutine *thread = &the_team.thread[k];
+  if (thread->wrote) memcpy(share.start, image_of(emulated, k), share.bytes);
+  resume(thread, emulated->stacks + (size_t)k * STACK_BYTES);
+  thread->wrote = memcmp(share.start, emulated->merged, share.bytes) != 0;
+  if (!thread->wrote) return;
   memcpy(image_of(emulated, k), share.start, share.bytes);
   memcpy(share.start, emulated->merged, share.bytes);
 }
@@ -131,11 +142,9 @@ static void run_team(CoreEmulatedThreads *emulated, CoreDeviceThread first, unsi
     the_team.thread[i].at.thread += i;
     the_team.thread[i].at.team = &the_team;
     the_team.thread[i].state = FRESH;
+    the_team.thread[i].wrote = false;
   }
-  if (isolated) {
-    memcpy(emulated->merged, share.start, share.bytes);
-    for (unsigned k = 0; k < count; k++) memcpy(image_of(emulated, k), share.start, share.bytes);
-  }
+  if (isolated) memcpy(emulated->merged, share.start, share.bytes);
   for (int state = FRESH; state != FINISHED;) {
     for (unsigned i = 0; i < count; i++) {
       const unsigned k = backward ? count - 1 - i : i;

@@ -9,16 +9,14 @@
 #include "sim/level_device_internal.h"
 #include "sim/observe_kernels.h"
 
-/* TEAM_THREADS: a warp, so that as many worlds are on a processor as its shared memory has room for. RESERVED: what a
- * block takes of that besides. */
-enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, TEAM_THREADS = 32, BLOCKS_MAX = 1 << 20 };
-enum { RESERVED_BYTES = 1024, TEAM_BLOCKS_MAX = 32 };
+/* TEAMS: of a processor, for which there are registers. RESERVED: what a block takes of shared memory besides. */
+enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, TEAMS = 16, RESERVED_BYTES = 1024 };
 
 /* How an environment step is launched. */
 typedef struct StepLaunch {
   const CoreKernel *kernel;
-  unsigned lanes, blocks;  /* lanes: a world's; 1: sim_step_alone */
-  size_t shared;           /* bytes a block */
+  int worlds;              /* of a team; 1: sim_step_alone */
+  unsigned blocks;
   SimTeamLayout layout;
 } StepLaunch;
 
@@ -34,7 +32,7 @@ struct SimBatchDevice {
   int64_t *waiters;
   uint32_t *numbers;       /* of new levels, as in SimBatch */
   SimLevelDevice *drawing; /* level_device.c's; NULL: nothing is drawn through a filter */
-  SimContact *overflow;
+  char *far_memory;        /* of teams, for what their shared memory has no room for */
   StepLaunch step;
 };
 
@@ -57,43 +55,34 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
 }
 
-/* Lanes of a world for the batch's size (docs/cuda.md has the count behind it). SIM_TEAM_LANES (1, 4, 8 or 16) in the
- * environment, for measurements: 1 is a thread a world. */
-static int choose_lanes(const SimBatch *batch, unsigned *lanes) {
-  const char *wanted = getenv("SIM_TEAM_LANES");
-  const unsigned joints = (unsigned)batch->size.joints;
-  *lanes = joints > 4 ? 8 : 4;
+/* Worlds of a team for the batch's size (docs/cuda.md has the count behind it). SIM_TEAM_WORLDS (alone, 2, 4, 8, 16, 32) in
+ * the environment, for measurements: alone is a thread a world. */
+static int choose_worlds(const SimBatch *batch, int *worlds) {
+  static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
+  const char *wanted = getenv("SIM_TEAM_WORLDS");
+  *worlds = batch->size.joints > 4 ? 8 : 16;
   if (!wanted || !*wanted) return CORE_OK;
-  if (strcmp(wanted, "1") == 0) *lanes = 1;
-  else if (strcmp(wanted, "4") == 0 && joints <= 4) *lanes = 4;
-  else if (strcmp(wanted, "8") == 0) *lanes = 8;
-  else if (strcmp(wanted, "16") == 0) *lanes = 16;
-  else
-    return core_error(CORE_USAGE, "SIM_TEAM_LANES is '%s'; it may be 1, 8, 16 or, for levels of at most 4 joints, 4",
-                      wanted);
-  return CORE_OK;
+  for (int i = 0; i < 6; i++) {
+    if (strcmp(wanted, NAME[i]) != 0) continue;
+    *worlds = 1 << i;
+    return CORE_OK;
+  }
+  return core_error(CORE_USAGE, "SIM_TEAM_WORLDS is '%s'; it may be alone, 2, 4, 8, 16 or 32", wanted);
 }
 
 /* Teams go on to further worlds, so that there are no more than find room at once, which bounds the memory for contacts
- * that do not fit into shared memory. */
+ * that do not fit into shared memory. Of that a team gets its part of what TEAMS have, so that as many find room, or what it
+ * needs at least. */
 static int choose_launch(const SimBatch *batch, const CoreDevice *device, StepLaunch *launch) {
   const size_t worlds = (size_t)batch->options.worlds;
-  int pairs = 0;
-  TRY(choose_lanes(batch, &launch->lanes));
+  TRY(choose_worlds(batch, &launch->worlds));
   launch->kernel = &sim_step_alone_launch;
   launch->blocks = core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX);
-  if (launch->lanes == 1) return CORE_OK;
-  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) pairs += sim_model_pairs(batch->size, kind);
-  const unsigned teams = TEAM_THREADS / launch->lanes;
-  launch->kernel = launch->lanes == 4   ? &sim_step_team_4_launch
-                   : launch->lanes == 8 ? &sim_step_team_8_launch
-                                        : &sim_step_team_16_launch;
-  launch->layout = sim_team_layout(batch->size, pairs, sim_model_contacts(batch->size));
-  launch->shared = launch->layout.bytes * (size_t)teams;
-  size_t fit = device->shared_bytes / (launch->shared + RESERVED_BYTES);
-  if (fit > TEAM_BLOCKS_MAX) fit = TEAM_BLOCKS_MAX;
-  if (fit < 1) fit = 1;
-  launch->blocks = core_device_blocks(worlds, teams, device->processors * (unsigned)fit);
+  if (launch->worlds == 1) return CORE_OK;
+  launch->kernel = &sim_step_team_launch;
+  launch->layout = sim_team_layout(batch->size, launch->worlds, device->shared_bytes / TEAMS - RESERVED_BYTES);
+  const unsigned fit = (unsigned)(device->shared_bytes / (launch->layout.bytes + RESERVED_BYTES));
+  launch->blocks = core_device_blocks(worlds, (unsigned)launch->worlds, device->processors * (fit > 0 ? fit : 1));
   return CORE_OK;
 }
 
@@ -119,10 +108,9 @@ int sim_batch_device_create(SimBatch *batch) {
   CORE_ARENA_DEVICE(d->arena, d->features, (size_t)batch->observation_length, "features given [features]");
   CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
   CORE_ARENA_DEVICE(d->arena, d->nonfinite, 1, "worlds that are not finite");
-  if (d->step.lanes > 1 && d->step.layout.overflow > 0)
-    CORE_ARENA_DEVICE(d->arena, d->overflow,
-                      (size_t)d->step.blocks * (TEAM_THREADS / d->step.lanes) * (size_t)d->step.layout.overflow,
-                      "contacts beyond shared memory [teams][contacts]");
+  if (d->step.worlds > 1)
+    CORE_ARENA_DEVICE(d->arena, d->far_memory, (size_t)d->step.blocks * d->step.layout.far_bytes,
+                      "contacts beyond shared memory [teams][bytes]");
   TRY(core_arena_commit(d->arena));
   core_device_to_device(d->device, d->features, batch->features,
                         (size_t)batch->observation_length * sizeof *batch->features);
@@ -194,11 +182,11 @@ void sim_batch_device_step_some(const SimBatch *batch, int first, int count, con
   SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
   step.batch.first = first;
   step.batch.count = count;
-  const SimDeviceTeamStep team_step = {step, d->step.layout, d->overflow};
-  if (d->step.lanes == 1)
+  const SimDeviceTeamStep team_step = {step, d->step.layout, d->far_memory};
+  if (d->step.worlds == 1)
     d->device->launch(d->device, d->step.kernel, d->step.blocks, WORLD_THREADS, 0, &step);
   else
-    d->device->launch(d->device, d->step.kernel, d->step.blocks, TEAM_THREADS, d->step.shared, &team_step);
+    d->device->launch(d->device, d->step.kernel, d->step.blocks, SIM_TEAM_LANES, d->step.layout.bytes, &team_step);
 }
 
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {

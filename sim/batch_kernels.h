@@ -34,7 +34,7 @@ typedef struct SimDeviceStep {
 typedef struct SimDeviceTeamStep {
   SimDeviceStep step;
   SimTeamLayout layout;
-  SimContact *overflow;        /* [teams of the launch][layout.overflow] */
+  char *far_memory;            /* [blocks][layout.far_bytes] */
 } SimDeviceTeamStep;
 
 typedef struct SimDeviceReset {
@@ -88,64 +88,33 @@ CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceSt
   }
 }
 
-/* A team's place for its worlds. lanes: threads of a team, fewer than 32 and at least as many as a size has joints. */
-CORE_KERNEL_FN SimTeam sim_device_team(const CoreDeviceThread *at, unsigned lanes, const SimDeviceTeamStep *arguments) {
-  const SimTeamLayout *layout = &arguments->layout;
-  const size_t team = core_device_first(at) / lanes;
-  char *share = (char *)at->shared + at->thread / lanes * layout->bytes;
-  SimTeam t;
-  t.at = at;
-  t.lane = at->thread % lanes;
-  t.lanes = lanes;
-  t.model = NULL;
-  t.world = NULL;
-  t.body = (SimBody *)share;
-  t.corner = (SimVec(*)[SIM_VERTICES])(share + layout->corner);
-  t.box = (SimBox *)(share + layout->box);
-  t.contact = (SimContact *)(share + layout->contact);
-  t.push = (SimPush *)(share + layout->push);
-  t.turn = (SimWaveContact *)(share + layout->turn);
-  t.hit = (uint8_t *)(share + layout->hit);
-  t.order = (uint8_t *)(share + layout->order);
-  t.note = (SimTeamNote *)(share + layout->note);
-  t.overflow = arguments->overflow + team * (size_t)layout->overflow;
-  t.room = layout->contacts;
-  return t;
-}
-
-/* An environment step by a team of `lanes` threads a world. What is decided about the task, all lanes decide alike. */
-CORE_KERNEL_FN void sim_device_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments,
-                                         unsigned lanes) {
+/* An environment step by warps that have several worlds each; a block is one. What happens to a world beside the physics
+ * is its keeper's to do. */
+CORE_KERNEL_FN void sim_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments) {
   const SimDeviceStep *step = &arguments->step;
-  SimTeam t = sim_device_team(at, lanes, arguments);
-  for (size_t i = core_device_first(at) / lanes; i < (size_t)step->batch.count; i += core_device_stride(at) / lanes) {
-    const size_t w = (size_t)step->batch.first + i;
-    const SimCommand command = sim_task_command(step->space, step->actions, w);
+  SimTeam t = sim_team_of(at, &arguments->layout, arguments->far_memory);
+  const size_t worlds = (size_t)arguments->layout.worlds, count = (size_t)step->batch.count;
+  for (size_t first = at->block * worlds; first < count; first += at->blocks * worlds) {
+    const size_t w = (size_t)step->batch.first + first + t.lane;
     SimTaskResult result = {0};
-    SimTeamJoint joint;
-    t.world = &step->batch.worlds[w];
-    t.model = &step->batch.models[t.world->level];
-    sim_team_begin(&t, &command, &joint);
+    t.count = (unsigned)(count - first < worlds ? count - first : worlds);
+    const bool keeps = sim_team_keeps(&t);
+    SimTeamWorld *world = &t.world[keeps ? t.lane : 0];
+    if (keeps) {
+      world->state = &step->batch.worlds[w];
+      world->model = &step->batch.models[world->state->level];
+      world->command = sim_task_command(step->space, step->actions, w);
+    }
+    sim_team_begin(&t);
     for (int k = 0; k < step->rules.frame_skip; k++) {
-      const int bits = sim_team_step(&t, &command, &joint);
-      sim_task_judge(t.model, t.body, bits, &result);
+      const int bits = sim_team_step(&t);
+      if (keeps) sim_task_judge(world->model, sim_team_bodies(&t, t.lane), bits, &result);
     }
-    const bool nonfinite = sim_team_end_steps(&t, &joint);
-    sim_team_barrier(&t);
-    if (t.lane == 0) {
-      sim_task_close(&step->rules, nonfinite, t.world, &result);
-      sim_device_finish(step, w, &result);
-    }
+    const bool nonfinite = sim_team_end_steps(&t);
+    if (!keeps) continue;
+    sim_task_close(&step->rules, nonfinite, world->state, &result);
+    sim_device_finish(step, w, &result);
   }
-}
-CORE_KERNEL_FN void sim_step_team_4(const CoreDeviceThread *at, const SimDeviceTeamStep *step) {
-  sim_device_step_team(at, step, 4);
-}
-CORE_KERNEL_FN void sim_step_team_8(const CoreDeviceThread *at, const SimDeviceTeamStep *step) {
-  sim_device_step_team(at, step, 8);
-}
-CORE_KERNEL_FN void sim_step_team_16(const CoreDeviceThread *at, const SimDeviceTeamStep *step) {
-  sim_device_step_team(at, step, 16);
 }
 
 CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *reset) {

@@ -15,23 +15,28 @@ enum {
   SIM_WAVE_MOVES = 0x80,           /* with a body's number: it can move */
   SIM_WAVE_SETTLED = 0x80,         /* with a wave's number: no longer a group's */
   SIM_WAVE_ALONE = 255,            /* place of a contact that shares no moving body with its group */
+  SIM_WAVE_BITS = 5,               /* for the size of a wave: alone are at most as many contacts as bodies move, and a
+                                    * group that shares some of those has 16 */
+  SIM_WAVE_MOST = (1 << SIM_WAVE_BITS) - 1,
 };
 
 /* A contact, by number in the order of listing. */
 typedef struct SimWaveContact {
   uint8_t a, b;    /* its bodies, with SIM_WAVE_MOVES */
   uint8_t turn;    /* its group, in the order of the reference; from sim_waves_settle on SIM_WAVE_SETTLED + its wave */
-  uint8_t place;   /* first the rank of its pair among the overlapping ones of its kind; then its place in its group */
+  uint8_t place;   /* in its group, where contacts of that share moving bodies; else SIM_WAVE_ALONE */
+  uint8_t seat;    /* which of its wave's contacts it is */
+  uint8_t slot;    /* the caller's */
 } SimWaveContact;
 
 typedef struct SimWaves {
   int count;
-  unsigned sharing;           /* bit w: wave w has a group whose contacts share a moving body */
-  uint8_t end[SIM_WAVES_MAX]; /* where each wave ends in the order that sim_waves_sort gives */
+  unsigned sharing; /* bit w: wave w has a group whose contacts share a moving body */
+  uint64_t sizes;   /* SIM_WAVE_BITS a wave: how many contacts it has */
 } SimWaves;
 
 /* The number of a group in the order in which the reference applies them: kind by kind, polygons' second contacts after
- * their first ones, batch by batch. rank: as in SimWaveContact. */
+ * their first ones, batch by batch. rank: of its pair among the overlapping ones of its kind. */
 SIM_FN unsigned sim_waves_group(int kind, unsigned round, SimDeal deal, unsigned rank) {
   const unsigned batch = (rank + deal.batches - deal.lead) % deal.batches;
   const unsigned before = kind == SIM_RR ? 4 * round : kind == SIM_CR ? 8u : 11u;
@@ -72,9 +77,13 @@ SIM_FN SimWaveGroup sim_waves_look(const SimWaveContact *contact, int count, uns
   return found;
 }
 
-/* Gives `count` contacts, whose groups are known, their waves and places. */
+SIM_FN unsigned sim_waves_size(uint64_t sizes, unsigned wave) {
+  return (unsigned)(sizes >> SIM_WAVE_BITS * wave) & SIM_WAVE_MOST;
+}
+
+/* Gives `count` contacts, whose groups are known, their waves, places and seats. */
 SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
-  SimWaves waves = {0, 0, {0}};
+  SimWaves waves = {0, 0, 0};
   SimWaveBodies bodies = {0};
   unsigned present = 0;
   for (int i = 0; i < count; i++) present |= 1u << contact[i].turn;
@@ -91,21 +100,13 @@ SIM_FN SimWaves sim_waves_settle(SimWaveContact *contact, int count) {
       sim_waves_take(&bodies, c->b, wave);
       c->turn = (uint8_t)(SIM_WAVE_SETTLED + wave);
       c->place = all.shares ? (uint8_t)place++ : SIM_WAVE_ALONE;
+      c->seat = (uint8_t)sim_waves_size(waves.sizes, wave);
+      waves.sizes += (uint64_t)1 << SIM_WAVE_BITS * wave;
       waves.count = waves.count > (int)wave + 1 ? waves.count : (int)wave + 1;
     }
     if (all.shares) waves.sharing |= 1u << all.wave;
   }
   return waves;
-}
-
-/* Contacts by wave, in the order of listing within each. order: [count]. */
-SIM_FN void sim_waves_sort(const SimWaveContact *contact, int count, SimWaves *waves, uint8_t *order) {
-  int sorted = 0;
-  for (int w = 0; w < waves->count; w++) {
-    for (int i = 0; i < count; i++)
-      if (contact[i].turn == SIM_WAVE_SETTLED + w) order[sorted++] = (uint8_t)i;
-    waves->end[w] = (uint8_t)sorted;
-  }
 }
 
 #endif

@@ -70,13 +70,12 @@ static void bench_steps(const char *name, SimSize size, int worlds, const uint8_
   device->release(device, done);
 }
 
-/* lanes: in the rows' names; 4 are too few for the joints of size L. */
-static void bench_sizes(const char *lanes, const uint8_t *actions) {
+/* worlds: of a team, in the rows' names. */
+static void bench_sizes(const char *worlds, const uint8_t *actions) {
   const SimSize size[] = {SIM_SIZE_S, SIM_SIZE_M, SIM_SIZE_L};
   for (int i = 0; i < 3; i++) {
     char name[32];
-    if (i == 2 && strcmp(lanes, "4") == 0) continue;
-    snprintf(name, sizeof name, "random_%c%s%s", "sml"[i], *lanes ? "_lanes_" : "", lanes);
+    snprintf(name, sizeof name, "random_%c%s%s", "sml"[i], *worlds ? "_worlds_" : "", worlds);
     bench_steps(name, size[i], WORLDS, actions);
   }
 }
@@ -138,11 +137,11 @@ int main(void) {
   printf("# %s\n", device->description);
   uint8_t *actions = random_actions();
   bench_sizes("", actions);
-  for (int i = 0; i < 4; i++) { /* other numbers of lanes a world than batch_device.c chooses: does it choose well? */
-    static const char *const LANES[] = {"1", "4", "8", "16"};
-    setenv("SIM_TEAM_LANES", LANES[i], 1);
-    bench_sizes(LANES[i], actions);
-    unsetenv("SIM_TEAM_LANES");
+  for (int i = 0; i < 5; i++) { /* other numbers of worlds a team than batch_device.c chooses: does it choose well? */
+    static const char *const WORLDS_OF_TEAM[] = {"alone", "4", "8", "16", "32"};
+    setenv("SIM_TEAM_WORLDS", WORLDS_OF_TEAM[i], 1);
+    bench_sizes(WORLDS_OF_TEAM[i], actions);
+    unsetenv("SIM_TEAM_WORLDS");
   }
   bench_steps("random_s_worlds_1048576", SIM_SIZE_S, MANY_WORLDS, actions);
   bench_layer(OPS_FLOAT32, "float32_256x256", 256, 256);

@@ -1,7 +1,7 @@
-/* How full the lanes of the GPU's physics are (sim/step_team.h), counted and not timed: what each world of a warp needs
- * in a step under random actions, the most that any of them needs, since a warp goes on until the last of its worlds is
- * done, and what that comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md rests on it.
- * Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels, those. */
+/* How full the lanes of the GPU's physics are (sim/team.h), counted and not timed: what the worlds of a warp need in
+ * a step under random actions, how many passes its lanes make of that, since a warp goes on until the last of them
+ * is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md rests on
+ * it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels, those. */
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -11,65 +11,117 @@
 #include "sim/step_team.h"
 #include "tests/bench/bench.h"
 
-enum { WORLDS = 512, STEPS = 128, LEVELS = 256, WARP = 32, WIDTHS = 4 };
-static const int LANES[WIDTHS] = {1, 4, 8, 16};
+enum { WORLDS = 512, STEPS = 128, LEVELS = 256, WIDTHS = 5, PASSES_MAX = 512 };
+static const int TEAM[WIDTHS] = {2, 4, 8, 16, 32};
+/* Shared memory of a processor of sm_90 a team of 16, less what a block takes besides. */
+enum { BUDGET = 227 * 1024 / 16 - 1024 };
 
 /* What a world needs in a physics step. */
 typedef struct Need {
-  int moving, pairs, hits[SIM_PAIR_KINDS], contacts, groups, waves, sharing, joints, joint_waves, goals;
-  int passes[WIDTHS]; /* for all waves, with so many lanes: a wave of more contacts than lanes takes several */
+  int moving, pairs, hits[SIM_PAIR_KINDS], contacts, groups, present, joints, goals, thrusters;
+  SimWaves waves;
+  uint64_t joint_waves; /* sizes, as SimWaves has them */
+  int a_rounds, b_rounds; /* of the largest group that shares bodies: who gives to its a, and to its b that moves */
 } Need;
 
-/* Instructions of a warp, as nvdisasm counts them in sim_step_team_8 for sm_90 (docs/cuda.md). Of a part: once for all
- * lanes that take it at once. */
+/* Instructions of a warp, as nvdisasm counts them in sim_step_team for sm_90 (docs/cuda.md): on the way that a step
+ * takes, so without slow divisions, contacts beyond shared memory and resets. */
 enum {
-  COST_ENVIRONMENT = 650,      /* command, bodies in and out, result */
-  COST_STEP = 450,             /* barriers, ballots, settling, forgetting, warm start without their loops */
-  COST_MOVING = 290,           /* fall, place, advance */
-  COST_PAIR = 60,              /* boxes */
-  COST_CONTACT = 150,          /* deal, settle, warm start, keep: one after the other */
-  COST_GOAL = 30,
-  COST_JOINT = 150,            /* motor, warm start: one after the other */
-  COST_APPLY_JOINT = 210, COST_APPLY_CONTACT = 250, COST_WAVE = 30, COST_SHARE = 60, COST_SHARE_CONTACT = 24,
+  COST_ENVIRONMENT = 640,       /* command, joints' passes, result, reset now and then */
+  COST_STEP = 420,              /* what every step has once */
+  COST_SHAPES = 28, COST_BOXES = 12, /* of all shapes: in and out; in a step */
+  COST_MOVING = 180,            /* fall, place, advance */
+  COST_PAIR = 24,               /* boxes */
+  COST_KIND = 80, COST_HIT = 22, /* of a kind that some world has; of a world's, one after the other */
+  COST_NEW_CONTACT = 94,
+  COST_DEAL = 220, COST_PACK = 55, COST_VISIT = 12, /* 32 contacts; a pass; a look at a contact */
+  COST_WARM = 64, COST_WARM_ROUND = 24, /* 32 contacts; a world's, one after the other */
+  COST_BEGIN_JOINT = 240, COST_JOINT = 95, /* motor; turn and warm start, a pass */
+  COST_THRUSTER = 90, COST_KEEP = 16, COST_GOAL = 30, /* of a world, one after the other */
+  COST_APPLY_JOINT = 172, COST_APPLY_CONTACT = 198, COST_SHARE = 16, COST_SHARE_ROUND = 15,
 };
-static const int COST_HIT[SIM_PAIR_KINDS] = {900, 560, 280}; /* test and contacts */
+static const int COST_TEST[SIM_PAIR_KINDS] = {870, 390, 145}; /* 32 hits, without their contacts */
 
 static void reach(int *most, int x) { *most = *most > x ? *most : x; }
 
 static int rounds(int n, int lanes) { return (n + lanes - 1) / lanes; }
 
-/* The most that any of a warp's worlds needs. */
-static Need most_of(const Need *need, int count) {
-  Need most = need[0];
-  for (int i = 1; i < count; i++) {
-    const Need *n = &need[i];
-    reach(&most.moving, n->moving), reach(&most.pairs, n->pairs), reach(&most.contacts, n->contacts);
-    reach(&most.groups, n->groups), reach(&most.waves, n->waves), reach(&most.sharing, n->sharing);
-    reach(&most.joints, n->joints), reach(&most.joint_waves, n->joint_waves), reach(&most.goals, n->goals);
-    for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) reach(&most.hits[kind], n->hits[kind]);
-    for (int width = 0; width < WIDTHS; width++) reach(&most.passes[width], n->passes[width]);
+/* What a team's lanes make of its worlds' needs. */
+typedef struct Load {
+  Need all, most;       /* sums, and the largest */
+  int passes, joint_passes, sharing, visits;
+} Load;
+
+/* How many passes the waves of a team's worlds take: the same packing as sim_team_pack. *sharing: passes that share
+ * out. */
+static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *sharing) {
+  int wave[SIM_TEAM_LANES] = {0}, pass = 0;
+  for (;; pass++) {
+    unsigned before = 0, left = 0;
+    bool shared = false;
+    for (int w = 0; w < count; w++) {
+      const unsigned size = wave[w] < SIM_WAVES_MAX ? sim_waves_size(sizes[w], (unsigned)wave[w]) : 0;
+      left += size;
+      before += size;
+      if (size == 0 || before > SIM_TEAM_LANES) continue;
+      shared |= shares[w] >> wave[w]++ & 1u;
+    }
+    if (left == 0) return pass;
+    *sharing += shared;
   }
-  return most;
 }
 
-/* Instructions that a warp of such worlds issues in a physics step. One lane a world applies contact after contact. */
-static double step_cost(Need n, int width) {
-  const int lanes = LANES[width], joints = lanes == 1 ? n.joints : n.joint_waves, applied = n.passes[width];
-  double cost = COST_STEP + (double)COST_MOVING * rounds(n.moving, lanes) + (double)COST_PAIR * rounds(n.pairs, lanes);
-  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) cost += (double)COST_HIT[kind] * rounds(n.hits[kind], lanes);
-  cost += (double)COST_CONTACT * n.contacts + (double)COST_GOAL * n.goals + (double)COST_JOINT * joints;
-  const double shares = n.sharing > 0 ? n.sharing * (COST_SHARE + (double)COST_SHARE_CONTACT * n.contacts) : 0;
-  const double waves = (double)COST_APPLY_CONTACT * applied + (double)COST_WAVE * n.waves + shares;
-  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * joints + waves);
+static Load load_of(const Need *need, int count) {
+  Load load = {0};
+  uint64_t sizes[SIM_TEAM_LANES], joints[SIM_TEAM_LANES];
+  unsigned shares[SIM_TEAM_LANES], none[SIM_TEAM_LANES] = {0};
+  int nothing = 0;
+  for (int w = 0; w < count; w++) {
+    const Need *n = &need[w];
+    Need *all = &load.all, *most = &load.most;
+    int hits = 0;
+    all->moving += n->moving, all->contacts += n->contacts, all->joints += n->joints;
+    for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) all->hits[kind] += n->hits[kind], hits += n->hits[kind];
+    reach(&most->moving, n->moving), reach(&most->pairs, n->pairs), reach(&most->contacts, n->contacts);
+    reach(&most->joints, n->joints), reach(&most->goals, n->goals), reach(&most->thrusters, n->thrusters);
+    reach(&most->a_rounds, n->a_rounds), reach(&most->b_rounds, n->b_rounds), reach(&most->hits[0], hits);
+    reach(&load.visits, 2 * n->present * n->contacts);
+    sizes[w] = n->waves.sizes, shares[w] = n->waves.sharing, joints[w] = n->joint_waves;
+  }
+  load.passes = pack(sizes, shares, count, &load.sharing);
+  load.joint_passes = pack(joints, none, count, &nothing);
+  return load;
+}
+
+/* Instructions that a team of `count` such worlds issues in a physics step. */
+static double step_cost(const Load *load, int count, int shapes) {
+  const int parts = SIM_TEAM_LANES / count, contacts = rounds(load->all.contacts, SIM_TEAM_LANES);
+  double cost = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts);
+  cost += (double)COST_BOXES * rounds(shapes, parts);
+  cost += (double)COST_PAIR * rounds(load->most.pairs, parts) + (double)COST_HIT * load->most.hits[0];
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
+    const int tests = rounds(load->all.hits[kind], SIM_TEAM_LANES), points = kind == SIM_RR ? 2 : 1;
+    cost += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
+  }
+  cost += (double)contacts * (COST_DEAL + COST_WARM) + (double)COST_PACK * load->passes;
+  cost += (double)COST_VISIT * load->visits;
+  cost += (double)load->most.contacts * (COST_WARM_ROUND + COST_KEEP) + (double)COST_GOAL * load->most.goals;
+  cost += (double)COST_BEGIN_JOINT * rounds(load->most.joints, parts) + (double)COST_JOINT * load->joint_passes;
+  cost += (double)COST_THRUSTER * load->most.thrusters;
+  const double share = COST_SHARE + (double)COST_SHARE_ROUND * (load->most.a_rounds + load->most.b_rounds);
+  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * load->joint_passes +
+                                         (double)COST_APPLY_CONTACT * load->passes + share * load->sharing);
 }
 
 /* Takes a world's needs from what its last physics step left in the scratch. */
-static Need need_of(const SimModel *model, SimScratch *s) {
+static Need need_of(const SimModel *model, const SimCommand *command, SimScratch *s) {
   Need n = {.moving = model->moving_count, .pairs = model->pair_end[SIM_CC], .contacts = s->contact_count,
-            .groups = s->group_count, .joints = model->joint_count, .joint_waves = model->joint_waves,
-            .goals = model->goal_count};
+            .groups = s->group_count, .joints = model->joint_count, .goals = model->goal_count};
   SimWaveContact turn[SIM_MAX_CONTACTS];
   int touching = 0;
+  unsigned present = 0;
+  for (int i = 0; i < model->thruster_count; i++) n.thrusters += sim_task_thruster(&model->thruster[i], command) != 0;
+  for (int i = 0; i < model->joint_count; i++) n.joint_waves += (uint64_t)1 << SIM_WAVE_BITS * model->joint[i].wave;
   for (int kind = 0, i = 0; kind < SIM_PAIR_KINDS; kind++) {
     unsigned rank = 0;
     int active = 0;
@@ -81,49 +133,49 @@ static Need need_of(const SimModel *model, SimScratch *s) {
       const SimPair *pair = &model->pair[s->touching[touching].pair];
       for (unsigned k = 0; k < 2; k++) {
         if (s->touching[touching].contact[k] == SIM_NO_CONTACT) continue;
+        const unsigned group = sim_waves_group(kind, k, deal, rank);
         turn[s->touching[touching].contact[k]] = (SimWaveContact){
-          (uint8_t)(pair->a | (model->moves[pair->a] ? SIM_WAVE_MOVES : 0)),
-          (uint8_t)(pair->b | (model->moves[pair->b] ? SIM_WAVE_MOVES : 0)),
-          (uint8_t)sim_waves_group(kind, k, deal, rank), 0};
+          (uint8_t)sim_waves_end(model, pair->a), (uint8_t)sim_waves_end(model, pair->b), (uint8_t)group, 0, 0, 0};
+        present |= 1u << group;
       }
     }
   }
-  SimWaves waves = sim_waves_settle(turn, s->contact_count);
-  sim_waves_sort(turn, s->contact_count, &waves, s->order);
-  n.waves = waves.count;
-  for (int width = 0; width < WIDTHS; width++) {
-    for (int w = 0; w < waves.count; w++)
-      n.passes[width] += rounds(waves.end[w] - (w > 0 ? waves.end[w - 1] : 0), LANES[width]);
+  n.waves = sim_waves_settle(turn, s->contact_count);
+  for (; present; present &= present - 1) n.present++;
+  for (int i = 0; i < s->contact_count; i++) {
+    if (turn[i].place == SIM_WAVE_ALONE) continue;
+    reach(&n.a_rounds, turn[i].place + 1);
+    if (turn[i].b & SIM_WAVE_MOVES) reach(&n.b_rounds, turn[i].place + 1);
   }
-  for (unsigned left = waves.sharing; left; left &= left - 1) n.sharing++;
   return n;
 }
 
-/* Sums over all worlds and steps, and over all warps of each width. */
+/* Sums over all worlds and steps, and over all teams of each width. */
 typedef struct Sums {
   double steps, moving, contacts, groups, waves, sharing, joints, hits, most_contacts;
-  double warps[WIDTHS], warp_waves[WIDTHS], warp_joints[WIDTHS], cost[WIDTHS], applied[WIDTHS], lanes[WIDTHS];
-  double crowded; /* steps of a world with more contacts than shared memory has room for */
+  double teams[WIDTHS], passes[WIDTHS], joint_passes[WIDTHS], shared_out[WIDTHS], cost[WIDTHS], applied[WIDTHS];
+  double crowded[WIDTHS]; /* steps of a team with more contacts than shared memory has room for */
 } Sums;
 
 static void add_world(Sums *sums, const Need *n) {
   sums->steps++;
-  sums->moving += n->moving, sums->contacts += n->contacts, sums->groups += n->groups, sums->waves += n->waves;
-  sums->sharing += n->sharing > 0, sums->joints += n->joints, sums->crowded += n->contacts > SIM_TEAM_CONTACTS;
+  sums->moving += n->moving, sums->contacts += n->contacts, sums->groups += n->groups, sums->waves += n->waves.count;
+  sums->sharing += n->waves.sharing != 0, sums->joints += n->joints;
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) sums->hits += n->hits[kind];
   if (n->contacts > sums->most_contacts) sums->most_contacts = n->contacts;
 }
 
-static void add_warps(Sums *sums, const Need *need) {
+static void add_teams(Sums *sums, const Need *need, SimSize size) {
   for (int width = 0; width < WIDTHS; width++) {
-    const int worlds = WARP / LANES[width];
-    for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->warps[width]++) {
-      const Need most = most_of(need + first, worlds);
-      sums->warp_waves[width] += most.waves;
-      sums->warp_joints[width] += most.joint_waves;
-      sums->cost[width] += step_cost(most, width);
-      sums->lanes[width] += WARP * (double)(most.waves + most.joint_waves);
-      for (int i = 0; i < worlds; i++) sums->applied[width] += need[first + i].contacts + need[first + i].joints;
+    const int worlds = TEAM[width], room = sim_team_layout(size, worlds, BUDGET).room;
+    for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->teams[width]++) {
+      const Load load = load_of(need + first, worlds);
+      sums->passes[width] += load.passes;
+      sums->joint_passes[width] += load.joint_passes;
+      sums->shared_out[width] += load.sharing > 0;
+      sums->cost[width] += step_cost(&load, worlds, size.polygons + size.circles);
+      sums->applied[width] += load.all.contacts + load.all.joints;
+      sums->crowded[width] += load.all.contacts > room;
     }
   }
 }
@@ -145,13 +197,13 @@ static int count(const SimLevelSet *levels, Sums *sums) {
       const SimCommand command = sim_task_command(SIM_MULTI_DISCRETE, choice, 0);
       const SimModel *model = &batch->models[batch->worlds[w].level];
       const SimTaskResult result = sim_batch_step_world(batch, w, &command, &scratch);
-      need[w] = need_of(model, &scratch);
+      need[w] = need_of(model, &command, &scratch);
       add_world(sums, &need[w]);
       if (!result.done) continue;
       batch->worlds[w].episode++;
       sim_batch_start_world(batch, w, (w + 7 * (int)t) % levels->count);
     }
-    add_warps(sums, need);
+    add_teams(sums, need, levels->size);
   }
   sim_batch_destroy(&batch);
   free(need);
@@ -168,22 +220,29 @@ static void report(const char *name, const SimLevelSet *levels) {
   bench_row("lanes", name, "boxes_that_meet", s.hits / s.steps, "a world", 0);
   bench_row("lanes", name, "contacts", s.contacts / s.steps, "a world", 0);
   bench_row("lanes", name, "contacts_most", s.most_contacts, "a world", 0);
-  bench_row("lanes", name, "contacts_beyond_shared", 1e6 * s.crowded / s.steps, "of a million steps", 0);
   bench_row("lanes", name, "divided_groups", s.groups / s.steps, "a world", 0);
   bench_row("lanes", name, "waves", s.waves / s.steps, "a world", 0);
   bench_row("lanes", name, "sharing", 100 * s.sharing / s.steps, "% of steps", 0);
   bench_row("lanes", name, "joints", s.joints / s.steps, "a world", 0);
   for (int i = 0; i < WIDTHS; i++) {
-    char metric[64];
-    snprintf(metric, sizeof metric, "waves_of_warp_%d", LANES[i]);
-    if (LANES[i] > 1) bench_row("lanes", name, metric, s.warp_waves[i] / s.warps[i], "most", 0);
-    snprintf(metric, sizeof metric, "joint_waves_of_warp_%d", LANES[i]);
-    if (LANES[i] > 1) bench_row("lanes", name, metric, s.warp_joints[i] / s.warps[i], "most", 0);
-    snprintf(metric, sizeof metric, "solver_lanes_busy_%d", LANES[i]);
-    if (LANES[i] > 1) bench_row("lanes", name, metric, 100 * s.applied[i] / s.lanes[i], "%", 0);
-    const double cost = (2 * s.cost[i] / s.warps[i] + COST_ENVIRONMENT) * LANES[i] / WARP;
-    snprintf(metric, sizeof metric, "instructions_%d", LANES[i]);
-    bench_row("lanes", name, metric, cost, "of a warp an environment step", 0);
+    const double teams = s.teams[i], passes = s.passes[i] + s.joint_passes[i];
+    const int shapes = rounds((levels->size.polygons + levels->size.circles) * TEAM[i], SIM_TEAM_LANES);
+    const double cost = (2 * s.cost[i] / teams + COST_ENVIRONMENT + COST_SHAPES * shapes) / TEAM[i];
+    const SimTeamLayout layout = sim_team_layout(levels->size, TEAM[i], BUDGET);
+    const struct { const char *metric, *unit; double value; } row[] = {
+      {"passes", "a team and iteration", s.passes[i] / teams},
+      {"joint_passes", "a team and iteration", s.joint_passes[i] / teams},
+      {"shares_out", "% of a team's steps", 100 * s.shared_out[i] / teams},
+      {"solver_lanes_busy", "%", 100 * s.applied[i] / (SIM_TEAM_LANES * passes)},
+      {"shared_bytes", "a world", layout.bytes / (double)TEAM[i]},
+      {"contacts_beyond_shared", "% of a team's steps", 100 * s.crowded[i] / teams},
+      {"instructions", "of a warp an environment step", cost},
+    };
+    for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+      char metric[64];
+      snprintf(metric, sizeof metric, "%s_%d", row[k].metric, TEAM[i]);
+      bench_row("lanes", name, metric, row[k].value, row[k].unit, 0);
+    }
   }
 }
 

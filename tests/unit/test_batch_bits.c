@@ -16,6 +16,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "core/emulated_threads.h"
 #include "core/random.h"
 #include "sim/batch_internal.h"
 #include "sim/block.h"
@@ -252,13 +253,13 @@ static void side_by_side_with_avx512(void **state) { (void)state, check_kernels(
 /* What runs on AVX-512, but for a handful of instructions, on AVX2. */
 static void side_by_side_with_sixteen_lanes(void **state) { (void)state, check_kernels("avx2x2"); }
 
-/* The GPU's kernels, run by the emulator; its threads in an order, so many of them a world (NULL: as batch_device.c
+/* The GPU's kernels, run by the emulator; its threads in an order, with so many worlds a team (NULL: as batch_device.c
  * chooses). */
-static void check_device(CoreDeviceOrder order, const char *lanes, Way way) {
+static void check_device(CoreDeviceOrder order, const char *worlds, Way way) {
   device = core_device_emulated(order);
-  if (lanes) setenv("SIM_TEAM_LANES", lanes, 1);
-  check_way(&SMALL, lanes ? lanes : "emulated device", way);
-  unsetenv("SIM_TEAM_LANES");
+  if (worlds) setenv("SIM_TEAM_WORLDS", worlds, 1);
+  check_way(&SMALL, worlds ? worlds : "emulated device", way);
+  unsetenv("SIM_TEAM_WORLDS");
   core_device_close(&device);
 }
 static void on_a_device(void **state) { (void)state, check_device(CORE_DEVICE_FORWARD, NULL, (Way){1, 1}); }
@@ -272,15 +273,20 @@ static void on_a_device_in_isolation(void **state) {
   if (asked_for("brief")) skip();
   check_device(CORE_DEVICE_ISOLATED, NULL, (Way){1, 1});
 }
-static void on_a_device_with_half_a_warp_a_world(void **state) {
+static void on_a_device_with_few_worlds_a_team(void **state) {
   (void)state;
   if (asked_for("brief")) skip();
-  check_device(CORE_DEVICE_BACKWARD, "16", (Way){1, 1});
+  check_device(CORE_DEVICE_BACKWARD, "4", (Way){1, 1});
+}
+static void on_a_device_with_a_world_for_each_lane(void **state) {
+  (void)state;
+  if (asked_for("brief")) skip();
+  check_device(CORE_DEVICE_BACKWARD, "32", (Way){1, 1});
 }
 static void on_a_device_with_a_thread_a_world(void **state) {
   (void)state;
   if (asked_for("brief")) skip();
-  check_device(CORE_DEVICE_FORWARD, "1", (Way){1, 1});
+  check_device(CORE_DEVICE_FORWARD, "alone", (Way){1, 1});
 }
 
 /* The GPU itself, where there is one (tests/gpu). */
@@ -296,10 +302,10 @@ static void on_a_gpu(void **state) {
   }
   if (asked_for("gpu_large") || !asked_for_gpu()) check_way(&LARGE, "GPU", (Way){1, 1});
   if (!asked_for("gpu_large")) check_way(&SMALL, "GPU", (Way){1, 1});
-  for (size_t i = 0; i < 3 && !asked_for("gpu_large") && !asked_for("gpu_brief"); i++) {
-    setenv("SIM_TEAM_LANES", (const char *[]){"1", "8", "16"}[i], 1);
-    check_way(&SMALL, "GPU, chosen lanes", (Way){3, 1});
-    unsetenv("SIM_TEAM_LANES");
+  for (size_t i = 0; i < 4 && !asked_for("gpu_large") && !asked_for("gpu_brief"); i++) {
+    setenv("SIM_TEAM_WORLDS", (const char *[]){"alone", "4", "8", "32"}[i], 1);
+    check_way(&SMALL, "GPU, chosen worlds a team", (Way){3, 1});
+    unsetenv("SIM_TEAM_WORLDS");
   }
   check_nonfinite();
   core_device_close(&device);
@@ -364,26 +370,26 @@ static void crowded_worlds_on_a_device(void **state) {
   for (int i = 0; i < PILES; i++) level[i] = heap((uint32_t)i);
   const SimLevelSet set = {level, PILES, SIM_SIZE_L};
   const Extent extent = {.steps = 12, .max_steps = 9, .observed = true};
-  const char *lanes[] = {"8", "16", "1"};
+  const char *worlds[] = {"8", "32", "alone"};
   SimBatchOptions options = sim_batch_options_default();
   SimScratch scratch;
   SimBatch *batch;
-  int most = 0;
+  int contacts = 0;
   options.worlds = CROWD;
   assert_int_equal(sim_batch_create(&options, &set, &batch), CORE_OK);
   for (int w = 0; w < CROWD; w++) {
     const SimControl still = {0};
     sim_batch_physics_step(batch, w, &still, &scratch);
-    if (scratch.contact_count > most) most = scratch.contact_count;
+    contacts += scratch.contact_count;
   }
   sim_batch_destroy(&batch);
-  assert_true(most > 2 * SIM_TEAM_CONTACTS);
+  assert_true(contacts / CROWD * 8 > 2 * sim_team_layout(SIM_SIZE_L, 8, CORE_EMULATED_SHARED_BYTES / 16).room);
   const uint64_t alone = step_part(&set, &extent, 0, CROWD);
-  for (size_t i = 0; i < (asked_for("brief") ? 1 : sizeof lanes / sizeof lanes[0]); i++) {
+  for (size_t i = 0; i < (asked_for("brief") ? 1 : sizeof worlds / sizeof worlds[0]); i++) {
     device = core_device_emulated(CORE_DEVICE_ISOLATED);
-    setenv("SIM_TEAM_LANES", lanes[i], 1);
+    setenv("SIM_TEAM_WORLDS", worlds[i], 1);
     assert_true(step_part(&set, &extent, 0, CROWD) == alone);
-    unsetenv("SIM_TEAM_LANES");
+    unsetenv("SIM_TEAM_WORLDS");
     core_device_close(&device);
   }
 }
@@ -459,7 +465,8 @@ int main(void) {
     cmocka_unit_test(on_a_device),
     cmocka_unit_test(on_a_device_backward),
     cmocka_unit_test(on_a_device_in_isolation),
-    cmocka_unit_test(on_a_device_with_half_a_warp_a_world),
+    cmocka_unit_test(on_a_device_with_few_worlds_a_team),
+    cmocka_unit_test(on_a_device_with_a_world_for_each_lane),
     cmocka_unit_test(on_a_device_with_a_thread_a_world),
     cmocka_unit_test(crowded_worlds_on_a_device),
     cmocka_unit_test(worlds_that_are_no_longer_finite),

@@ -168,18 +168,18 @@ static void test_transformer(void **state) {
 /* Levels are drawn, filtered and searched on the device. */
 static void test_curriculum(void **state) {
   (void)state;
-  setenv("SIM_TEAM_LANES", "1", 1); /* teams are slow to emulate */
+  setenv("SIM_TEAM_WORLDS", "alone", 1); /* teams are slow to emulate */
   compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.curriculum=sfl", "env.size=m", "env.max_steps=12",
                                        "sfl.batch_size=12",
                                        "sfl.num_batches=2", "sfl.buffer_size=5", "sfl.period=2", "sfl.rollout_steps=30"));
-  unsetenv("SIM_TEAM_LANES");
+  unsetenv("SIM_TEAM_WORLDS");
 }
 static void test_new_levels(void **state) {
   (void)state;
-  setenv("SIM_TEAM_LANES", "1", 1);
+  setenv("SIM_TEAM_WORLDS", "alone", 1);
   compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new"));
   compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=9"));
-  unsetenv("SIM_TEAM_LANES");
+  unsetenv("SIM_TEAM_WORLDS");
 }
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 

@@ -235,15 +235,16 @@ static void waves_give_what_groups_give(void **state) {
   int waves_seen = 0, groups_seen = 0, sharing_seen = 0;
   for (int repeat = 0; repeat < 2000; repeat++) {
     SimWaveContact contact[48];
-    uint8_t part[48], order[48];
+    uint8_t part[48];
     Seen by_group, by_wave;
     const uint32_t count = core_random_below(core_random_next(&random), repeat % 47 + 2);
-    const uint32_t bodies = 4 + core_random_below(core_random_next(&random), 12);
+    const uint32_t bodies = 5 + core_random_below(core_random_next(&random), 11);
     for (uint32_t i = 0; i < count; i++) {
-      const uint32_t a = core_random_below(core_random_next(&random), bodies), b = (a + 1 + i % (bodies - 1)) % bodies;
+      const uint32_t drawn = core_random_below(core_random_next(&random), bodies), b = (drawn + 1 + i % (bodies - 1)) % bodies;
+      const uint32_t a = drawn < 4 && b < 4 ? 4 : drawn; /* two that never move do not push each other */
       const uint32_t group = core_random_below(core_random_next(&random), SIM_MAX_BATCHES);
       contact[i] = (SimWaveContact){(uint8_t)(a < 4 ? a : a | SIM_WAVE_MOVES),
-                                    (uint8_t)(b < 4 ? b : b | SIM_WAVE_MOVES), (uint8_t)group, 0};
+                                    (uint8_t)(b < 4 ? b : b | SIM_WAVE_MOVES), (uint8_t)group, 0, 0, 0};
     }
     for (unsigned k = 0; k < SIM_MAX_SHAPES; k++) by_group.body[k] = by_wave.body[k] = k + 1;
     for (unsigned group = 0; group < SIM_MAX_BATCHES; group++) {
@@ -254,10 +255,19 @@ static void waves_give_what_groups_give(void **state) {
       groups_seen += members > 0;
     }
     SimWaves waves = sim_waves_settle(contact, (int)count);
-    sim_waves_sort(contact, (int)count, &waves, order);
     assert_true(waves.count <= SIM_WAVES_MAX);
-    for (int w = 0, begin = 0; w < waves.count; begin = waves.end[w++])
-      apply_at_once(contact, order + begin, waves.end[w] - begin, &by_wave);
+    for (unsigned w = 0; w < (unsigned)waves.count; w++) {
+      uint32_t seats = 0;
+      int members = 0;
+      for (uint32_t i = 0; i < count; i++) {
+        if (contact[i].turn != SIM_WAVE_SETTLED + w) continue;
+        seats |= 1u << contact[i].seat;
+        part[members++] = (uint8_t)i;
+      }
+      assert_int_equal(members, sim_waves_size(waves.sizes, w));
+      assert_int_equal(seats, (1u << members) - 1);
+      apply_at_once(contact, part, members, &by_wave);
+    }
     assert_memory_equal(&by_group, &by_wave, sizeof by_group);
     waves_seen += waves.count;
     sharing_seen += waves.sharing != 0;
