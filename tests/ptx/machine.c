@@ -17,6 +17,14 @@ void ptx_fail(const char *function, const char *file, int line, const char *what
   abort();
 }
 
+void ptx_note(const char *kernel) {
+  const char *path = getenv("PTX_RAN");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (file == NULL) return;
+  fprintf(file, "%s\n", kernel);
+  fclose(file);
+}
+
 static bool holds(PtxRange range, uint64_t address, unsigned bytes) {
   return address >= range.first && address + bytes <= range.end;
 }

@@ -132,6 +132,8 @@ extern const CoreEmulatedServices *ptx_services __attribute__((visibility("hidde
 /* Ends the program with the instruction's function, its line in the file of PTX, and what is wrong. */
 __attribute__((visibility("hidden"), noreturn, cold))
 void ptx_fail(const char *function, const char *file, int line, const char *what, uint64_t address, unsigned bytes);
+/* A kernel runs for the first time: puts its name at the end of the file that PTX_RAN names, if it names any. */
+__attribute__((visibility("hidden"), cold)) void ptx_note(const char *kernel);
 /* Makes the allocation that has `bytes` bytes from `address` on the recent one; or ends the program. */
 __attribute__((visibility("hidden"), noinline, cold))
 void ptx_find(const char *function, const char *file, int line, uint64_t address, unsigned bytes, bool is_generic);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # nvcc's code for the kernels gives the CPU's bits: tests of the emulated device run what nvcc wrote (PTX), translated
-# to C by tests/ptx, in place of the kernels' own bodies. First the translator, on small pieces of PTX with known results.
-# What takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all. TAP.
+# to C by tests/ptx, in place of the kernels' own bodies. First the translator, on pieces of PTX with known results. What
+# takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -44,6 +44,7 @@ if [ ! -e "$ptx/kernels.so" ]; then
   tap_skip "nvcc's code gives the CPU's bits" "this build has no CUDA"
   tap_done
 fi
+export PTX_RAN=$tap_dir/ran # kernels, as they run for the first time
 # part NAME TESTS PROGRAM: the program's tests of these names pass on nvcc's code
 part() {
   local log rc
@@ -69,11 +70,32 @@ part "every function of entity.h" '*' test_device_entity
 part "SAPG's samples and half precision" '*' test_device_sapg
 part "layers in bf16" 'test_forward' test_device_chain
 part "the noisy parabola, but for the last bits of its noise" '*' test_noisy_sgd
-part "a training with PPO" test_ppo test_device_training
+for training in ppo normalisation curriculum sapg_in_shards queued_shards; do
+  part "a training: $training" "test_$training" test_device_training
+done
+part "observations kept as states, of levels that are drawn again" '*' test_compact
+if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; then
+  . tests/mpi/launch.sh
+  export CORE_DEVICE=emulated
+  cd "$tap_dir" || exit 1
+  printf '%s\n' '[env]' morphologies=car difficulty=0 level_count=4 num=12 '[train]' total_steps=384 device=cuda \
+    '[ppo]' num_steps=16 num_minibatches=2 epochs=2 '[net]' width=16 depth=2 >small.ini
+  train 2 own >out 2>&1
+  CORE_DEVICE_CODE=$ptx/kernels.so train 2 theirs >out 2>&1
+  [ -s "$(newest theirs)" ] && cmp -s <(contents own) <(contents theirs)
+  tap_result "two ranks: the checkpoint of a training with the kernels' own bodies" $? "$(tail -5 out)"
+  cd - >/dev/null || exit 1
+  listed=$(sed -nE 's/^\.visible \.entry _Z[0-9]+([a-z0-9_]+)_kernel[0-9].*/\1/p' \
+    "$SWEEP_BUILD"/obj/{sim,trainer/ops}/kernels_cuda.ptx)
+  tap_check "and every kernel has run" "$(sort -u <<<"$listed" | comm -23 - <(sort -u "$PTX_RAN"))"
+else
+  tap_skip "two ranks" "no MPI"
+fi
 if [ "${TEST_PTX:-}" = all ]; then
   part "physics, the large hash too" '*' test_batch_bits
   part "levels in the other order of threads" test_backward test_level_device
   part "layers in bf16 in the other order" test_backward test_device_chain
+  part "minibatches: kernels and sums" '*' test_device_update
   part "rollouts in halves" '*' test_device_rollout
   part "all trainings" '*' test_device_training
 fi
