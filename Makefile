@@ -196,6 +196,33 @@ $(PTX)/kernels.so: $(patsubst %,$(PTX)/kernels.%.o,$(PTX_PARTS)) $(PTX)/machine.
 $(PTX)/%.so:
 	@echo "  link $@"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -shared -o $@ $^ -lm
 
+# Programs as they run on a GPU, but for the CUDA runtime, in whose place is a stand-in (tests/runtime/runtime.h).
+RUNTIME_O := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/runtime/*.c))
+version_of = $(shell sed -n 's/.* $(1) \([0-9]*\).*/\1/p' $(2))
+RUNTIME_CUBLASLT := $(if $(NVCC),$(BUILD)/tests/runtime/lib/libcublasLt.so.$(call version_of,CUBLAS_VER_MAJOR,$(CUDA_HOME)/include/cublas_api.h))
+RUNTIME_NCCL := $(if $(filter 11,$(HAS_NCCL)$(HAS_MPI)),$(BUILD)/tests/runtime/lib/libnccl.so.2)
+RUNTIME_TESTS := $(if $(NVCC),$(patsubst %,$(BUILD)/tests/runtime/%,$(shell cat tests/gpu/programs.txt)))
+RUNTIME_RANKS := $(if $(RUNTIME_NCCL),$(BUILD)/tests/runtime/ranks_queue $(BUILD)/tests/runtime/ranks_devices)
+RUNTIME := $(RUNTIME_TESTS) $(RUNTIME_RANKS) $(if $(NVCC),$(BUILD)/tests/runtime/trainer $(BUILD)/tests/runtime/rules)
+$(RUNTIME_CUBLASLT): tests/runtime/libraries/cublaslt.c | deps-present
+	@mkdir -p $(@D)
+	@echo "  test $@"; $(CC) $(CFLAGS_ALL) -isystem $(CUDA_HOME)/include -fPIC -fvisibility=hidden -shared -MMD -MP -MF $@.d -o $@ $<
+$(RUNTIME_NCCL): tests/runtime/libraries/nccl.c | deps-present
+	@mkdir -p $(@D)
+	@echo "  test $@"; $(CC) $(CFLAGS_ALL) $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) -isystem $(CUDA_HOME)/include \
+	  -fPIC -fvisibility=hidden -shared -MMD -MP -MF $@.d -o $@ $<
+$(BUILD)/tests/runtime/%.o: tests/runtime/%.c | deps-present
+	@mkdir -p $(@D)
+	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
+$(BUILD)/tests/runtime/trainer: $(BUILD)/obj/trainer/main.o
+$(BUILD)/tests/runtime/rules: tests/runtime/programs/rules.c
+$(RUNTIME_TESTS): $(BUILD)/tests/runtime/%: tests/unit/%.c
+$(RUNTIME_RANKS): $(BUILD)/tests/runtime/%: tests/mpi/%.c
+$(RUNTIME): $(RUNTIME_O) $(call lib,trainer sim store core)
+	@mkdir -p $(@D)
+	@echo "  test $@"; $(CC) $(CFLAGS_ALL) -Itests -isystem $(CUDA_HOME)/include -rdynamic -o $@ $(filter %.c %.o,$^) $(call lib,trainer sim store core) \
+	  $(LIBS_ALL) $(filter-out %libcudart_static.a,$(LIBS_TRAINER)) $(if $(filter %.c,$^),-lcmocka)
+
 # A fuzz target runs once over files (replay.c, for `make check`), or for libFuzzer (`make fuzz`, which builds all of ours
 # again with clang and sanitizers, in a folder of its own).
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -220,7 +247,7 @@ deps:            ## install the libraries (Debian-like machines, as root or with
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
-tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(PROGRAMS)
+tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) tests

@@ -115,6 +115,9 @@ void sim_batch_observe(const SimBatch *batch, float *observations);
  * size for each world in order, so that states of neighbouring batches can be joined and cut. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
 size_t sim_batch_world_bytes(const SimBatch *batch); /* of a record */
+/* Of a device's memory, what such a batch of `worlds` worlds would take beside them: room for contacts that the teams which
+ * step them have no shared memory for, as many teams as the device runs at once. */
+size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds);
 void sim_batch_save(const SimBatch *batch, void *state);
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */
 

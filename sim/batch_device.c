@@ -9,8 +9,7 @@
 #include "sim/level_device_internal.h"
 #include "sim/observe_kernels.h"
 
-/* TEAMS: of a processor, for which there are registers. RESERVED: what a block takes of shared memory besides. */
-enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, TEAMS = 16, RESERVED_BYTES = 1024 };
+enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, TEAMS_WANTED = 8 };
 
 /* How an environment step is launched. */
 typedef struct StepLaunch {
@@ -55,12 +54,14 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
 }
 
-/* Worlds of a team for the batch's size (docs/cuda.md has the count behind it). SIM_TEAM_WORLDS (alone, 2, 4, 8, 16, 32) in
- * the environment, for measurements: alone is a thread a world. */
-static int choose_worlds(const SimBatch *batch, int *worlds) {
+/* Worlds of a team: as many as leave room for TEAMS_WANTED (docs/cuda.md has the count behind it). SIM_TEAM_WORLDS (alone,
+ * 2, 4, 8, 16, 32) in the environment, for measurements: alone is a thread a world. */
+static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_TEAM_WORLDS");
-  *worlds = batch->size.joints > 4 ? 8 : 16;
+  *worlds = SIM_TEAM_LANES;
+  while (*worlds > 2 && shared / (sim_team_fit(batch->size, *worlds, shared).bytes + SIM_TEAM_RESERVED) < TEAMS_WANTED)
+    *worlds /= 2;
   if (!wanted || !*wanted) return CORE_OK;
   for (int i = 0; i < 6; i++) {
     if (strcmp(wanted, NAME[i]) != 0) continue;
@@ -70,20 +71,26 @@ static int choose_worlds(const SimBatch *batch, int *worlds) {
   return core_error(CORE_USAGE, "SIM_TEAM_WORLDS is '%s'; it may be alone, 2, 4, 8, 16 or 32", wanted);
 }
 
-/* Teams go on to further worlds, so that there are no more than find room at once, which bounds the memory for contacts
- * that do not fit into shared memory. Of that a team gets its part of what TEAMS have, so that as many find room, or what it
- * needs at least. */
-static int choose_launch(const SimBatch *batch, const CoreDevice *device, StepLaunch *launch) {
-  const size_t worlds = (size_t)batch->options.worlds;
-  TRY(choose_worlds(batch, &launch->worlds));
+/* Teams go on to further worlds, each to as many: there are no more of them than find room at once, which bounds the
+ * memory for contacts that do not fit into shared memory. */
+static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t worlds, StepLaunch *launch) {
+  TRY(choose_worlds(batch, device->shared_bytes, &launch->worlds));
   launch->kernel = &sim_step_alone_launch;
   launch->blocks = core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX);
   if (launch->worlds == 1) return CORE_OK;
   launch->kernel = &sim_step_team_launch;
-  launch->layout = sim_team_layout(batch->size, launch->worlds, device->shared_bytes / TEAMS - RESERVED_BYTES);
-  const unsigned fit = (unsigned)(device->shared_bytes / (launch->layout.bytes + RESERVED_BYTES));
-  launch->blocks = core_device_blocks(worlds, (unsigned)launch->worlds, device->processors * (fit > 0 ? fit : 1));
+  launch->layout = sim_team_fit(batch->size, launch->worlds, device->shared_bytes);
+  const size_t fit = device->shared_bytes / (launch->layout.bytes + SIM_TEAM_RESERVED);
+  const size_t at_once = device->processors * (fit > 0 ? fit : 1) * (size_t)launch->worlds;
+  const size_t rounds = (worlds + at_once - 1) / at_once;
+  launch->blocks = core_device_blocks(worlds, (unsigned)(rounds * (size_t)launch->worlds), BLOCKS_MAX);
   return CORE_OK;
+}
+
+size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds) {
+  StepLaunch launch;
+  if (choose_launch(batch, device, worlds, &launch) != CORE_OK || launch.worlds == 1) return 0;
+  return (size_t)launch.blocks * launch.layout.far_bytes;
 }
 
 int sim_batch_device_create(SimBatch *batch) {
@@ -93,7 +100,7 @@ int sim_batch_device_create(SimBatch *batch) {
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
   batch->device = d;
   d->device = batch->options.device;
-  TRY(choose_launch(batch, d->device, &d->step));
+  TRY(choose_launch(batch, d->device, worlds, &d->step));
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
   CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");

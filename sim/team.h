@@ -15,6 +15,8 @@
 
 enum {
   SIM_TEAM_LANES = 32,
+  SIM_TEAM_TEAMS = 16,   /* of a processor: there are registers for no more */
+  SIM_TEAM_RESERVED = 1024, /* bytes that a block takes of shared memory beside its own */
   SIM_TEAM_PASSES = 8,   /* of joints and contacts that shared memory has room for; further ones are in device memory */
   SIM_TEAM_IDLE = 0,     /* contact, and joint, of lanes that have none: of a body that does not exist with itself */
 };
@@ -70,14 +72,14 @@ typedef struct SimTeamWorld {
 } SimTeamWorld;
 
 /* Where a team's things are, in bytes from the beginning of its shared memory; the same for all teams of a launch.
- * Room is used again: joints lie where the boxes were, and the waves' seats where the hits were. */
+ * Room is used again: joints lie where the boxes were, seats and turns where the hits were. */
 typedef struct SimTeamLayout {
   int worlds, shapes, joints, waves; /* of a team; of a world: as its size has them; waves: at most */
   int room, overflow, passes;        /* contacts that there is room for; further ones, and passes, in device memory */
   int hits;                          /* at most, of a team and a kind and 32 pairs */
   int pair_words, warm_words;        /* of SimWorld.touching and .warm that a world of this size uses */
   uint32_t bodies, boxes;            /* from one world's to the next's, in bytes: an odd number of sixteen */
-  uint32_t world, box, contact, turn, part, hit, order, bytes; /* bodies are at 0 */
+  uint32_t world, box, contact, meets, hit, seat, turn, order, bytes; /* bodies are at 0 */
   uint32_t far_turn, far_order, far_bytes; /* of a team's device memory; contacts are at 0 */
 } SimTeamLayout;
 
@@ -95,7 +97,7 @@ typedef struct SimTeam {
   SimTeamContact *contact;      /* [1 + room], the idle one first */
   SimWaveContact *turn;         /* [contacts]: world by world, in the order of listing */
   uint32_t *meets;              /* [lanes]: bits of pairs whose boxes meet */
-  uint16_t *hit;                /* [hits]: of a kind, world by world: 256 * world + pair; then */
+  uint16_t *hit;                /* [hits]: of a kind, world by world: 256 * world + pair; until all pairs are tested */
   uint16_t *seat;               /* [worlds][waves]: where each wave sits, 32 * pass + its first lane */
   uint16_t *order;              /* [passes][lanes]: what a lane applies: passes of joints, then those of contacts */
   char *far_memory;             /* device memory: what the above have no room for */
@@ -130,29 +132,43 @@ SIM_FN SimTeamLayout sim_team_layout(SimSize size, int worlds, size_t budget) {
   l.warm_words = (sim_model_contacts(size) + 63) / 64;
   l.bodies = (uint32_t)((size_t)l.shapes * sizeof(SimBody) + 16);
   l.boxes = (uint32_t)((size_t)(l.shapes | 1) * sizeof(SimBox));
-  const size_t boxes = crowd * l.boxes, seats = (size_t)(worlds * l.waves);
+  const size_t boxes = crowd * l.boxes, seats = (size_t)(worlds * l.waves) * sizeof(uint16_t);
   const size_t joints = (1 + crowd * (size_t)l.joints) * sizeof(SimTeamJoint);
   l.bytes = (uint32_t)(crowd * l.bodies + sizeof(SimBody));
   l.box = sim_team_place(&l.bytes, boxes > joints ? boxes : joints, 16);
   l.world = sim_team_place(&l.bytes, crowd * sizeof(SimTeamWorld), 16);
-  l.part = sim_team_place(&l.bytes, SIM_TEAM_LANES * sizeof(uint32_t), 4);
-  l.hit = sim_team_place(&l.bytes, ((size_t)l.hits > seats ? (size_t)l.hits : seats) * sizeof(uint16_t), 4);
   l.order = sim_team_place(&l.bytes, SIM_TEAM_PASSES * SIM_TEAM_LANES * sizeof(uint16_t), 4);
   l.contact = sim_team_place(&l.bytes, sizeof(SimTeamContact), 16);
-  const size_t each = sizeof(SimTeamContact) + sizeof(SimWaveContact);
-  l.room = budget > l.bytes ? (int)((budget - l.bytes) / each) : 0;
+  const size_t part = SIM_TEAM_LANES * sizeof(uint32_t), found = (size_t)l.hits * sizeof(uint16_t);
+  const size_t lists = part > found ? part : found, rest = budget > l.bytes ? budget - l.bytes : 0;
+  const size_t turns = rest > seats ? (rest - seats) / (sizeof(SimTeamContact) + sizeof(SimWaveContact)) : 0;
+  l.room = (int)(rest > lists ? (rest - lists) / sizeof(SimTeamContact) : 0);
+  if (l.room > (int)turns) l.room = (int)turns;
   if (l.room < worlds) l.room = worlds;
   if (l.room > contacts) l.room = contacts;
   l.bytes += (uint32_t)((size_t)l.room * sizeof(SimTeamContact));
-  l.turn = sim_team_place(&l.bytes, (size_t)l.room * sizeof(SimWaveContact), 4);
-  l.bytes = (l.bytes + 15) / 16 * 16;
+  l.meets = l.hit = l.seat = l.bytes;
+  l.turn = l.seat + (uint32_t)((seats + 3) / 4 * 4);
+  const size_t used = l.turn - l.seat + (size_t)l.room * sizeof(SimWaveContact);
+  l.bytes = (l.bytes + (uint32_t)(used > lists ? used : lists) + 15) / 16 * 16;
   l.overflow = contacts - l.room;
   l.passes = worlds * (l.waves + l.joints); /* a pass has a wave of one world at least */
   l.far_turn = (uint32_t)((size_t)l.overflow * sizeof(SimTeamContact));
-  const size_t turns = (size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWaveContact);
-  l.far_order = l.far_turn + (uint32_t)((turns + 15) / 16 * 16);
+  const size_t far_turns = (size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWaveContact);
+  l.far_order = l.far_turn + (uint32_t)((far_turns + 15) / 16 * 16);
   l.far_bytes = l.far_order + (uint32_t)((size_t)l.passes * SIM_TEAM_LANES * sizeof(uint16_t));
   return l;
+}
+
+/* The layout with which most teams find room on a processor of `shared` bytes for its blocks: at most
+ * SIM_TEAM_TEAMS, and no more than leave room for as many contacts as worlds mostly have (docs/cuda.md). */
+SIM_FN SimTeamLayout sim_team_fit(SimSize size, int worlds, size_t shared) {
+  const int wanted = worlds * (size.joints > 4 ? 9 : 5) / 2;
+  for (size_t teams = SIM_TEAM_TEAMS; teams > 1; teams--) {
+    const SimTeamLayout layout = sim_team_layout(size, worlds, shared / teams - SIM_TEAM_RESERVED);
+    if (layout.room >= wanted && (layout.bytes + SIM_TEAM_RESERVED) * teams <= shared) return layout;
+  }
+  return sim_team_layout(size, worlds, shared - SIM_TEAM_RESERVED);
 }
 
 /* A lane's view of team number `team` of the launch, whose shared memory is the block's: a block is one team. */
@@ -173,8 +189,9 @@ SIM_FN SimTeam sim_team_of(const CoreDeviceThread *at, const SimTeamLayout *layo
   t.joint = (SimTeamJoint *)(share + layout->box);
   t.contact = (SimTeamContact *)(share + layout->contact);
   t.turn = (SimWaveContact *)(share + layout->turn);
-  t.meets = (uint32_t *)(share + layout->part);
-  t.hit = t.seat = (uint16_t *)(share + layout->hit);
+  t.meets = (uint32_t *)(share + layout->meets);
+  t.hit = (uint16_t *)(share + layout->hit);
+  t.seat = (uint16_t *)(share + layout->seat);
   t.order = (uint16_t *)(share + layout->order);
   t.far_memory = far_memory + (size_t)at->block * layout->far_bytes;
   t.joint_passes = 0;
@@ -254,7 +271,8 @@ CORE_KERNEL_FN SimTeamSum sim_team_sum(const SimTeam *t, unsigned n) {
 }
 
 /* Packs the waves of all worlds into passes of at most 32 (contacts or joints), a world's waves into passes one
- * after the other: a pass takes the next wave of each world for which there is room. sizes, sharing: of the keeper's
+ * after the other: a pass takes the next wave of each world for which there is room, first of those worlds that have
+ * further ones, since they would need further passes. sizes, sharing: of the keeper's
  * world, as in SimWaves; 0 where the lane keeps none. Writes `seat`, empties the passes of `order` from `first` on,
  * and gives their number; *shared_out: bits of the passes, from the first, with a wave that shares bodies (bit 31
  * for all from there on). */
@@ -264,13 +282,15 @@ CORE_KERNEL_FN int sim_team_pack(const SimTeam *t, int first, uint64_t sizes, un
   *shared_out = 0;
   for (;; pass++) {
     const unsigned size = (unsigned)sizes & SIM_WAVE_MOST;
-    const SimTeamSum sum = sim_team_sum(t, size);
-    if (sum.all == 0) return pass;
-    const bool granted = size > 0 && sum.before + size <= SIM_TEAM_LANES;
+    const bool more = sizes >> SIM_WAVE_BITS != 0;
+    const SimTeamSum first_ones = sim_team_sum(t, more ? size : 0), others = sim_team_sum(t, more ? 0 : size);
+    if (first_ones.all + others.all == 0) return pass;
+    const unsigned before = more ? first_ones.before : first_ones.all + others.before;
+    const bool granted = size > 0 && before + size <= SIM_TEAM_LANES;
     if (sim_team_ballot(t, granted && sharing & 1u)) *shared_out |= 1u << (pass < 31 ? pass : 31);
     *sim_team_order(t, first + pass, false) = SIM_TEAM_IDLE;
     if (!granted) continue;
-    *seat++ = (uint16_t)(SIM_TEAM_LANES * (unsigned)pass + sum.before);
+    *seat++ = (uint16_t)(SIM_TEAM_LANES * (unsigned)pass + before);
     sizes >>= SIM_WAVE_BITS;
     sharing >>= 1;
   }

@@ -12,11 +12,21 @@
 static const double CONTEXT_BYTES = 500e6;
 enum { NAMED = 4 }; /* tensors in a message */
 
+/* Of the environments that train and evaluate. */
+static double beside_worlds(const Training *training) {
+  const Env *env = training->levels;
+  const int64_t evaluated = training->evaluator.worlds;
+  if (!env->beside_bytes) return 0;
+  return (double)env->beside_bytes(env, training->device, training->shards.worlds) +
+         (evaluated > 0 ? (double)env->beside_bytes(env, training->device, evaluated) : 0);
+}
+
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
   const CoreConfig *config = &training->config;
   const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
   return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
+         beside_worlds(training) +
          (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
          ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
                           agent_ops_width(agent), agent_is_apart(agent)) +

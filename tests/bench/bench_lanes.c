@@ -13,8 +13,7 @@
 
 enum { WORLDS = 512, STEPS = 128, LEVELS = 256, WIDTHS = 5, PASSES_MAX = 512 };
 static const int TEAM[WIDTHS] = {2, 4, 8, 16, 32};
-/* Shared memory of a processor of sm_90 a team of 16, less what a block takes besides. */
-enum { BUDGET = 227 * 1024 / 16 - 1024 };
+enum { SHARED_BYTES = 227 * 1024 }; /* of a processor of sm_90, for blocks */
 
 /* What a world needs in a physics step. */
 typedef struct Need {
@@ -27,18 +26,18 @@ typedef struct Need {
 /* Instructions of a warp, as nvdisasm counts them in sim_step_team for sm_90 (docs/cuda.md): on the way that a step
  * takes, so without slow divisions, contacts beyond shared memory and resets. */
 enum {
-  COST_ENVIRONMENT = 640,       /* command, joints' passes, result, reset now and then */
-  COST_STEP = 420,              /* what every step has once */
+  COST_ENVIRONMENT = 800,       /* command, joints' passes, result, reset now and then */
+  COST_STEP = 520,              /* what every step has once */
   COST_SHAPES = 28, COST_BOXES = 12, /* of all shapes: in and out; in a step */
-  COST_MOVING = 180,            /* fall, place, advance */
+  COST_MOVING = 200,            /* fall, place, advance */
   COST_PAIR = 24,               /* boxes */
   COST_KIND = 80, COST_HIT = 22, /* of a kind that some world has; of a world's, one after the other */
   COST_NEW_CONTACT = 94,
-  COST_DEAL = 220, COST_PACK = 55, COST_VISIT = 12, /* 32 contacts; a pass; a look at a contact */
-  COST_WARM = 64, COST_WARM_ROUND = 24, /* 32 contacts; a world's, one after the other */
-  COST_BEGIN_JOINT = 240, COST_JOINT = 95, /* motor; turn and warm start, a pass */
+  COST_DEAL = 220, COST_PACK = 110, COST_VISIT = 14, /* 32 contacts; a pass; a look at a contact */
+  COST_WARM = 75, COST_WARM_ROUND = 40, /* 32 contacts; a round of those, of which a world's each take one */
+  COST_BEGIN_JOINT = 240, COST_JOINT = 200, /* motor; turn and warm start, a pass */
   COST_THRUSTER = 90, COST_KEEP = 16, COST_GOAL = 30, /* of a world, one after the other */
-  COST_APPLY_JOINT = 172, COST_APPLY_CONTACT = 198, COST_SHARE = 16, COST_SHARE_ROUND = 15,
+  COST_APPLY_JOINT = 172, COST_APPLY_CONTACT = 208, COST_SHARE = 16, COST_SHARE_ROUND = 15,
 };
 static const int COST_TEST[SIM_PAIR_KINDS] = {870, 390, 145}; /* 32 hits, without their contacts */
 
@@ -55,20 +54,28 @@ typedef struct Load {
 /* How many passes the waves of a team's worlds take: the same packing as sim_team_pack. *sharing: passes that share
  * out. */
 static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *sharing) {
+  uint64_t left[SIM_TEAM_LANES], rest = 0;
   int wave[SIM_TEAM_LANES] = {0}, pass = 0;
-  for (;; pass++) {
-    unsigned before = 0, left = 0;
-    bool shared = false;
-    for (int w = 0; w < count; w++) {
-      const unsigned size = wave[w] < SIM_WAVES_MAX ? sim_waves_size(sizes[w], (unsigned)wave[w]) : 0;
-      left += size;
+  for (int w = 0; w < count; w++) left[w] = sizes[w], rest |= sizes[w];
+  for (; rest != 0; pass++) {
+    unsigned before = 0;
+    bool shared = false, was_more[SIM_TEAM_LANES];
+    for (int w = 0; w < count; w++) was_more[w] = left[w] >> SIM_WAVE_BITS != 0;
+    rest = 0;
+    for (int i = 0; i < 2 * count; i++) { /* those that have further waves, then the others */
+      const int w = i % count;
+      const unsigned size = (unsigned)left[w] & SIM_WAVE_MOST;
+      if (was_more[w] != (i < count)) continue;
       before += size;
-      if (size == 0 || before > SIM_TEAM_LANES) continue;
-      shared |= shares[w] >> wave[w]++ & 1u;
+      if (size > 0 && before <= SIM_TEAM_LANES) {
+        shared |= shares[w] >> wave[w]++ & 1u;
+        left[w] >>= SIM_WAVE_BITS;
+      }
+      rest |= left[w];
     }
-    if (left == 0) return pass;
     *sharing += shared;
   }
+  return pass;
 }
 
 static Load load_of(const Need *need, int count) {
@@ -93,24 +100,29 @@ static Load load_of(const Need *need, int count) {
   return load;
 }
 
-/* Instructions that a team of `count` such worlds issues in a physics step. */
-static double step_cost(const Load *load, int count, int shapes) {
+/* Instructions that a team of `count` such worlds issues in a physics step; of those the narrow tests, with their
+ * contacts, what gives contacts their order, and the iterations. */
+typedef struct Cost { double all, tests, order, iterations; } Cost;
+static Cost step_cost(const Load *load, int count, int shapes) {
+  Cost cost = {0};
   const int parts = SIM_TEAM_LANES / count, contacts = rounds(load->all.contacts, SIM_TEAM_LANES);
-  double cost = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts);
-  cost += (double)COST_BOXES * rounds(shapes, parts);
-  cost += (double)COST_PAIR * rounds(load->most.pairs, parts) + (double)COST_HIT * load->most.hits[0];
+  double rest = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts);
+  rest += (double)COST_BOXES * rounds(shapes, parts);
+  rest += (double)COST_PAIR * rounds(load->most.pairs, parts) + (double)COST_HIT * load->most.hits[0];
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     const int tests = rounds(load->all.hits[kind], SIM_TEAM_LANES), points = kind == SIM_RR ? 2 : 1;
-    cost += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
+    cost.tests += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
   }
-  cost += (double)contacts * (COST_DEAL + COST_WARM) + (double)COST_PACK * load->passes;
-  cost += (double)COST_VISIT * load->visits;
-  cost += (double)load->most.contacts * (COST_WARM_ROUND + COST_KEEP) + (double)COST_GOAL * load->most.goals;
-  cost += (double)COST_BEGIN_JOINT * rounds(load->most.joints, parts) + (double)COST_JOINT * load->joint_passes;
-  cost += (double)COST_THRUSTER * load->most.thrusters;
+  cost.order = (double)contacts * COST_DEAL + (double)COST_PACK * load->passes + (double)COST_VISIT * load->visits;
+  rest += (double)contacts * (COST_WARM + (double)COST_WARM_ROUND * load->most.contacts);
+  rest += (double)COST_KEEP * load->most.contacts + (double)COST_GOAL * load->most.goals;
+  rest += (double)COST_BEGIN_JOINT * rounds(load->most.joints, parts) + (double)COST_JOINT * load->joint_passes;
+  rest += (double)COST_THRUSTER * load->most.thrusters;
   const double share = COST_SHARE + (double)COST_SHARE_ROUND * (load->most.a_rounds + load->most.b_rounds);
-  return cost + SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * load->joint_passes +
-                                         (double)COST_APPLY_CONTACT * load->passes + share * load->sharing);
+  cost.iterations = SIM_SOLVER_ITERATIONS * ((double)COST_APPLY_JOINT * load->joint_passes +
+                                             (double)COST_APPLY_CONTACT * load->passes + share * load->sharing);
+  cost.all = rest + cost.tests + cost.order + cost.iterations;
+  return cost;
 }
 
 /* Takes a world's needs from what its last physics step left in the scratch. */
@@ -153,7 +165,8 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
 /* Sums over all worlds and steps, and over all teams of each width. */
 typedef struct Sums {
   double steps, moving, contacts, groups, waves, sharing, joints, hits, most_contacts;
-  double teams[WIDTHS], passes[WIDTHS], joint_passes[WIDTHS], shared_out[WIDTHS], cost[WIDTHS], applied[WIDTHS];
+  double teams[WIDTHS], passes[WIDTHS], joint_passes[WIDTHS], shared_out[WIDTHS], applied[WIDTHS];
+  Cost cost[WIDTHS];
   double crowded[WIDTHS]; /* steps of a team with more contacts than shared memory has room for */
 } Sums;
 
@@ -167,13 +180,15 @@ static void add_world(Sums *sums, const Need *n) {
 
 static void add_teams(Sums *sums, const Need *need, SimSize size) {
   for (int width = 0; width < WIDTHS; width++) {
-    const int worlds = TEAM[width], room = sim_team_layout(size, worlds, BUDGET).room;
+    const int worlds = TEAM[width], room = sim_team_fit(size, worlds, SHARED_BYTES).room;
     for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->teams[width]++) {
       const Load load = load_of(need + first, worlds);
       sums->passes[width] += load.passes;
       sums->joint_passes[width] += load.joint_passes;
       sums->shared_out[width] += load.sharing > 0;
-      sums->cost[width] += step_cost(&load, worlds, size.polygons + size.circles);
+      const Cost cost = step_cost(&load, worlds, size.polygons + size.circles);
+      sums->cost[width].all += cost.all, sums->cost[width].iterations += cost.iterations;
+      sums->cost[width].tests += cost.tests, sums->cost[width].order += cost.order;
       sums->applied[width] += load.all.contacts + load.all.joints;
       sums->crowded[width] += load.all.contacts > room;
     }
@@ -227,16 +242,22 @@ static void report(const char *name, const SimLevelSet *levels) {
   for (int i = 0; i < WIDTHS; i++) {
     const double teams = s.teams[i], passes = s.passes[i] + s.joint_passes[i];
     const int shapes = rounds((levels->size.polygons + levels->size.circles) * TEAM[i], SIM_TEAM_LANES);
-    const double cost = (2 * s.cost[i] / teams + COST_ENVIRONMENT + COST_SHAPES * shapes) / TEAM[i];
-    const SimTeamLayout layout = sim_team_layout(levels->size, TEAM[i], BUDGET);
+    const double part = 2 / teams / TEAM[i], beside = COST_ENVIRONMENT + (double)COST_SHAPES * shapes;
+    const double cost = s.cost[i].all * part + beside / TEAM[i];
+    const SimTeamLayout layout = sim_team_fit(levels->size, TEAM[i], SHARED_BYTES);
+    const unsigned fit = SHARED_BYTES / (layout.bytes + SIM_TEAM_RESERVED);
     const struct { const char *metric, *unit; double value; } row[] = {
       {"passes", "a team and iteration", s.passes[i] / teams},
       {"joint_passes", "a team and iteration", s.joint_passes[i] / teams},
       {"shares_out", "% of a team's steps", 100 * s.shared_out[i] / teams},
       {"solver_lanes_busy", "%", 100 * s.applied[i] / (SIM_TEAM_LANES * passes)},
       {"shared_bytes", "a world", layout.bytes / (double)TEAM[i]},
+      {"warps", "a processor", fit < SIM_TEAM_TEAMS ? fit : SIM_TEAM_TEAMS},
       {"contacts_beyond_shared", "% of a team's steps", 100 * s.crowded[i] / teams},
       {"instructions", "of a warp an environment step", cost},
+      {"iterations", "% of them", 100 * s.cost[i].iterations * part / cost},
+      {"narrow_tests", "% of them", 100 * s.cost[i].tests * part / cost},
+      {"order_of_contacts", "% of them", 100 * s.cost[i].order * part / cost},
     };
     for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
       char metric[64];

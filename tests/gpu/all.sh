@@ -102,6 +102,7 @@ steps() {
 train() {
   local root=$work/train setting arguments=() rc
   rm -rf "$root"
+  mkdir "$root" || return 1
   for setting in train.device=cuda eval.count=0 metrics.representation_every=1000 "$@"; do arguments+=(--set "$setting"); done
   "$trainer" --root "$root" "${arguments[@]}"; rc=$?
   steps "$root"
@@ -145,6 +146,7 @@ checked 90 memcheck "physics" env TEST_BITS=gpu_brief "$unit/test_batch_bits"
 checked 90 racecheck "ops" "$unit/test_device_ops"
 checked 60 synccheck "ops" "$unit/test_device_ops"
 checked 60 initcheck "ops" "$unit/test_device_ops"
+mkdir "$work/checked" "$work/counted" "$work/shared" # a workspace is there before it is named
 checked 90 memcheck "training" "$trainer" --root "$work/checked" --set train.device=cuda --set eval.count=0 --set env.num=64 \
   --set ppo.num_steps=16 --set train.total_steps=2048
 

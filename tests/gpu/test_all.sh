@@ -13,6 +13,7 @@ program bin/nvidia-smi <<<'echo "GPU 0: stand-in (UUID: GPU-0)"'
 program built/trainer <<'END'
 root=$2
 [ "$1" = --root ] || { echo "trainer info"; exit 0; }
+[ -d "$root" ] || { echo "cannot open the workspace '$root'"; exit 2; }
 mkdir -p "$root/runs/00/0"
 printf '#runlog\niteration\tsteps_per_second[transitions/s]\tkl[nat]\n1\t1.5e6\t0.25\n' >"$root/runs/00/0/stats.1.tsv"
 END

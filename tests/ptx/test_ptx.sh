@@ -61,7 +61,8 @@ same=$(for file in sim/kernels_cuda trainer/ops/kernels_cuda; do # a section a t
   rm "$tap_dir"/section.*
 done)
 tap_check "nvcc writes the same PTX for all targets" "$same"
-part "physics: the pinned hash, forward, backward, in isolation, with teams and alone" '*on_a_device*' test_batch_bits
+part "physics: the pinned hash" on_a_device test_batch_bits
+part "the same with other numbers of lanes and with a thread a world" 'on_a_device_with_*' test_batch_bits
 part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
 part "every function of ops.h, in every order of threads" '*' test_device_ops
 part "levels drawn and filtered" 'test_forward' test_level_device
@@ -92,7 +93,7 @@ else
   tap_skip "two ranks" "no MPI"
 fi
 if [ "${TEST_PTX:-}" = all ]; then
-  part "physics, the large hash too" '*' test_batch_bits
+  part "physics in every order of threads, crowded worlds, the large hash" '*' test_batch_bits
   part "levels in the other order of threads" test_backward test_level_device
   part "layers in bf16 in the other order" test_backward test_device_chain
   part "minibatches: kernels and sums" '*' test_device_update

@@ -65,6 +65,8 @@ struct Env {
   int (*load)(Env *env, const void *state, size_t bytes);
 
   size_t (*bytes)(const Env *env);          /* memory held */
+  /* Of a device's memory that such an environment of so many worlds takes there beside them; NULL: nothing. */
+  size_t (*beside_bytes)(const Env *env, const CoreDevice *device, int64_t worlds);
   int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
   /* Another batch of `worlds` worlds on the same levels, with its own state; the run's number of the first one. */
   int (*sibling)(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);

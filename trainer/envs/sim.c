@@ -52,6 +52,10 @@ static int sim_env_load(Env *env, const void *state, size_t bytes) {
   return sim_batch_load(sim_of(env)->batch, state, bytes);
 }
 
+static size_t sim_env_beside_bytes(const Env *env, const CoreDevice *device, int64_t worlds) {
+  return sim_batch_beside_bytes(sim_of(env)->batch, device, (size_t)worlds);
+}
+
 static size_t sim_env_bytes(const Env *env) {
   const SimEnv *sim = sim_of(env);
   size_t drawing = sim->stream ? sim_level_stream_bytes(sim->stream) + DRAWN_AT_ONCE * sizeof *sim->drawn : 0;
@@ -152,7 +156,7 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .world_bytes = sim_batch_world_bytes(batch),
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
-    .bytes = sim_env_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .bytes = sim_env_bytes, .beside_bytes = sim_env_beside_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };

@@ -6,8 +6,8 @@
 /* ---- products ------------------------------------------------------------------------------------------------------ */
 
 int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
-  if (p->epilogue == OPS_PRODUCT) return 1;
-  return state->library ? device_library_takes(state->library, p) : !state->refuses;
+  if (p->epilogue == OPS_PRODUCT || state->refuses) return p->epilogue == OPS_PRODUCT;
+  return state->library ? device_library_takes(state->library, p) : 1;
 }
 
 /* Column sums of c[m][n], bf16, rounded to p->bias. */
@@ -22,8 +22,9 @@ static void sum_columns(DeviceState *state, const DeviceProduct *p) {
 }
 
 int device_multiply(DeviceState *state, const DeviceProduct *p) {
+  if (p->epilogue != OPS_PRODUCT && state->refuses) return 0;
   if (state->library && device_library_multiply(state->library, p, state->workspace)) return 1;
-  if (p->epilogue != OPS_PRODUCT && (state->library || state->refuses)) return 0;
+  if (p->epilogue != OPS_PRODUCT && state->library) return 0;
   const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
                                 p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
                                 state->precision, p->epilogue, p->bias, p->mask};

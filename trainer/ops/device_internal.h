@@ -63,7 +63,7 @@ typedef struct DeviceState {
   float *column_parts;        /* [columns_room]: column sums of parts of KERNEL_PART_ROWS rows, of so many so far: */
   size_t columns_room, columns_taken;
   float *product;             /* [max_rows][max_width], for SILU */
-  int refuses;                /* not 0: products without the library take no epilogue, for tests */
+  int refuses;                /* not 0: products take no epilogue, for tests */
   DeviceRounded rounded;
   double *row_parts;          /* [rows_room]: sums of parts of KERNEL_ROWS rows */
   size_t rows_room, rows_taken;

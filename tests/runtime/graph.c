@@ -1,0 +1,229 @@
+/* Recording streams into graphs by CUDA's rules (CUDA Runtime API, "Stream Management"; CUDA Programming Guide,
+ * "Creating a Graph Using Stream Capture"), and graphs as what their nodes depend on. Taken backward, of all nodes that
+ * could be next the one that was recorded last is: a result that needs an order which no event asked for shows it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "tests/runtime/runtime.h"
+
+/* ---- what comes next in a recorded stream comes after its front -------------------------------------------------- */
+
+static void set_front(RuntimeFront *front, const size_t *node, size_t nodes) {
+  size_t *copy = core_memory_allocate((nodes + 1) * sizeof *copy);
+  if (nodes) memcpy(copy, node, nodes * sizeof *copy);
+  free(front->node);
+  *front = (RuntimeFront){copy, nodes};
+}
+
+/* What is in either. */
+static void join_front(RuntimeFront *front, const RuntimeFront *with) {
+  size_t *all = core_memory_allocate((front->nodes + with->nodes + 1) * sizeof *all), n = 0;
+  for (size_t i = 0; i < front->nodes + with->nodes; i++) {
+    const size_t node = i < front->nodes ? front->node[i] : with->node[i - front->nodes];
+    size_t j = 0;
+    while (j < n && all[j] != node) j++;
+    if (j == n) all[n++] = node;
+  }
+  free(front->node);
+  *front = (RuntimeFront){all, n};
+}
+
+cudaError_t runtime_capture_add(cudaStream_t stream, RuntimeOperation operation) {
+  cudaGraph_t graph = stream->capture->graph;
+  if (stream->capture->invalid) {
+    free(operation.arguments);
+    return runtime_fail(cudaErrorStreamCaptureInvalidated);
+  }
+  if (graph->nodes == graph->room) {
+    graph->room = graph->room ? 2 * graph->room : 64;
+    graph->node = core_memory_resize(graph->node, graph->room * sizeof *graph->node);
+  }
+  const size_t made = graph->nodes++;
+  graph->node[made] = (RuntimeNode){operation, stream->front};
+  stream->front = (RuntimeFront){0};
+  set_front(&stream->front, &made, 1);
+  return cudaSuccess;
+}
+
+cudaError_t runtime_capture_record(cudaStream_t stream, cudaEvent_t event) {
+  if (stream->capture->invalid) return runtime_fail(cudaErrorStreamCaptureInvalidated);
+  event->capture = stream->capture;
+  set_front(&event->front, stream->front.node, stream->front.nodes);
+  return cudaSuccess;
+}
+
+static cudaError_t invalidate(RuntimeCapture *capture, cudaError_t code, const char *why) {
+  capture->invalid = true;
+  return runtime_refuse(code, "%s", why);
+}
+
+/* A stream that waits for an event of a recording becomes a part of it. */
+cudaError_t runtime_capture_wait(cudaStream_t stream, cudaEvent_t event) {
+  if (event->capture == NULL)
+    return invalidate(stream->capture, cudaErrorStreamCaptureIsolation, "a recording waits for an event from outside");
+  if (stream->capture && stream->capture != event->capture)
+    return invalidate(stream->capture, cudaErrorStreamCaptureMerge, "a recording waits for an event of another one");
+  if (event->capture->invalid) return runtime_fail(cudaErrorStreamCaptureInvalidated);
+  if (stream->is_default)
+    return invalidate(event->capture, cudaErrorStreamCaptureImplicit, "the default stream would be recorded");
+  if (stream->capture == NULL) set_front(&stream->front, NULL, 0);
+  stream->capture = event->capture;
+  join_front(&stream->front, &event->front);
+  return cudaSuccess;
+}
+
+/* ---- beginning and ending ---------------------------------------------------------------------------------------- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode) {
+  cudaStream_t stream = runtime_stream(handle);
+  if (stream->is_default)
+    return runtime_refuse(cudaErrorStreamCaptureUnsupported, "the default stream is to be recorded");
+  if (stream->capture) return runtime_refuse(cudaErrorIllegalState, "a stream that is recorded is to be recorded");
+  RuntimeCapture *capture = core_memory_zero_allocate(1, sizeof *capture);
+  *capture = (RuntimeCapture){core_memory_zero_allocate(1, sizeof(struct CUgraph_st)), stream, mode, false};
+  stream->capture = capture;
+  set_front(&stream->front, NULL, 0);
+  runtime_counts.captures++;
+  return cudaSuccess;
+}
+
+/* All that was recorded must have come back to where it began: every node is before the last ones of the stream that it
+ * began in, or one of them. */
+static cudaError_t check_joined(const RuntimeCapture *capture) {
+  cudaGraph_t graph = capture->graph;
+  const RuntimeFront *last = &capture->origin->front;
+  bool *is_joined = core_memory_zero_allocate(graph->nodes + 1, sizeof *is_joined);
+  size_t lost = 0;
+  for (size_t i = 0; i < last->nodes; i++) is_joined[last->node[i]] = true;
+  for (size_t i = graph->nodes; i-- > 0;) {
+    const RuntimeFront *after = &graph->node[i].after;
+    for (size_t j = 0; is_joined[i] && j < after->nodes; j++) is_joined[after->node[j]] = true;
+    lost += !is_joined[i];
+  }
+  free(is_joined);
+  if (lost == 0) return cudaSuccess;
+  return runtime_refuse(cudaErrorStreamCaptureUnjoined, "%zu operations of a recording were not joined to its stream",
+                        lost);
+}
+
+static void destroy_nodes(cudaGraph_t graph) {
+  for (size_t i = 0; i < graph->nodes; i++) {
+    free(graph->node[i].operation.arguments);
+    free(graph->node[i].after.node);
+  }
+  free(graph->node);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *graph) {
+  cudaStream_t stream = runtime_stream(handle);
+  RuntimeCapture *capture = stream->capture;
+  *graph = NULL;
+  if (capture == NULL) return runtime_refuse(cudaErrorIllegalState, "the end of a recording that was not begun");
+  if (capture->origin != stream)
+    return invalidate(capture, cudaErrorStreamCaptureUnmatched, "a recording ends in another stream than it began in");
+  const cudaError_t code = capture->invalid ? runtime_fail(cudaErrorStreamCaptureInvalidated) : check_joined(capture);
+  runtime_stream_leave_capture(capture);
+  if (code == cudaSuccess) *graph = capture->graph;
+  else (void)cudaGraphDestroy(capture->graph);
+  free(capture);
+  return code;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  destroy_nodes(graph);
+  free(graph);
+  return cudaSuccess;
+}
+
+/* Arguments are what they were when they were recorded. */
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
+  if (flags != 0) return runtime_refuse(cudaErrorNotSupported, "a graph with flags %llx", flags);
+  cudaGraphExec_t made = core_memory_zero_allocate(1, sizeof *made);
+  made->graph =
+      (struct CUgraph_st){core_memory_allocate((graph->nodes + 1) * sizeof *graph->node), graph->nodes, graph->nodes};
+  for (size_t i = 0; i < graph->nodes; i++) {
+    const RuntimeNode *node = &graph->node[i];
+    RuntimeNode *copy = &made->graph.node[i];
+    *copy = (RuntimeNode){.operation = node->operation};
+    set_front(&copy->after, node->after.node, node->after.nodes);
+    if (node->operation.arguments == NULL) continue;
+    copy->operation.arguments = core_memory_allocate(node->operation.bytes);
+    memcpy(copy->operation.arguments, node->operation.arguments, node->operation.bytes);
+  }
+  *exec = made;
+  return cudaSuccess;
+}
+
+static void free_exec(cudaGraphExec_t exec) {
+  destroy_nodes(&exec->graph);
+  free(exec);
+}
+
+/* One that was launched and is not done ends first. */
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  exec->destroyed = true;
+  if (exec->pending == 0) free_exec(exec);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  RuntimeCapture *capture = runtime_stream(stream)->capture;
+  if (exec->destroyed) return runtime_refuse(cudaErrorInvalidResourceHandle, "a graph that is not there");
+  if (capture) return invalidate(capture, cudaErrorStreamCaptureUnsupported, "a graph within a recording");
+  exec->pending++;
+  runtime_counts.graphs++;
+  return runtime_stream_give(stream, (RuntimeOperation){.kind = RUNTIME_GRAPH, .graph = exec});
+}
+
+/* ---- running them ------------------------------------------------------------------------------------------------ */
+
+/* For each node those that come after it: later[first[i]] to later[first[i + 1]]; and how many each still waits for. */
+typedef struct Schedule {
+  size_t *first, *later, *waits_for, *ready, waiting;
+} Schedule;
+
+static Schedule make_schedule(const struct CUgraph_st *graph) {
+  Schedule s = {core_memory_zero_allocate(graph->nodes + 2, sizeof *s.first), NULL,
+                core_memory_zero_allocate(graph->nodes + 1, sizeof *s.waits_for),
+                core_memory_zero_allocate(graph->nodes + 1, sizeof *s.ready), 0};
+  for (size_t i = 0; i < graph->nodes; i++)
+    for (size_t j = 0; j < graph->node[i].after.nodes; j++) s.first[graph->node[i].after.node[j] + 2]++;
+  for (size_t i = 2; i < graph->nodes + 2; i++) s.first[i] += s.first[i - 1];
+  s.later = core_memory_zero_allocate(s.first[graph->nodes + 1] + 1, sizeof *s.later);
+  for (size_t i = 0; i < graph->nodes; i++) {
+    const RuntimeFront *after = &graph->node[i].after;
+    for (size_t j = 0; j < after->nodes; j++) s.later[s.first[after->node[j] + 1]++] = i;
+    s.waits_for[i] = after->nodes;
+    if (after->nodes == 0) s.ready[s.waiting++] = i;
+  }
+  return s;
+}
+
+/* Of the nodes that could be next, the first that was recorded or the last; in turns, now one and now the other. */
+static size_t take_next(Schedule *s, size_t done) {
+  const RuntimeOrder order = runtime_order();
+  const bool last = order == RUNTIME_BACKWARD || (order == RUNTIME_TURNS && done % 2 == 0);
+  size_t chosen = 0;
+  for (size_t i = 1; i < s->waiting; i++)
+    if (last == (s->ready[i] > s->ready[chosen])) chosen = i;
+  const size_t node = s->ready[chosen];
+  s->ready[chosen] = s->ready[--s->waiting];
+  return node;
+}
+
+void runtime_graph_run(cudaGraphExec_t exec, int device) {
+  Schedule s = make_schedule(&exec->graph);
+  for (size_t done = 0; s.waiting; done++) {
+    const size_t node = take_next(&s, done);
+    runtime_stream_perform(&exec->graph.node[node].operation, device);
+    runtime_counts.nodes++;
+    for (size_t i = s.first[node]; i < s.first[node + 1]; i++)
+      if (--s.waits_for[s.later[i]] == 0) s.ready[s.waiting++] = s.later[i];
+  }
+  free(s.first), free(s.later), free(s.waits_for), free(s.ready);
+  exec->pending--;
+  if (exec->destroyed && exec->pending == 0) free_exec(exec);
+}

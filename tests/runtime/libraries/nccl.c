@@ -1,0 +1,93 @@
+/* A stand-in for NCCL (libnccl.so.2) on top of the stand-in for the CUDA runtime: the functions that trainer/nccl.c
+ * uses. What NCCL's kernels do in a stream is a call of MPI there, made by the host when the stream comes to it, and
+ * recorded in graphs like all else: ranks that do not ask for the same calls in the same order wait for ever, as with
+ * NCCL. Unlike NCCL's, a rank's calls go on only while its host waits for its device. */
+#include <nccl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "trainer/ranks.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct ncclComm {
+  int ranks;
+};
+
+typedef struct Call {
+  enum { SUM_FLOATS, SUM_DOUBLES, GATHER } kind;
+  const void *source;
+  void *target;
+  size_t n;
+} Call;
+
+EXPORT ncclResult_t ncclGetVersion(int *version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  snprintf(id->internal, sizeof id->internal, "stand-in");
+  return ncclSuccess;
+}
+
+/* All ranks of the program, in MPI's order: each must have been told the first one's id. */
+EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *made, int ranks, ncclUniqueId id, int rank) {
+  if (strcmp(id.internal, "stand-in") != 0 || ranks != ranks_size() || rank != ranks_rank()) return ncclInvalidArgument;
+  *made = core_memory_zero_allocate(1, sizeof **made);
+  (*made)->ranks = ranks;
+  return ncclSuccess;
+}
+
+EXPORT const char *ncclGetErrorString(ncclResult_t code) { return code == ncclSuccess ? "no error" : "an error"; }
+EXPORT const char *ncclGetLastError(ncclComm_t comm) { return comm ? "" : NULL; }
+
+EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
+  *result = ncclSuccess;
+  return comm ? ncclSuccess : ncclInvalidArgument;
+}
+
+EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  free(comm);
+  return ncclSuccess;
+}
+
+EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  free(comm);
+  return ncclSuccess;
+}
+
+static void carry_out(void *data) {
+  const Call *call = data;
+  const size_t bytes = call->n * (call->kind == SUM_FLOATS ? sizeof(float) : sizeof(double));
+  if (call->kind != GATHER && call->source != call->target) memcpy(call->target, call->source, bytes);
+  switch (call->kind) {
+    case SUM_FLOATS: ranks_sum_floats(call->target, call->n); break;
+    case SUM_DOUBLES: ranks_sum(call->target, call->n); break;
+    case GATHER: ranks_gather_all(call->source, call->n, call->target); break;
+  }
+}
+
+/* What was called lives as long as the program, since a graph may do it again. */
+static ncclResult_t give(Call call, cudaStream_t stream) {
+  Call *kept = core_memory_allocate(sizeof *kept);
+  *kept = call;
+  return cudaLaunchHostFunc(stream, carry_out, kept) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+EXPORT ncclResult_t ncclAllReduce(const void *source, void *target, size_t n, ncclDataType_t type, ncclRedOp_t op,
+                                  ncclComm_t comm, cudaStream_t stream) {
+  if (comm == NULL || op != ncclSum || (type != ncclFloat && type != ncclDouble)) return ncclInvalidArgument;
+  return give((Call){type == ncclFloat ? SUM_FLOATS : SUM_DOUBLES, source, target, n}, stream);
+}
+
+/* In place: the source is the rank's part of the target; else they may not overlap. */
+EXPORT ncclResult_t ncclAllGather(const void *source, void *target, size_t n, ncclDataType_t type, ncclComm_t comm,
+                                  cudaStream_t stream) {
+  const char *own = source, *all = target;
+  if (type != ncclChar || (own < all + n * (size_t)comm->ranks && all < own + n)) return ncclInvalidArgument;
+  return give((Call){GATHER, source, target, n}, stream);
+}

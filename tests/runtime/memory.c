@@ -1,0 +1,177 @@
+/* Device memory: the host's, which only operations may touch. Each allocation ends at a page's end, with a page behind
+ * it that nobody may touch; addresses are never used again. Contents begin with rubbish, as a GPU's are no zeros
+ * either. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "tests/runtime/runtime.h"
+
+enum { RUBBISH = 0xcb, RUBBISH_MOST = 1 << 16, ALIGNMENT = 256 };
+
+typedef struct Allocation {
+  char *pages, *start;
+  size_t page_bytes, bytes;
+  int device;
+  bool live;
+} Allocation;
+
+static Allocation *allocations;
+static size_t count, room, allocated[RUNTIME_GPUS_MAX];
+
+static void protect(int device, int protection) {
+  for (size_t i = 0; i < count; i++)
+    if (allocations[i].live && allocations[i].device == device)
+      CORE_CHECK(mprotect(allocations[i].pages, allocations[i].page_bytes, protection) == 0);
+}
+
+static int opened[RUNTIME_GPUS_MAX];
+
+void runtime_memory_open(int device) {
+  if (opened[device]++ == 0) protect(device, PROT_READ | PROT_WRITE);
+}
+
+void runtime_memory_close(int device) {
+  if (--opened[device] == 0) protect(device, PROT_NONE);
+}
+
+/* The allocation that [start, start + bytes) lies in. */
+static Allocation *find(const void *start, size_t bytes) {
+  const char *first = start;
+  for (size_t i = 0; i < count; i++) {
+    Allocation *a = &allocations[i];
+    if (a->live && first >= a->start && first <= a->start + a->bytes && bytes <= a->bytes - (size_t)(first - a->start))
+      return a;
+  }
+  return NULL;
+}
+
+static bool touches(const void *start, size_t bytes) {
+  const char *first = start;
+  for (size_t i = 0; i < count; i++)
+    if (allocations[i].live && first < allocations[i].start + allocations[i].bytes &&
+        allocations[i].start < first + bytes)
+      return true;
+  return false;
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  const size_t page_bytes = (rounded + page - 1) / page * page;
+  const int device = runtime_device_current();
+  *memory = NULL;
+  if (runtime_stream_forbids_unsafe()) return runtime_fail(cudaErrorStreamCaptureUnsupported);
+  if (bytes == 0) return cudaSuccess;
+  if (bytes > runtime_device_bytes() - allocated[device]) return runtime_fail(cudaErrorMemoryAllocation);
+  char *pages = mmap(NULL, page_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) return runtime_fail(cudaErrorMemoryAllocation);
+  if (count == room) {
+    room = room ? 2 * room : 64;
+    allocations = core_memory_resize(allocations, room * sizeof *allocations);
+  }
+  Allocation *a = &allocations[count++];
+  *a = (Allocation){pages, pages + page_bytes - rounded, page_bytes, bytes, device, true};
+  CORE_CHECK(mprotect(pages, page_bytes, PROT_READ | PROT_WRITE) == 0);
+  memset(a->start, RUBBISH, bytes < RUBBISH_MOST ? bytes : RUBBISH_MOST);
+  CORE_CHECK(mprotect(pages, page_bytes, PROT_NONE) == 0);
+  allocated[device] += bytes;
+  *memory = a->start;
+  return cudaSuccess;
+}
+
+/* Whoever frees memory waits for what may still use it. */
+cudaError_t cudaFree(void *memory) {
+  if (memory == NULL) return cudaSuccess;
+  if (runtime_stream_forbids_unsafe()) return runtime_fail(cudaErrorStreamCaptureUnsupported);
+  Allocation *a = find(memory, 0);
+  if (a == NULL || a->start != memory)
+    return runtime_refuse(cudaErrorInvalidValue, "%p is freed, where no allocation begins", memory);
+  runtime_stream_finish_all();
+  madvise(a->pages, a->page_bytes, MADV_DONTNEED);
+  CORE_CHECK(mprotect(a->pages, a->page_bytes, PROT_NONE) == 0);
+  a->live = false;
+  allocated[a->device] -= a->bytes;
+  return cudaSuccess;
+}
+
+/* Pages full of zeros take no room until somebody writes there, and no time when they are protected. */
+void runtime_memory_fill(void *target, int byte, size_t bytes) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)target;
+  const uintptr_t first = (start + page - 1) / page * page, end = (start + bytes) / page * page;
+  if (byte != 0 || end <= first) {
+    memset(target, byte, bytes);
+    return;
+  }
+  memset(target, 0, first - start);
+  memset((char *)target + (end - start), 0, start + bytes - end);
+  CORE_CHECK(madvise((char *)target + (first - start), end - first, MADV_DONTNEED) == 0);
+}
+
+/* ---- copies and fills -------------------------------------------------------------------------------------------- */
+
+static cudaError_t check_device(const void *start, size_t bytes, int device, const char *what) {
+  const Allocation *a = find(start, bytes);
+  if (a != NULL && a->device == device) return cudaSuccess;
+  return runtime_refuse(cudaErrorInvalidValue, "%s [%p, +%zu), which is %s", what, start, bytes,
+                        a ? "another GPU's" : "not within an allocation");
+}
+
+static cudaError_t check_host(const void *start, size_t bytes, const char *what) {
+  if (!touches(start, bytes)) return cudaSuccess;
+  return runtime_refuse(cudaErrorInvalidValue, "%s [%p, +%zu), which is a device's", what, start, bytes);
+}
+
+/* The host's memory is pageable: a recording can not have it, and the call returns when the source may be changed. */
+static cudaError_t to_device(void *target, const void *source, size_t bytes, cudaStream_t stream) {
+  cudaError_t code = check_device(target, bytes, runtime_stream(stream)->device, "a copy to");
+  if (code == cudaSuccess) code = check_host(source, bytes, "a copy to the device, from");
+  if (code == cudaSuccess) code = runtime_stream_may_wait(stream);
+  if (code != cudaSuccess) return code;
+  void *contents = core_memory_allocate(bytes);
+  memcpy(contents, source, bytes);
+  return runtime_stream_give(
+      stream, (RuntimeOperation){
+                  .kind = RUNTIME_COPY, .target = target, .source = contents, .arguments = contents, .bytes = bytes});
+}
+
+/* And returns when all of it is there. */
+static cudaError_t to_host(void *target, const void *source, size_t bytes, cudaStream_t stream) {
+  cudaError_t code = check_device(source, bytes, runtime_stream(stream)->device, "a copy from");
+  if (code == cudaSuccess) code = check_host(target, bytes, "a copy to the host, to");
+  if (code == cudaSuccess) code = runtime_stream_may_wait(stream);
+  if (code != cudaSuccess) return code;
+  code = runtime_stream_give(
+      stream, (RuntimeOperation){.kind = RUNTIME_COPY, .target = target, .source = source, .bytes = bytes});
+  runtime_stream_finish(runtime_stream(stream));
+  return code;
+}
+
+static cudaError_t within(void *target, const void *source, size_t bytes, cudaStream_t stream) {
+  const int device = runtime_stream(stream)->device;
+  cudaError_t code = check_device(target, bytes, device, "a copy to");
+  if (code == cudaSuccess) code = check_device(source, bytes, device, "a copy from");
+  if (code != cudaSuccess) return code;
+  return runtime_stream_give(
+      stream, (RuntimeOperation){.kind = RUNTIME_COPY, .target = target, .source = source, .bytes = bytes});
+}
+
+cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  if (bytes == 0) return cudaSuccess;
+  switch (kind) {
+    case cudaMemcpyHostToDevice: return to_device(target, source, bytes, stream);
+    case cudaMemcpyDeviceToHost: return to_host(target, source, bytes, stream);
+    case cudaMemcpyDeviceToDevice: return within(target, source, bytes, stream);
+    default: return runtime_refuse(cudaErrorInvalidMemcpyDirection, "a copy of kind %d", (int)kind);
+  }
+}
+
+cudaError_t cudaMemsetAsync(void *target, int byte, size_t bytes, cudaStream_t stream) {
+  if (bytes == 0) return cudaSuccess;
+  const cudaError_t code = check_device(target, bytes, runtime_stream(stream)->device, "a fill of");
+  if (code != cudaSuccess) return code;
+  return runtime_stream_give(stream,
+                             (RuntimeOperation){.kind = RUNTIME_FILL, .target = target, .byte = byte, .bytes = bytes});
+}

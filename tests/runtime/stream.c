@@ -1,0 +1,241 @@
+/* Streams and events. What a stream is given waits in its queue until the host, or a stream that the host waits for,
+ * waits for it: the furthest that a GPU could lag behind. order=forward does everything when it is given: the least. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "tests/runtime/runtime.h"
+
+RuntimeCounts runtime_counts;
+static struct CUstream_st default_stream[RUNTIME_GPUS_MAX];
+static cudaStream_t streams; /* made by the program */
+static cudaEvent_t events;
+
+cudaStream_t runtime_stream(cudaStream_t handle) {
+  if (handle != NULL && handle != cudaStreamLegacy && handle != cudaStreamPerThread) return handle;
+  cudaStream_t stream = &default_stream[runtime_device_current()];
+  stream->device = runtime_device_current();
+  stream->is_default = true;
+  return stream;
+}
+
+/* Looking for a handle among all that there are finds those that were destroyed. */
+static bool is_stream(cudaStream_t handle) {
+  for (cudaStream_t s = streams; s; s = s->next)
+    if (s == handle) return true;
+  return runtime_stream(handle)->is_default;
+}
+
+static bool is_event(cudaEvent_t handle) {
+  for (cudaEvent_t e = events; e; e = e->next)
+    if (e == handle) return true;
+  return false;
+}
+
+/* ---- doing it ---------------------------------------------------------------------------------------------------- */
+
+static void finish_to(cudaStream_t stream, size_t until);
+
+/* Where in its stream's queue a record waits to come about; SIZE_MAX: it has. */
+static size_t place_of(cudaEvent_t event, uint64_t record, cudaStream_t stream) {
+  for (size_t i = stream->first; i < stream->count; i++) {
+    const RuntimeOperation *o = &stream->queue[i];
+    if (o->kind == RUNTIME_RECORD && o->event == event && o->record == record) return i;
+  }
+  return SIZE_MAX;
+}
+
+static void wait_for_record(const RuntimeOperation *o) {
+  const size_t place = place_of(o->event, o->record, o->stream);
+  if (place != SIZE_MAX) finish_to(o->stream, place + 1);
+}
+
+void runtime_stream_perform(const RuntimeOperation *o, int device) {
+  switch (o->kind) {
+    case RUNTIME_GRAPH: runtime_graph_run(o->graph, device); return;
+    case RUNTIME_WAIT: wait_for_record(o); return;
+    case RUNTIME_RECORD: return;
+    default: break;
+  }
+  switch (o->kind) {
+    case RUNTIME_LAUNCH:
+      runtime_launch_run(o);
+      runtime_counts.launches++;
+      break;
+    case RUNTIME_COPY:
+      memmove(o->target, o->source, o->bytes);
+      runtime_counts.copies++;
+      break;
+    case RUNTIME_FILL:
+      runtime_memory_fill(o->target, o->byte, o->bytes);
+      runtime_counts.fills++;
+      break;
+    default: o->host(o->data); break;
+  }
+}
+
+/* What is performed may come back here for another stream, not for this one: nothing waits for what comes later. */
+static void finish_to(cudaStream_t stream, size_t until) {
+  runtime_memory_open(stream->device);
+  while (stream->first < until && stream->first < stream->count) {
+    const RuntimeOperation o = stream->queue[stream->first];
+    runtime_stream_perform(&o, stream->device);
+    stream->first++;
+    free(o.arguments);
+  }
+  runtime_memory_close(stream->device);
+  if (stream->first == stream->count) stream->first = stream->count = 0;
+}
+
+void runtime_stream_finish(cudaStream_t stream) { finish_to(stream, stream->count); }
+
+void runtime_stream_finish_all(void) {
+  for (int i = 0; i < RUNTIME_GPUS_MAX; i++) runtime_stream_finish(&default_stream[i]);
+  for (cudaStream_t s = streams; s; s = s->next) runtime_stream_finish(s);
+}
+
+cudaError_t runtime_stream_give(cudaStream_t handle, RuntimeOperation operation) {
+  cudaStream_t stream = runtime_stream(handle);
+  if (!is_stream(handle)) {
+    free(operation.arguments);
+    return runtime_refuse(cudaErrorInvalidResourceHandle, "a stream that is not there");
+  }
+  if (stream->capture) return runtime_capture_add(stream, operation);
+  if (stream->count == stream->room) {
+    stream->room = stream->room ? 2 * stream->room : 256;
+    stream->queue = core_memory_resize(stream->queue, stream->room * sizeof *stream->queue);
+  }
+  stream->queue[stream->count++] = operation;
+  if (runtime_order() == RUNTIME_FORWARD) runtime_stream_finish(stream);
+  return cudaSuccess;
+}
+
+/* ---- what may not be asked for while something is recorded ------------------------------------------------------- */
+
+cudaError_t runtime_stream_may_wait(cudaStream_t handle) {
+  cudaStream_t stream = runtime_stream(handle);
+  if (!is_stream(handle)) return runtime_refuse(cudaErrorInvalidResourceHandle, "a stream that is not there");
+  if (stream->capture == NULL) return cudaSuccess;
+  stream->capture->invalid = true;
+  return runtime_refuse(cudaErrorStreamCaptureUnsupported, "a call that waits for a stream that is recorded");
+}
+
+bool runtime_stream_forbids_unsafe(void) {
+  for (cudaStream_t s = streams; s; s = s->next) {
+    if (s->capture == NULL || s->capture->mode == cudaStreamCaptureModeRelaxed) continue;
+    s->capture->invalid = true;
+    runtime_refuse(cudaErrorStreamCaptureUnsupported,
+                   "an unsafe call while a stream is recorded, and not in relaxed mode");
+    return true;
+  }
+  return false;
+}
+
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+  if ((flags & ~(unsigned)cudaStreamNonBlocking) != 0)
+    return runtime_refuse(cudaErrorInvalidValue, "a stream's flags %x", flags);
+  if (flags == 0) return runtime_refuse(cudaErrorNotSupported, "a stream that waits for the default stream");
+  cudaStream_t made = core_memory_zero_allocate(1, sizeof *made);
+  made->device = runtime_device_current();
+  made->next = streams;
+  streams = made;
+  *stream = made;
+  return cudaSuccess;
+}
+
+/* What it was given is still done. */
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  cudaStream_t *link = &streams;
+  while (*link && *link != stream) link = &(*link)->next;
+  if (*link == NULL) return runtime_refuse(cudaErrorInvalidResourceHandle, "a stream that is not there is destroyed");
+  if (stream->capture) return runtime_refuse(cudaErrorIllegalState, "a stream that is recorded is destroyed");
+  runtime_stream_finish(stream);
+  *link = stream->next;
+  free(stream->queue);
+  free(stream->front.node);
+  free(stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  const cudaError_t code = runtime_stream_may_wait(handle);
+  if (code != cudaSuccess) return code;
+  runtime_counts.waits++;
+  runtime_stream_finish(runtime_stream(handle));
+  return cudaSuccess;
+}
+
+/* Does one operation more, so that who asks again and again comes to an end. */
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  const cudaError_t code = runtime_stream_may_wait(handle);
+  cudaStream_t stream = runtime_stream(handle);
+  if (code != cudaSuccess) return code;
+  if (stream->first == stream->count) return cudaSuccess;
+  finish_to(stream, stream->first + 1);
+  return cudaErrorNotReady;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void *data) {
+  return runtime_stream_give(handle, (RuntimeOperation){.kind = RUNTIME_HOST, .host = function, .data = data});
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+  cudaEvent_t made = core_memory_zero_allocate(1, sizeof *made);
+  made->device = runtime_device_current();
+  made->flags = flags;
+  made->next = events;
+  events = made;
+  *event = made;
+  return cudaSuccess;
+}
+
+/* Streams that wait for it go on doing so: the object stays. */
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  cudaEvent_t *link = &events;
+  while (*link && *link != event) link = &(*link)->next;
+  if (*link == NULL) return runtime_refuse(cudaErrorInvalidResourceHandle, "an event that is not there is destroyed");
+  *link = event->next;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  cudaStream_t stream = runtime_stream(handle);
+  if (!is_event(event) || !is_stream(handle))
+    return runtime_refuse(cudaErrorInvalidResourceHandle, "a record of what is not there");
+  if (stream->device != event->device)
+    return runtime_refuse(cudaErrorInvalidResourceHandle, "an event of one GPU is recorded in a stream of another");
+  if (stream->capture) return runtime_capture_record(stream, event);
+  event->capture = NULL;
+  event->recorded++;
+  event->stream = stream;
+  return runtime_stream_give(handle,
+                             (RuntimeOperation){.kind = RUNTIME_RECORD, .event = event, .record = event->recorded});
+}
+
+/* An event that was never recorded is nothing to wait for. */
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned flags) {
+  cudaStream_t stream = runtime_stream(handle);
+  (void)flags;
+  if (!is_event(event) || !is_stream(handle))
+    return runtime_refuse(cudaErrorInvalidResourceHandle, "a wait for what is not there");
+  if (stream->capture || event->capture) return runtime_capture_wait(stream, event);
+  if (event->recorded == 0) return cudaSuccess;
+  return runtime_stream_give(
+      handle,
+      (RuntimeOperation){.kind = RUNTIME_WAIT, .event = event, .record = event->recorded, .stream = event->stream});
+}
+
+/* A recording has ended: its streams are as before, its events those of no stream. */
+void runtime_stream_leave_capture(const RuntimeCapture *capture) {
+  for (cudaStream_t s = streams; s; s = s->next)
+    if (s->capture == capture) s->capture = NULL;
+  for (cudaEvent_t e = events; e; e = e->next) {
+    if (e->capture != capture) continue;
+    e->capture = NULL;
+    e->recorded = 0;
+  }
+}

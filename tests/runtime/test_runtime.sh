@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The GPU's programs on a stand-in for the CUDA runtime (runtime.h): the host's side of core/device_cuda.c,
+# trainer/ops/cuda_library.c and trainer/nccl.c runs as it does on a GPU, with nvcc's code registered and CUDA's rules
+# enforced, and gives the numbers that it must give there. TAP; needs nvcc, no GPU.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+built=$SWEEP_BUILD/tests/runtime
+if [ ! -x "$built/trainer" ]; then
+  tap_skip "the CUDA runtime's stand-in" "no nvcc"
+  tap_done
+  exit
+fi
+export TEST_DEVICE=gpu CMOCKA_MESSAGE_OUTPUT=STDOUT OMP_NUM_THREADS=1 LD_LIBRARY_PATH=$built/lib
+export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/kernels_cuda.ptxas:$SWEEP_BUILD/obj/trainer/ops/kernels_cuda.ptxas
+unset CUDA_VISIBLE_DEVICES CORE_DEVICE RUNTIME_STAND_IN CUBLASLT_STAND_IN
+
+tap_run "the stand-in keeps CUDA's rules" 0 "PASSED" "$built/rules"
+for program in $(grep -vE 'test_batch_bits|test_level_device' tests/gpu/programs.txt); do # below
+  tap_run "$program" 0 "PASSED" "$built/$program"
+done
+tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
+for lacks in plain none; do
+  tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks \
+    "$built/test_device_chain"
+done
+
+# ---- the trainer itself ----
+settings=(train.device=cuda env.num=64 ppo.num_steps=8 ppo.epochs=2 ppo.num_minibatches=4 net.width=16
+  train.total_steps=2048 eval.count=0)
+train() { # FOLDER SETTINGS...; ranks: in RANKS, a word for each part of mpirun's command line
+  local root=$tap_dir/$1 setting arguments=(); shift
+  mkdir -p "$root"
+  for setting in "${settings[@]}" "$@"; do arguments+=(--set "$setting"); done
+  "${ranks[@]}" "$built/trainer" --root "$root" "${arguments[@]}"
+}
+weights() { "$built/trainer" checkpoint "$tap_dir/$1"/runs/*/*/ckpt/*4.ckpt | grep -vE '^file|section +clock'; }
+same() { # nothing where the last checkpoints are the same
+  [ "$(weights "$1" | wc -l)" -ge 5 ] || echo "no checkpoint of $1"
+  diff <(weights "$1") <(weights "$2")
+}
+
+ranks=()
+tap_expect "which GPU there is" 0 "CUDA +stand-in for an NVIDIA H200, compute capability 9.0, 140.4 GiB" \
+  "$built/trainer" info
+CUDA_VISIBLE_DEVICES='' tap_expect "no GPU is visible" 0 "no CUDA-capable device" "$built/trainer" info
+RUNTIME_STAND_IN=report tap_expect "a training, with its graphs" 0 "[1-9][0-9]* recordings, [1-9][0-9]* graphs" \
+  train one
+RUNTIME_STAND_IN=order=forward train forward >/dev/null 2>&1
+tap_check "the same bits, whatever streams and graphs do first" "$(same one forward)"
+RUNTIME_STAND_IN=order=turns train turns >/dev/null 2>&1
+tap_check "and when they take turns" "$(same one turns)"
+train halves train.rollout_halves=2 >/dev/null 2>&1
+tap_check "and with the worlds in halves" "$(same one halves)"
+RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 "memory" \
+  train small env.num=65536
+CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
+
+if ! command -v mpirun >/dev/null || ! "$built/trainer" info | grep -q '^MPI *yes'; then
+  tap_skip "ranks" "no mpirun, or a build without MPI"
+else
+  mpi=(mpirun --oversubscribe)
+  [ "$(id -u)" -ne 0 ] || mpi+=(--allow-run-as-root)
+  ranks=("${mpi[@]}" -n 2)
+  RUNTIME_STAND_IN=gpus=2 tap_expect "two ranks, a GPU each, sums by MPI" 0 "finished, 4 of 4" \
+    train two comm.library=mpi
+  RUNTIME_STAND_IN=gpus=1 tap_expect "two ranks on one GPU" 0 "finished, 4 of 4" train shared comm.share_gpu=yes
+  if [ ! -x "$built/ranks_queue" ]; then tap_skip "NCCL" "a build without"; else
+    export RUNTIME_STAND_IN=gpus=2
+    tap_run "what two ranks tell each other by NCCL" 0 "ok 12" "${ranks[@]}" "$built/ranks_devices" nccl
+    tap_run "minibatches are queued with what goes between ranks" 0 "ok 3" "${ranks[@]}" "$built/ranks_queue"
+    tap_expect "two ranks' training, sums by NCCL" 0 "finished, 4 of 4" train nccl comm.library=nccl
+    unset RUNTIME_STAND_IN
+    tap_check "the same bits as with sums by MPI" "$(same two nccl)"
+  fi
+  ranks=("${mpi[@]}" -n 3)
+  RUNTIME_STAND_IN=gpus=2 tap_expect "more ranks than GPUs" 2 "3 processes on .* have 2 GPUs between them" train three
+  ranks=("${mpi[@]}" -n 1 -x CUDA_VISIBLE_DEVICES=1 "$built/trainer" --root "$tap_dir/apart")
+  mkdir "$tap_dir/apart"
+  for setting in "${settings[@]}" comm.library=mpi; do ranks+=(--set "$setting"); done
+  ranks+=(: -n 1 -x CUDA_VISIBLE_DEVICES=0)
+  RUNTIME_STAND_IN=gpus=2 tap_expect "ranks that see a GPU each" 0 "finished, 4 of 4" train apart comm.library=mpi
+fi
+tap_done
