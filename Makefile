@@ -174,6 +174,7 @@ $(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call lib,trainer sim 
 # results. The kernels' C is one file a part, so that several compilers run.
 PTX := $(BUILD)/tests/ptx
 PTX_PARTS := 0 1 2 3
+PTX_WITHOUT := ops_tile_gradient # tensor cores, whose bits PTX leaves open
 PTX_CFLAGS := -std=gnu17 -I. -O1 -w $(BASELINE) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-strict-aliasing -fwrapv
 PTX_LIBRARIES := $(PTX)/cases.so $(if $(NVCC),$(PTX)/kernels.so)
 $(PTX)/ptx_translate: $(patsubst %,$(BUILD)/obj/tests/ptx/%.o,main read operands instruction translate library) $(call lib,core)
@@ -185,7 +186,7 @@ $(PTX)/cases.ptx: $(PTX)/cases
 $(PTX)/cases.0.c: $(PTX)/cases.ptx $(PTX)/ptx_translate
 	@$(PTX)/ptx_translate --parts 1 $(PTX)/cases $<
 $(PTX)/kernels.0.c: $(KERNELS_O) $(PTX)/ptx_translate
-	@echo "  ptx  $(PTX)/kernels"; $(PTX)/ptx_translate --parts $(words $(PTX_PARTS)) $(PTX)/kernels $(KERNELS_O:.o=.ptx)
+	@echo "  ptx  $(PTX)/kernels"; $(PTX)/ptx_translate --without $(PTX_WITHOUT) --parts $(words $(PTX_PARTS)) $(PTX)/kernels $(KERNELS_O:.o=.ptx)
 $(patsubst %,$(PTX)/kernels.%.c,$(filter-out 0,$(PTX_PARTS))): $(PTX)/kernels.0.c ;
 $(PTX)/%.o: $(PTX)/%.c tests/ptx/machine.h tests/ptx/instructions.def core/emulated_code.h
 	@echo "  cc   $<"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -c -o $@ $<

@@ -72,6 +72,31 @@ CORE_KERNEL_FN uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned 
 uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote);
 #endif
 
+/* What tensor cores do: c[i stride] += a[i] b for i < count <= CORE_TILES_MOST, by the 32 threads of a warp. All
+ * threads of the block come here, in a kernel whose team is the block. a: 16 x 16 and b: 16 x 8 numbers of bf16, c: 16 x 8
+ * floats. Thread 4 g + t of the warp has of an a columns 2t, 2t+1 of row g, of row g+8, then columns 2t+8, 2t+9 of
+ * both; of b rows 2t, 2t+1, then 2t+8, 2t+9 of column g; of a c columns 2t, 2t+1 of row g, then of row g+8 (PTX:
+ * mma.m16n8k16). A GPU adds the 16 terms in an order and with roundings of its own; the emulator, one after the
+ * other. */
+enum { CORE_TILES_MOST = 4 };
+#if defined(__CUDACC__)
+CORE_KERNEL_FN void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride,
+                                               uint32_t (*a)[4], const uint32_t *b) {
+  (void)at;
+#pragma unroll
+  for (int i = 0; i < count; i++) {
+    float *to = c[i * stride];
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
+        : "r"(a[i][0]), "r"(a[i][1]), "r"(a[i][2]), "r"(a[i][3]), "r"(b[0]), "r"(b[1]));
+  }
+}
+#else
+void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride, uint32_t (*a)[4],
+                                const uint32_t *b);
+#endif
+
 CORE_DEVICE_FN unsigned core_device_count_bits(uint32_t bits) {
 #if defined(__CUDA_ARCH__)
   return (unsigned)__popc(bits);

@@ -37,7 +37,7 @@ CoreKernelBody *core_emulated_code_of(const CoreEmulatedBody *bodies, const Core
   if (bodies == NULL) return kernel->body;
   for (; bodies->name; bodies++) {
     if (strcmp(bodies->name, kernel->name) != 0) continue;
-    if (bodies->argument_bytes == kernel->argument_bytes) return bodies->body;
+    if (bodies->argument_bytes == kernel->argument_bytes) return bodies->body ? bodies->body : kernel->body;
     snprintf(what, sizeof what, "%s takes %zu bytes of arguments there and %zu here: another version of it, or two "
              "compilers that lay them out differently", kernel->name, bodies->argument_bytes, kernel->argument_bytes);
     refuse(what);

@@ -10,7 +10,7 @@
 
 typedef struct CoreEmulatedBody {
   const char *name;           /* the kernel's: "ops_adam" */
-  CoreKernelBody *body;
+  CoreKernelBody *body;       /* NULL: the kernel's own is to run */
   size_t argument_bytes;      /* as that compiler lays them out */
 } CoreEmulatedBody;
 

@@ -68,6 +68,37 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote)
   return the_team.ballot;
 }
 
+/* ---- tensor cores: what each thread of the block holds is put down, then each adds up its own of the result ------ */
+
+typedef struct Tiles { uint32_t a[CORE_TILES_MOST][4], b[2]; } Tiles;
+static Tiles put_down[CORE_EMULATED_THREADS];
+
+/* Number k of a row of 16, of which four threads have two and two each. */
+static float number_of(const uint32_t *low, const uint32_t *high, int k) {
+  const uint32_t pair = k < 8 ? *low : *high, bits = k % 2 ? pair & 0xffff0000 : pair << 16;
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride, uint32_t (*a)[4],
+                                const uint32_t *b) {
+  const unsigned warp = at->thread / 32 * 32, g = at->thread % 32 / 4, t = at->thread % 4;
+  CORE_CHECK(the_team.kernel->team == CORE_TEAM_BLOCK && at->threads % 32 == 0 && count <= CORE_TILES_MOST);
+  memcpy(put_down[at->thread].a, a, (size_t)count * sizeof *a);
+  memcpy(put_down[at->thread].b, b, sizeof put_down->b);
+  core_device_barrier(at);
+  for (int i = 0; i < count; i++)
+    for (unsigned own = 0; own < 4; own++)
+      for (int k = 0; k < 16; k++) {
+        const unsigned of_k = (unsigned)k % 8 / 2;
+        const uint32_t *left = put_down[warp + 4 * g + of_k].a[i];
+        const uint32_t *right = put_down[warp + 4 * (2 * t + own % 2) + of_k].b;
+        c[i * stride][own] += number_of(&left[own / 2], &left[own / 2 + 2], k) * number_of(&right[0], &right[1], k);
+      }
+  core_device_barrier(at);
+}
+
 /* Runs a coroutine until its next barrier or its end. */
 static void resume(Coroutine *thread, char *stack) {
   the_team.running = thread;

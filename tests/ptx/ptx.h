@@ -110,6 +110,7 @@ typedef struct PtxFunction {
   char name[PTX_NAME_MAX];    /* of a kernel, its own; of a function, a name in C */
   bool is_kernel;
   size_t argument_bytes;      /* of a kernel */
+  bool is_left_out;
   CoreText prototype, body;   /* C */
   size_t lines;
 } PtxFunction;
@@ -121,8 +122,9 @@ typedef struct PtxModule {
   CoreText arrays, declarations, ranges; /* C: definitions, declarations, entries of ptx_arrays */
 } PtxModule;
 
-/* Adds what a source has. `number` tells its names from those of other sources. */
-int ptx_translate(PtxModule *module, const PtxSource *source, int number);
+/* Adds what a source has. `number` tells its names from those of other sources. Of the kernel `without` (NULL: none) only
+ * the name is taken: the emulator runs its own body. */
+int ptx_translate(PtxModule *module, const PtxSource *source, int number, const char *without);
 
 /* Writes `parts` files PREFIX.0.c ..., of about the same length. */
 int ptx_write_library(const PtxModule *module, const char *prefix, int parts);

@@ -4,7 +4,7 @@
 #include "tests/unit/ops_tools.h"
 #include "trainer/ops/device_internal.h"
 
-enum { LAYERS = 4, ROWS = 301, WIDEST = 96, FLOATS = 400000 };
+enum { LAYERS = 4, ROWS = 301, WIDEST = 256, FLOATS = 400000 };
 
 /* Network-shaped: rows of 33 inputs are no multiple of anything, hidden layers are, one output is the value's. */
 static const int WIDTHS[][LAYERS + 1] = {{33, 64, 96, 32, 16}, {33, 96, 96, 64, 1}, {20, 24, 5, 40, 7}};
@@ -172,7 +172,7 @@ static void define_chain(const Chain *chain, bool fused) {
       dz[i] *= ops_derivative_one(layer->activation, layer->activation == OPS_SILU ? z[l][i] : layer->y[i]);
     for (size_t c = 0; c < out; c++) {
       double sum = 0;
-      for (size_t r = 0; r < rows; r++) sum += (double)(in_product ? rounded(dz[r * out + c]) : dz[r * out + c]);
+      for (size_t r = 0; r < rows; r++) sum += (double)(l + 1 < LAYERS ? rounded(dz[r * out + c]) : dz[r * out + c]);
       layer->db[c] = in_product ? rounded((float)sum) : (float)sum;
     }
     round_all(dz, rows * out);
@@ -239,6 +239,38 @@ static void test_every_activation(void) {
       for (int refuses = 0; refuses < 2; refuses++) check_definition(WIDTHS[s], rows, a, refuses);
       check_host(WIDTHS[s], rows, a);
     }
+}
+
+/* The product, the derivative and the sums in one kernel or in three: on the emulator, which adds up terms in one order,
+ * the same bits. */
+static void check_tiles(const int *width, int rows, OpsActivation activation) {
+  Chain chain = make_chain(width, rows, activation);
+  const size_t n = parameters(&chain, LAYERS), inputs = (size_t)rows * (size_t)width[0];
+  float *got[2];
+  for (int refuses = 0; refuses < 2; refuses++) {
+    Ops *ops = device_ops(refuses);
+    Order order = {{0}, 0};
+    core_device_to_device(device, chain.memory, chain.host, FLOATS * sizeof(float));
+    run(ops, &chain, chain.memory, &order);
+    got[refuses] = fetch(&chain);
+    ops_destroy(&ops);
+  }
+  if (device->stream) {
+    assert_near_to("gradient", LAYERS, apart(got[0] + chain.gradient, got[1] + chain.gradient, n), 0.01);
+    assert_near_to("input's gradient", 0, apart(got[0] + chain.dx, got[1] + chain.dx, inputs), 0.01);
+  } else {
+    assert_memory_equal(got[0] + chain.gradient, got[1] + chain.gradient, n * sizeof(float));
+    assert_memory_equal(got[0] + chain.dx, got[1] + chain.dx, inputs * sizeof(float));
+  }
+  free(got[0]), free(got[1]);
+  free_chain(&chain);
+}
+
+static void test_tiles(void) {
+  static const int widest[] = {33, 256, 256, 64, 30}, odd[] = {17, 128, 64, 192, 9};
+  check_tiles(widest, 70, OPS_TANH);
+  check_tiles(odd, 259, OPS_ELU);
+  check_tiles(odd, 64, OPS_LINEAR);
 }
 
 /* What a pass leaves in a ReLU layer's room: its numbers, then a bit for each that is above 0. The order of the bits is the
@@ -342,9 +374,19 @@ static void test_gathered_inputs(void) {
 
 static void run_all(void) {
   test_every_activation();
+  test_tiles();
   test_masks();
   test_the_same_again();
   test_gathered_inputs();
+  core_device_close(&device);
+}
+
+/* Shared memory, too, is looked at: one that reads what another wrote without a barrier comes to other bits. */
+static void test_isolated(void **state) {
+  static const int width[] = {17, 64, 64, 128, 9};
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_ISOLATED);
+  check_tiles(width, 195, OPS_TANH);
   core_device_close(&device);
 }
 
@@ -396,6 +438,7 @@ static void test_gpu(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_isolated),
                                      cmocka_unit_test(test_gpu)};
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));

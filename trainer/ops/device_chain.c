@@ -5,7 +5,8 @@
  * A hidden layer of ReLU takes no pass of its own where the library has epilogues for it: bias, ReLU and a bit a number
  * leave with the product (cuBLASLt's RELU_AUX_BIAS), and going back the product above it is masked with those bits and
  * summed over rows on its way to memory (DRELU_BGRAD). Where it has none, and for the other activations, a kernel has
- * bias and activation in one pass, and one the derivative and the sums over rows (kernels_bf16.h). */
+ * bias and activation in one pass, and one the product, the derivative and the sums over rows (kernels_tile.h); for
+ * SILU and for other widths the library has the product, and a kernel what follows (kernels_bf16.h). */
 #include <stdlib.h>
 
 #include "trainer/ops/device_internal.h"
@@ -194,6 +195,24 @@ static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   fold_bias(pass, last, parts);
 }
 
+/* hidden_gradient in one kernel (kernels_tile.h), where layers are of a size that it has room for. 0: not done. */
+static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
+  DeviceState *state = pass->state;
+  const OpsLayer *layer = &pass->layers[l - 1];
+  const size_t n = (size_t)layer->out, k = (size_t)pass->layers[l].out, rows = (size_t)pass->rows;
+  const size_t tiles = (rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS, shared = ops_tile_bytes(n, k);
+  if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MOST || k > OPS_TILE_MOST) return 0;
+  if (shared > state->device->shared_bytes || state->refuses) return 0;
+  const uint16_t *w = kernel_of(pass, l);
+  if (((uintptr_t)w | (uintptr_t)dz | (uintptr_t)below | (uintptr_t)layer->y) % sizeof(OpsEight) > 0) return 0;
+  float *parts = room_for_bias(pass, layer);
+  const OpsTileGradient arguments = {dz, w, hidden(layer), below, parts, rows, n, k, layer->activation};
+  state->device->launch(state->device, &ops_tile_gradient_launch,
+                        core_device_blocks(tiles, 1, state->device->processors), OPS_TILE_THREADS, shared, &arguments);
+  fold_bias(pass, layer, parts);
+  return 1;
+}
+
 /* dz of layer l becomes that of the layer below it, whose bias gets its gradient. */
 static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
   DeviceState *state = pass->state;
@@ -213,6 +232,7 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
     }
     p.epilogue = OPS_PRODUCT;
   }
+  if (tile_gradient(pass, l, dz, below)) return;
   device_multiply(state, &p);
   const uint16_t *y = layer->activation == OPS_SILU ? (const uint16_t *)product_again(pass, l - 1) : hidden(layer);
   const int step = step_of(layer, below);

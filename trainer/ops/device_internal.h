@@ -9,6 +9,7 @@
 #include "trainer/ops/kernels_observe.h"
 #include "trainer/ops/kernels_policy.h"
 #include "trainer/ops/kernels_rows.h"
+#include "trainer/ops/kernels_tile.h"
 #include "trainer/ops/kernels_update.h"
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20 };

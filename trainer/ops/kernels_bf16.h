@@ -1,6 +1,6 @@
 /* Kernels around products whose numbers stand in memory as bf16 (device_chain.c): rounding, activations and their gradients.
  * They move memory and compute little, so a thread takes eight neighbours in one load of 16 bytes where a row's length and
- * the addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, float32 of numbers before they are rounded. */
+ * the addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
 #ifndef TRAINER_OPS_KERNELS_BF16_H
 #define TRAINER_OPS_KERNELS_BF16_H
 #include "trainer/ops/kernels_dense.h"
@@ -84,8 +84,9 @@ CORE_KERNEL_FN void ops_hidden_activate(const CoreDeviceThread *at, const OpsHid
   else ops_hidden_activate_by(at, a, 1);
 }
 
-/* dy *= the derivative at y (SILU: at y + bias), and column sums of it of each part of rows: a thread `step` columns of a
- * part, of which it has several rows' loads under way: there are too few threads to hide them behind each other. */
+/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as it is rounded, of each part of rows: a thread
+ * `step` columns of a part, of which it has several rows' loads under way: there are too few threads to hide them
+ * behind each other. */
 typedef struct OpsHiddenGradient {
   const uint16_t *y;
   const float *bias;
@@ -112,7 +113,7 @@ CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int
     for (int k = 0; k < step; k++) {
       if (a->activation == OPS_SILU) at_y[k] += bias[k];
       dz[k] *= ops_derivative_one(a->activation, at_y[k]);
-      sum[k] += dz[k];
+      sum[k] += row_rounded(dz[k], OPS_BF16);
     }
     ops_put_bf16(dz, step, a->dy + place + (size_t)r * a->columns);
   }

@@ -12,5 +12,6 @@
 #include "trainer/ops/kernels_ranks.h"
 #include "trainer/ops/kernels_rows.h"
 #include "trainer/ops/kernels_sapg.h"
+#include "trainer/ops/kernels_tile.h"
 #include "trainer/ops/kernels_update.h"
 #endif
