@@ -15,6 +15,8 @@ static int check_options(const SimBatchOptions *o) {
   if (o->worlds < 1) return core_error(CORE_USAGE, "a batch needs at least 1 world, not %d", o->worlds);
   if (o->first_world > UINT32_MAX - (uint32_t)o->worlds)
     return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
+  if (o->drawn_places < 0 || (o->drawn_places > 0 && !o->device))
+    return core_error(CORE_USAGE, "%d places for drawn levels: there are such on devices only", o->drawn_places);
   if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
   if ((int)o->actions < SIM_MULTI_DISCRETE || (int)o->actions > SIM_CONTINUOUS)
@@ -50,7 +52,8 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
   batch->new_size = options->new_size.polygons > 0 ? options->new_size : levels->size;
-  batch->level_count = levels->count;
+  batch->held_count = levels->count;
+  batch->level_count = options->drawn_places > 0 ? options->drawn_places : levels->count;
   batch->kernels = sim_block_kernels();
   batch->whole_length = observation_length(options->observation, levels->size);
   batch->arena = core_arena_create("simulator");
@@ -222,7 +225,7 @@ void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);
   if (batch->device) sim_batch_device_fetch(batch);
   const SimWorld *world = &batch->worlds[w];
-  CORE_CHECK(!batch->device || !batch->options.drawn_levels); /* the host does not have those levels */
+  CORE_CHECK(!batch->device || batch->options.drawn_places == 0); /* the host does not have those levels */
   if (world->level < batch->level_count) *level = batch->levels[world->level];
   else sim_batch_draw_new(batch, w, level);
   for (int k = 0; k < level->size.polygons + level->size.circles; k++) {

@@ -37,8 +37,9 @@ typedef struct SimBatchOptions {
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
-  bool drawn_levels;         /* on a device: level_device.h will put levels of a sequence in the place of the set's, of
-                                which the host then knows nothing: not for sim_batch_get_world */
+  int drawn_places;          /* on a device: the set becomes so many places for levels of a sequence (level_device.h), of
+                                which the host knows nothing: not for sim_batch_get_world, nor can they be replaced.
+                                The levels given only say what observations show. 0: the set is what is given */
   CoreDevice *device;        /* where the worlds are and the physics runs; NULL: the CPU. Observations, actions and all
                                 that a step gives are then in its memory; levels and saved states in the host's */
 } SimBatchOptions;
@@ -107,6 +108,10 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
 /* On a device: the same of worlds first .. first + count - 1 only; the arrays are those of all worlds. Parts may step one
  * after the other, not at once. */
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
+/* What goes on beside steps on a device, levels that are tried for later episodes, is waited for there by what it is given
+ * next, and the next step is like any other that follows a rest. So a graph of steps is recorded and launched after one, and
+ * ends with one. */
+void sim_batch_rest(SimBatch *batch);
 
 /* The worlds as they are now: [worlds][length]. */
 void sim_batch_observe(const SimBatch *batch, float *observations);

@@ -6,7 +6,7 @@
 
 /* Does shape k move on any of the set's levels? */
 static bool moves_anywhere(const SimBatch *batch, int k) {
-  for (int level = 0; level < batch->level_count; level++)
+  for (int level = 0; level < batch->held_count; level++)
     if (k < batch->models[level].shapes && batch->models[level].moves[k]) return true;
   return false;
 }

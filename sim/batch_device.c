@@ -31,6 +31,7 @@ struct SimBatchDevice {
   int64_t *waiters;
   uint32_t *numbers;       /* of new levels, as in SimBatch */
   SimLevelDevice *drawing; /* level_device.c's; NULL: nothing is drawn through a filter */
+  bool keeps_levels;       /* all worlds do, so that none will wait for a new one */
   char *far_memory;        /* of teams, for what their shared memory has no room for */
   StepLaunch step;
 };
@@ -121,7 +122,7 @@ int sim_batch_device_create(SimBatch *batch) {
   TRY(core_arena_commit(d->arena));
   core_device_to_device(d->device, d->features, batch->features,
                         (size_t)batch->observation_length * sizeof *batch->features);
-  sim_batch_device_take_levels(batch, 0, batch->level_count);
+  if (batch->options.drawn_places == 0) sim_batch_device_take_levels(batch, 0, batch->held_count);
   return sim_level_device_create(batch, d->device, &d->drawing);
 }
 
@@ -178,13 +179,15 @@ void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observ
   const SimDeviceReset reset = {view(batch), level ? d->level : NULL,
                                 level != NULL || batch->options.reset == SIM_RESET_SAME};
   if (level) core_device_to_device(d->device, d->level, level, worlds * sizeof *level);
+  sim_level_device_forget(batch);
   d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
                     0, &reset);
-  if (level == NULL) sim_level_device_renew(batch, true);
+  batch->device->keeps_levels = level != NULL;
+  if (level == NULL) sim_level_device_renew(batch, true, 0);
   sim_batch_device_observe(batch, observations);
 }
 
-void sim_batch_device_step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+static void step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   const SimBatchDevice *d = batch->device;
   SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
   step.batch.first = first;
@@ -196,10 +199,36 @@ void sim_batch_device_step_some(const SimBatch *batch, int first, int count, con
     d->device->launch(d->device, d->step.kernel, d->step.blocks, SIM_TEAM_LANES, d->step.layout.bytes, &team_step);
 }
 
+int sim_batch_device_places(SimSize size, const CoreDevice *device, SimDevicePlaces *places) {
+  const SimBatch some = {.size = size};
+  StepLaunch launch = {0};
+  TRY(choose_launch(&some, device, INT32_MAX, &launch));
+  places->blocks = launch.worlds == 1 ? device->processors : launch.blocks;
+  places->each = launch.worlds == 1 ? WORLD_THREADS : (size_t)launch.worlds;
+  places->bytes = sizeof(SimWorld) + sizeof(SimModel) + (size_t)sim_observe_length(size) * sizeof(float) +
+                  2 * sizeof(int32_t) + sizeof(uint32_t) + launch.layout.far_bytes / places->each;
+  return CORE_OK;
+}
+
+void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks) {
+  const SimBatchDevice *d = batch->device;
+  const bool alone = d->step.worlds == 1;
+  SimDeviceIdle idle = *what;
+  char *far_memory = alone ? NULL : d->far_memory + (size_t)idle.first * d->step.layout.far_bytes;
+  idle.team = (SimDeviceTeamStep){{.batch = view(batch), .rules = batch->rules}, d->step.layout, far_memory};
+  idle.maker = sim_batch_device_maker(batch);
+  if (alone) d->device->launch(d->device, &sim_idle_alone_launch, blocks, WORLD_THREADS, 0, &idle);
+  else d->device->launch(d->device, &sim_idle_team_launch, blocks, SIM_TEAM_LANES, d->step.layout.bytes, &idle);
+}
+
+void sim_batch_rest(SimBatch *batch) {
+  if (batch->device) sim_level_device_rest(batch);
+}
+
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   CORE_CHECK(batch->device && first >= 0 && count > 0 && count <= batch->options.worlds - first);
-  sim_batch_device_step_some(batch, first, count, actions, out);
-  sim_level_device_renew(batch, true);
+  step_some(batch, first, count, actions, out);
+  if (!batch->device->keeps_levels) sim_level_device_renew(batch, true, count);
   observe(batch, first, count, out->observations);
 }
 
@@ -233,16 +262,20 @@ void sim_batch_device_fetch(const SimBatch *batch) {
 }
 
 /* Worlds on new levels, which are not saved since they follow from the episode's number, get their levels again. */
-static void recall_levels(const SimBatch *batch) {
-  const SimBatchDevice *d = batch->device;
+static void recall_levels(SimBatch *batch) {
+  SimBatchDevice *d = batch->device;
   int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);
   int64_t waiters = 0;
-  for (int w = 0; w < batch->options.worlds; w++)
+  d->keeps_levels = true;
+  for (int w = 0; w < batch->options.worlds; w++) {
     if (batch->worlds[w].level >= batch->level_count) waiting[waiters++] = w;
+    if (!batch->worlds[w].keeps_level) d->keeps_levels = false;
+  }
   core_device_to_device(d->device, d->waiting, waiting, (size_t)waiters * sizeof *waiting);
   core_device_to_device(d->device, d->waiters, &waiters, sizeof waiters);
   free(waiting);
-  sim_level_device_renew(batch, false);
+  sim_level_device_forget(batch);
+  sim_level_device_renew(batch, false, 0);
 }
 
 void sim_batch_device_put(SimBatch *batch) {

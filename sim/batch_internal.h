@@ -14,11 +14,12 @@ struct SimBatch {
   SimTaskRules rules;
   SimSize size, new_size;
   int level_count;        /* of the set; models and templates of new levels follow, one for each world */
+  int held_count;         /* of those, on the host: all, or with places for drawn levels those that were given */
   int whole_length, observation_length; /* features of a whole observation, and of those given */
   CoreArena *arena;
-  SimLevel *levels;       /* [level_count], as given */
-  SimModel *models;       /* [level_count + worlds of new levels] */
-  float *templates;       /* [level_count + worlds of new levels][whole_length] */
+  SimLevel *levels;       /* [held_count], as given */
+  SimModel *models;       /* [held_count + worlds of new levels] */
+  float *templates;       /* [held_count + worlds of new levels][whole_length] */
   int32_t *features;      /* [observation_length]: which of the whole ones are given */
   SimWorld *worlds;       /* [worlds] */
   uint32_t *numbers;      /* [worlds] of new levels: which of its world's sequence the present one is */

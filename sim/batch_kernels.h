@@ -88,6 +88,22 @@ CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceSt
   }
 }
 
+/* An environment step of the team's worlds, whose keepers have noted model, state and command. Gives the result of the
+ * keeper's world. */
+CORE_KERNEL_FN SimTaskResult sim_device_play_step(SimTeam *t, const SimTaskRules *rules) {
+  const bool keeps = sim_team_keeps(t);
+  const SimTeamWorld *world = &t->world[keeps ? t->lane : 0];
+  SimTaskResult result = {0};
+  sim_team_begin(t);
+  for (int k = 0; k < rules->frame_skip; k++) {
+    const int bits = sim_team_step(t);
+    if (keeps) sim_task_judge(world->model, sim_team_bodies(t, t->lane), bits, &result);
+  }
+  const bool nonfinite = sim_team_end_steps(t);
+  if (keeps) sim_task_close(rules, nonfinite, world->state, &result);
+  return result;
+}
+
 /* An environment step by warps that have several worlds each; a block is one. What happens to a world beside the physics
  * is its keeper's to do. */
 CORE_KERNEL_FN void sim_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments) {
@@ -96,24 +112,15 @@ CORE_KERNEL_FN void sim_step_team(const CoreDeviceThread *at, const SimDeviceTea
   const size_t worlds = (size_t)arguments->layout.worlds, count = (size_t)step->batch.count;
   for (size_t first = at->block * worlds; first < count; first += at->blocks * worlds) {
     const size_t w = (size_t)step->batch.first + first + t.lane;
-    SimTaskResult result = {0};
     t.count = (unsigned)(count - first < worlds ? count - first : worlds);
-    const bool keeps = sim_team_keeps(&t);
-    SimTeamWorld *world = &t.world[keeps ? t.lane : 0];
-    if (keeps) {
+    if (sim_team_keeps(&t)) {
+      SimTeamWorld *world = &t.world[t.lane];
       world->state = &step->batch.worlds[w];
       world->model = &step->batch.models[world->state->level];
       world->command = sim_task_command(step->space, step->actions, w);
     }
-    sim_team_begin(&t);
-    for (int k = 0; k < step->rules.frame_skip; k++) {
-      const int bits = sim_team_step(&t);
-      if (keeps) sim_task_judge(world->model, sim_team_bodies(&t, t.lane), bits, &result);
-    }
-    const bool nonfinite = sim_team_end_steps(&t);
-    if (!keeps) continue;
-    sim_task_close(&step->rules, nonfinite, world->state, &result);
-    sim_device_finish(step, w, &result);
+    const SimTaskResult result = sim_device_play_step(&t, &step->rules);
+    if (sim_team_keeps(&t)) sim_device_finish(step, w, &result);
   }
 }
 

@@ -95,7 +95,7 @@ static int take_features(SimBatch *batch) {
   const bool all = batch->observation_length == batch->whole_length;
   if (!all && sim_batch_has_new_levels(batch))
     return core_error(CORE_USAGE, "new levels may show any feature; all %d must be given", batch->whole_length);
-  for (int i = 0; !all && i < batch->level_count; i++) TRY(check_features(batch, &batch->levels[i]));
+  for (int i = 0; !all && i < batch->held_count; i++) TRY(check_features(batch, &batch->levels[i]));
   batch->options.features = NULL;
   return CORE_OK;
 }
@@ -106,7 +106,7 @@ int sim_batch_choose_features(SimBatch *batch) {
   batch->observation_length = 0;
   if (batch->options.features) return take_features(batch);
   const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
-  for (int i = 0; !all && i < batch->level_count; i++)
+  for (int i = 0; !all && i < batch->held_count; i++)
     mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
   for (int k = 0; k < length; k++)
     if (all || used[k]) batch->features[batch->observation_length++] = k;
@@ -121,6 +121,7 @@ int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *set) {
 }
 
 int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
+  CORE_CHECK(batch->options.drawn_places == 0);
   if (first < 0 || set->count > batch->level_count - first || !same_size(set->size, batch->size))
     return core_error(CORE_USAGE, "%d levels from place %d on do not fit into a set of %d, or are of another size",
                       set->count, first, batch->level_count);

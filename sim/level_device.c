@@ -1,61 +1,74 @@
-/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. Candidates of the filter are the worlds of a
- * batch of their own, which is stepped as any other; the host only hears how many are still lacking. */
+/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. What the filter has to play is played in the
+ * places of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of its
+ * own. */
 #include "sim/level_device_internal.h"
 
 #include "sim/kernels.h"
 
 enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
 /* Of a group, so many play first, which is mostly all that it takes; then the rest of those that lack levels. */
-enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128, CANDIDATES_MAX = GROUPS_MAX * PLAYED_FIRST };
+enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
+/* Steps from one start of the filter to the next, by when it is waited for. */
+enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64 };
 
 struct SimLevelDevice {
   CoreDevice *device;
   CoreArena *arena;
-  SimBatch *candidates;        /* `room` worlds */
-  size_t room, groups;         /* groups of a sequence that are drawn at a time */
-  SimCast cast;                /* of all of them */
-  uint8_t *idle;               /* [room] actions */
-  int32_t *lacks;              /* [room] */
+  SimBatch *candidates;        /* its worlds are the places to play in */
+  SimDevicePlaces places;
+  size_t room, groups;         /* tasks, and groups of a sequence, that are drawn at a time */
+  SimCast cast;                /* of groups: [room] */
+  int32_t *lacks;              /* [groups] */
   int64_t *lackers;
-  uint32_t *choice;            /* [worlds] */
   SimDeviceGroups group;       /* its arrays */
   uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
+  SimChoices choices;          /* of worlds: their arrays */
+  int64_t period;              /* environment steps of worlds from one start of the filter to the next */
+  int64_t stepped;             /* since it was last set on what is ahead */
+  bool busy;                   /* it is at it */
 };
 
 static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
 
+static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
+
 /* A group more than the places fill, since ranges need not begin with a group. */
 static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
-  const bool filters = batch->options.reset == SIM_RESET_NEW_FILTERED;
   const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
-  levels->groups = batch->options.drawn_levels ? fewer(groups, GROUPS_MAX) : 0;
+  levels->groups = batch->options.drawn_places > 0 ? fewer(groups, GROUPS_MAX) : 0;
   levels->room = levels->groups * PLAYED_FIRST;
-  if (filters && levels->room == 0) levels->room = fewer((size_t)batch->options.worlds, CANDIDATES_MAX);
 }
 
+/* As many places as the device could play in at once, however many worlds there are: what there is to play is a matter
+ * of episodes. */
 static int create_candidates(const SimBatch *batch, SimLevelDevice *levels) {
   SimBatchOptions options = sim_batch_options_default();
   const SimLevelSet none = {.size = batch->new_size};
-  options.worlds = (int)levels->room;
+  TRY(sim_batch_device_places(batch->new_size, levels->device, &levels->places));
+  CORE_CHECK(levels->places.blocks > 1); /* half of them are for what is ahead */
+  options.worlds = (int)(levels->places.blocks * levels->places.each);
   options.auto_reset = false;  /* only the first end counts */
   options.reset = SIM_RESET_NEW;
   options.device = levels->device;
   return sim_batch_create(&options, &none, &levels->candidates);
 }
 
+static void register_choices(CoreArena *arena, SimChoices *choices, size_t worlds) {
+  CORE_ARENA_DEVICE(arena, choices->until, worlds, "episodes decided [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->late, worlds, "choices decided [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->who, worlds, "worlds to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->episode, worlds, "episodes to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->chosen, worlds * SIM_AHEAD_ROUND, "levels chosen [worlds][round]");
+  CORE_ARENA_DEVICE(arena, choices->listed, 1, "how many choose");
+}
+
 static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
-  const size_t room = l->room, kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
-  const bool filters = batch->options.reset == SIM_RESET_NEW_FILTERED;
-  CORE_ARENA_DEVICE(l->arena, l->cast.key, room, "candidates' keys [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.number, room, "candidates' numbers [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.decided, room, "candidates decided [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.solved, room, "candidates that solve themselves [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.done, room, "candidates done [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.reward, room, "candidates' rewards [candidates]");
-  CORE_ARENA_DEVICE(l->arena, l->idle, room * SIM_ACTIONS, "idle actions [candidates][bindings]");
-  CORE_ARENA_DEVICE(l->arena, l->lacks, room, "who lacks levels [candidates]");
+  const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
+  CORE_ARENA_DEVICE(l->arena, l->cast.key, l->room, "keys of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->cast.number, l->room, "numbers of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->cast.solved, l->room, "levels that solve themselves [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->lacks, l->groups, "who lacks levels [groups]");
   CORE_ARENA_DEVICE(l->arena, l->lackers, 1, "how many lack levels");
-  CORE_ARENA_DEVICE(l->arena, l->choice, filters ? (size_t)batch->options.worlds : 0, "numbers chosen [worlds]");
   CORE_ARENA_DEVICE(l->arena, l->group.good, l->groups, "levels found [groups]");
   CORE_ARENA_DEVICE(l->arena, l->group.time, drawn, "when levels come up [drawn]");
   CORE_ARENA_DEVICE(l->arena, l->group.played, drawn, "levels played [drawn]");
@@ -63,12 +76,20 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   CORE_ARENA_DEVICE(l->arena, l->group.order, drawn, "order of levels [drawn]");
   CORE_ARENA_DEVICE(l->arena, l->group.numbers, kept, "numbers of levels [kept]");
   CORE_ARENA_DEVICE(l->arena, l->given, kept, "numbers of levels again [kept]");
+  if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
+}
+
+/* A choice is two levels at most, one step after the other. Where the worlds fill the device many times in a step, few of
+ * their steps take as long as that; where they do not fill it, as many. */
+static int64_t choose_period(const SimBatch *batch, size_t places) {
+  const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)places - 1) / (int64_t)places;
+  const int64_t steps = 2 * SIM_FILTER_STEPS / rounds;
+  return worlds * (steps < AHEAD_STEPS_LEAST ? AHEAD_STEPS_LEAST : steps > AHEAD_STEPS_MOST ? AHEAD_STEPS_MOST : steps);
 }
 
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
-  const bool filters = batch->options.reset == SIM_RESET_NEW_FILTERED;
   *levels = NULL;
-  if (!filters && !batch->options.drawn_levels) return CORE_OK;
+  if (!filters(batch) && batch->options.drawn_places == 0) return CORE_OK;
   SimLevelDevice *made = core_memory_zero_allocate(1, sizeof *made);
   *levels = made;
   made->device = device;
@@ -78,13 +99,13 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   register_memory(batch, made);
   TRY(core_arena_commit(made->arena));
   TRY(create_candidates(batch, made));
-  made->cast.batch = sim_batch_device_view(made->candidates);
-  made->cast.maker = sim_batch_device_maker(made->candidates);
+  made->period = choose_period(batch, made->places.blocks * made->places.each);
   return CORE_OK;
 }
 
 void sim_level_device_destroy(SimLevelDevice **levels) {
   if (!*levels) return;
+  if ((*levels)->busy) (*levels)->device->join((*levels)->device, CORE_LANE_AHEAD);
   sim_batch_destroy(&(*levels)->candidates);
   core_arena_destroy(&(*levels)->arena);
   free(*levels);
@@ -96,7 +117,8 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels) {
 }
 
 size_t sim_level_device_stack_bytes(CoreDevice *device) {
-  const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_cast_launch, &sim_renew_launch, &sim_show_again_launch};
+  const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_renew_launch, &sim_show_again_launch,
+                                       &sim_idle_team_launch};
   size_t most = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const size_t bytes = device->stack_bytes(device, kernels[i]);
@@ -105,22 +127,23 @@ size_t sim_level_device_stack_bytes(CoreDevice *device) {
   return most;
 }
 
+size_t sim_level_device_place_bytes(SimSize drawn, const CoreDevice *device) {
+  SimDevicePlaces places;
+  if (sim_batch_device_places(drawn, device, &places) == CORE_OK) return places.blocks * places.each * places.bytes;
+  core_error_clear(); /* SIM_TEAM_WORLDS, about which creating the batch complains */
+  return 0;
+}
+
 /* ---- what draws have in common ------------------------------------------------------------------------------------- */
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
   device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
 }
 
-/* Draws the first `count` candidates, whose keys and numbers are set, and plays them with idle hands. */
-static void play(const SimLevelDevice *levels, size_t count) {
-  const SimStepOut out = {.reward = levels->cast.reward, .done = levels->cast.done};
-  SimCast cast = levels->cast;
-  cast.count = count;
-  launch(levels->device, &sim_cast_launch, count, &cast);
-  for (int step = 0; step < SIM_FILTER_STEPS; step++) {
-    sim_batch_device_step_some(levels->candidates, 0, (int)count, levels->idle, &out);
-    launch(levels->device, &sim_cast_note_launch, count, &cast);
-  }
+/* Plays in the places of `blocks` blocks from `first` on. */
+static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCast *cast, unsigned first, unsigned blocks) {
+  const SimDeviceIdle idle = {.kind = kind, .cast = *cast, .choices = levels->choices, .first = first};
+  sim_batch_device_play_idle(levels->candidates, &idle, blocks);
 }
 
 static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
@@ -151,7 +174,7 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
     g.lacking = round == 0 ? NULL : levels->lacks;
     g.cast.count = playing * g.ranks;
     launch(device, &sim_group_cast_launch, g.cast.count, &g);
-    play(levels, g.cast.count);
+    play(levels, SIM_IDLE_CAST, &g.cast, 0, levels->places.blocks);
     launch(device, &sim_group_judge_launch, g.cast.count, &g);
     if (round > 0) break;
     launch(device, &sim_group_lacks_launch, groups, &g);
@@ -194,40 +217,60 @@ void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numb
 
 /* ---- new levels of worlds ------------------------------------------------------------------------------------------- */
 
-/* Of waiting worlds begin .. begin + count - 1: which of its two levels each gets. */
-static void choose_new(const SimLevelDevice *levels, SimDeviceRenew *renew, size_t count) {
-  renew->cast = levels->cast;
-  renew->cast.count = count;
-  renew->lackers = levels->lackers;
-  core_device_zero(levels->device, levels->lackers, sizeof *levels->lackers);
-  launch(levels->device, &sim_renew_cast_launch, count, renew);
-  play(levels, count);
-  renew->lacks = levels->lacks;
-  launch(levels->device, &sim_renew_judge_first_launch, count, renew);
-  renew->cast.count = fetch_count(levels->device, levels->lackers);
-  if (renew->cast.count == 0) return;
-  launch(levels->device, &sim_renew_cast_launch, renew->cast.count, renew);
-  play(levels, renew->cast.count);
-  launch(levels->device, &sim_renew_judge_second_launch, renew->cast.count, renew);
+/* Choices ahead are made in half of the places, those that somebody waits for in the others: both may be played at once. */
+static unsigned half(const SimLevelDevice *levels) { return (levels->places.blocks + 1) / 2; }
+
+/* What the filter has been set on is decided from now on. */
+static void take_ahead(SimLevelDevice *levels) {
+  if (!levels->busy) return;
+  levels->device->join(levels->device, CORE_LANE_AHEAD);
+  launch(levels->device, &sim_choose_publish_launch, (size_t)levels->choices.batch.count, &levels->choices);
+  levels->busy = false;
 }
 
-static void renew_filtered(const SimLevelDevice *levels, SimDeviceRenew renew) {
-  const size_t waiting = fetch_count(levels->device, renew.batch.waiters);
-  renew.choice = levels->choice;
-  for (; renew.begin < waiting; renew.begin += levels->room) {
-    renew.count = fewer(waiting - renew.begin, levels->room);
-    renew.lacks = NULL;
-    choose_new(levels, &renew, renew.count);
-    launch(levels->device, &sim_renew_launch, renew.count, &renew);
-  }
+/* Sets the filter on what worlds will need next. */
+static void go_ahead(SimLevelDevice *levels) {
+  SimChoices *choices = &levels->choices;
+  levels->stepped = 0;
+  core_device_zero(levels->device, choices->listed, sizeof *choices->listed);
+  launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
+  levels->device->enter(levels->device, CORE_LANE_AHEAD);
+  play(levels, SIM_IDLE_AHEAD, &levels->cast, half(levels), levels->places.blocks - half(levels));
+  levels->device->leave(levels->device);
+  levels->busy = true;
 }
 
-void sim_level_device_renew(const SimBatch *batch, bool start) {
+/* Decides what waiting worlds need and was not decided ahead, which is mostly nothing. */
+static void decide(SimLevelDevice *levels) {
+  if (levels->stepped >= levels->period) take_ahead(levels);
+  play(levels, SIM_IDLE_WAITING, &levels->cast, 0, half(levels));
+}
+
+void sim_level_device_rest(const SimBatch *batch) {
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  if (levels == NULL || !filters(batch)) return;
+  take_ahead(levels);
+}
+
+void sim_level_device_forget(const SimBatch *batch) {
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  if (levels == NULL || !filters(batch)) return;
+  sim_level_device_rest(batch);
+  core_device_zero(levels->device, levels->choices.until, (size_t)batch->options.worlds * sizeof(uint32_t));
+}
+
+void sim_level_device_renew(const SimBatch *batch, bool start, int stepped) {
   CoreDevice *device = sim_batch_device_of(batch);
-  const SimDeviceRenew renew = {.batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch),
-                                .start = start};
+  SimLevelDevice *levels = filters(batch) ? sim_batch_device_levels(batch) : NULL;
+  SimDeviceRenew renew = {.batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
   if (renew.batch.waiters == NULL) return;
-  if (batch->options.reset == SIM_RESET_NEW_FILTERED) renew_filtered(sim_batch_device_levels(batch), renew);
-  else launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
+  if (levels) {
+    levels->stepped += stepped;
+    levels->choices.batch = renew.batch;
+    renew.late = levels->choices.late;
+    decide(levels);
+  }
+  launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
   core_device_zero(device, renew.batch.waiters, sizeof *renew.batch.waiters);
+  if (levels && !levels->busy) go_ahead(levels);
 }

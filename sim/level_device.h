@@ -4,7 +4,7 @@
 #define SIM_LEVEL_DEVICE_H
 #include "sim/batch.h"
 
-/* For batches with options.drawn_levels on a device. Every world must be reset afterwards.
+/* For batches with options.drawn_places. Every world must be reset afterwards.
  *
  * draw: levels first .. first + count - 1 of the sequence `key` into places place, place + 1, ...; numbers[count] on the
  * host: of each, as sim_level_stream_draw gives it. Waits for the device a few times for every 8192 levels. */
@@ -14,5 +14,8 @@ void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numb
 /* What the device sets aside for the stacks of the kernels that draw levels, once, whatever the number of batches: some
  * 3 GB on an H100, since each thread has a level and its solids there. */
 size_t sim_level_device_stack_bytes(CoreDevice *device);
+/* What a batch that draws levels of this size through the filter takes to play them in, whatever the number of its worlds:
+ * as many places as the device steps worlds at once. */
+size_t sim_level_device_place_bytes(SimSize drawn, const CoreDevice *device);
 
 #endif

@@ -10,15 +10,30 @@ typedef struct SimLevelDevice SimLevelDevice;
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels);
 void sim_level_device_destroy(SimLevelDevice **levels);
 size_t sim_level_device_bytes(const SimLevelDevice *levels);
-/* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then. */
-void sim_level_device_renew(const SimBatch *batch, bool start);
+/* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then. The
+ * filter is mostly through with the level already: every so many steps it is set on what worlds will need next, on a lane
+ * of its own (CORE_LANE_AHEAD). stepped: environment steps of worlds since the last call. */
+void sim_level_device_renew(const SimBatch *batch, bool start, int stepped);
+/* Waits, on the device, for what the filter is at: nothing is left on its lane. */
+void sim_level_device_rest(const SimBatch *batch);
+/* Nothing is decided ahead any more: worlds go on from other episodes. */
+void sim_level_device_forget(const SimBatch *batch);
 
 /* Of batch_device.c. */
 SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
 CoreDevice *sim_batch_device_of(const SimBatch *batch);
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch);
 SimDeviceMaker sim_batch_device_maker(const SimBatch *batch);
-/* A step of worlds first .. first + count - 1, without new levels and observations. */
-void sim_batch_device_step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
+/* Places to play in: as many as worlds of the size that the device steps at once, in blocks as steps are launched. */
+typedef struct SimDevicePlaces {
+  unsigned blocks;
+  size_t each;                 /* places of a block */
+  size_t bytes;                /* of a place, in a batch of new levels with flat observations */
+} SimDevicePlaces;
+/* CORE_USAGE: SIM_TEAM_WORLDS. */
+int sim_batch_device_places(SimSize size, const CoreDevice *device, SimDevicePlaces *places);
+/* Plays what is to be played (idle_kernels.h) in the places of `blocks` blocks of the batch's, from what->first on, whose
+ * worlds it replaces; what->team and maker are filled in. The batch has a world for each of sim_batch_device_places. */
+void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks);
 
 #endif

@@ -1,29 +1,11 @@
-/* The kernels of random levels on a device: drawing them and making them ready, a thread a level, and the no-op filter
- * (filter.h), whose candidates are worlds of a batch that step side by side. Listed in kernels.def; launched by
+/* The kernels of random levels on a device: drawing them and making them ready, a thread a level, and what the no-op
+ * filter (filter.h) keeps of those that were played (idle_kernels.h). Listed in kernels.def; launched by
  * level_device.c. Who keeps a level is decided by the same functions as on the host, so the levels are the same. */
 #ifndef SIM_LEVEL_KERNELS_H
 #define SIM_LEVEL_KERNELS_H
-#include "sim/batch_kernels.h"
-#include "sim/filter_time.h"
-#include "sim/generate_draw.h"
-#include "sim/level_ready.h"
+#include "sim/idle_kernels.h"
 
 enum { SIM_GROUP_KEPT = SIM_STREAM_GROUP, SIM_GROUP_DRAWN = SIM_FILTER_RATIO * SIM_STREAM_GROUP };
-
-/* How drawn levels become a batch's. */
-typedef struct SimDeviceMaker {
-  SimModel *models;            /* [places] */
-  float *templates;            /* [places][rules.length] */
-  SimSize drawn, size;         /* slots when drawn, slots in the batch */
-  SimReadyRules rules;
-} SimDeviceMaker;
-
-CORE_KERNEL_FN void sim_device_make(const SimDeviceMaker *m, uint64_t key, uint32_t number, size_t place) {
-  SimLevel level;
-  sim_generate_draw(m->drawn, key, number, &level);
-  sim_level_grow(&level, m->size);
-  sim_level_ready(&level, &m->rules, &m->models[place], m->templates + place * (size_t)m->rules.length);
-}
 
 /* ---- levels of known numbers ------------------------------------------------------------------------------------- */
 
@@ -37,38 +19,6 @@ typedef struct SimDeviceRecall {
 CORE_KERNEL_FN void sim_recall(const CoreDeviceThread *at, const SimDeviceRecall *a) {
   for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at))
     sim_device_make(&a->maker, a->key, a->numbers[i], a->place + i);
-}
-
-/* ---- candidates of a filter --------------------------------------------------------------------------------------- */
-
-/* The worlds of the batch that candidates play in, and what is noted of each. */
-typedef struct SimCast {
-  SimDeviceBatch batch;
-  SimDeviceMaker maker;
-  uint64_t *key;               /* [candidates] of the generator */
-  uint32_t *number;
-  uint8_t *decided, *solved;   /* has its first episode ended; at the goal? */
-  float *reward;               /* of the last step */
-  uint8_t *done;
-  size_t count;                /* that take part */
-} SimCast;
-
-/* Draws the candidates and puts them at their start. */
-CORE_KERNEL_FN void sim_cast(const CoreDeviceThread *at, const SimCast *a) {
-  for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at)) {
-    sim_device_make(&a->maker, a->key[i], a->number[i], i);
-    sim_world_start(&a->batch.worlds[i], &a->batch.models[i], (int)i);
-    a->decided[i] = a->solved[i] = 0;
-  }
-}
-
-/* After a step. */
-CORE_KERNEL_FN void sim_cast_note(const CoreDeviceThread *at, const SimCast *a) {
-  for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at)) {
-    if (!a->done[i] || a->decided[i]) continue;
-    a->decided[i] = 1;
-    a->solved[i] = a->reward[i] > SIM_FILTER_SOLVED_REWARD;
-  }
 }
 
 /* ---- groups of a sequence (level_stream.h) ------------------------------------------------------------------------ */
@@ -161,57 +111,49 @@ CORE_KERNEL_FN void sim_group_number(const CoreDeviceThread *at, const SimDevice
 
 /* ---- new levels of single worlds ---------------------------------------------------------------------------------- */
 
-/* The worlds that wait for a new level, batch->waiting[begin ..]: of those, `count`, or all where count is 0. */
+/* Lists the worlds of which a round more may be decided, from the first episode on that is not. */
+CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimChoices *a) {
+  for (size_t w = core_device_first(at); w < (size_t)a->batch.count; w += core_device_stride(at)) {
+    const SimWorld *world = &a->batch.worlds[w];
+    const uint32_t last = a->until[w] + SIM_AHEAD_ROUND - 1;
+    if (world->keeps_level || a->until[w] <= world->episode || last > world->episode + SIM_AHEAD) continue;
+    const int64_t place = core_device_take(a->listed);
+    a->who[place] = (int32_t)w;
+    a->episode[place] = a->until[w];
+  }
+}
+
+/* Settles what was listed and then chosen, unless a world could not wait and has come to its choice by itself. */
+CORE_KERNEL_FN void sim_choose_publish(const CoreDeviceThread *at, const SimChoices *a) {
+  for (size_t i = core_device_first(at); i < (size_t)*a->listed; i += core_device_stride(at)) {
+    const size_t w = (size_t)a->who[i];
+    for (uint32_t k = 0; k < SIM_AHEAD_ROUND; k++)
+      if (a->episode[i] + k >= a->until[w])
+        sim_choice_settle(a, w, a->episode[i] + k, a->chosen[i * SIM_AHEAD_ROUND + k] != 0);
+  }
+}
+
+/* The worlds that wait for a new level, batch.waiting. */
 typedef struct SimDeviceRenew {
   SimDeviceBatch batch;
   SimDeviceMaker maker;
-  SimCast cast;                /* filtered: what its candidates are, i for waiting[begin + i] */
-  size_t begin, count;
-  uint32_t *choice;            /* [worlds]: the generator's number; NULL: unfiltered */
-  int32_t *lacks;              /* [candidates]: those whose first candidate solved itself ... */
-  int64_t *lackers;            /* ... and how many */
+  const uint32_t *late;        /* as in SimChoices, all decided; NULL: unfiltered */
   int start;                   /* put the world at the level's start, too */
 } SimDeviceRenew;
 
-SIM_FN SimFilterPair sim_renew_pair(const SimDeviceRenew *a, size_t i, uint64_t *key) {
-  const size_t w = (size_t)a->batch.waiting[a->begin + i];
-  *key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)w);
-  return sim_filter_pair(*key, a->batch.worlds[w].episode * SIM_FILTER_RATIO);
-}
-
-/* The first candidates of all, or the second ones of those that lack one. */
-CORE_KERNEL_FN void sim_renew_cast(const CoreDeviceThread *at, const SimDeviceRenew *a) {
-  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
-    const size_t who = a->lacks ? (size_t)a->lacks[i] : i;
-    const SimFilterPair pair = sim_renew_pair(a, who, &a->cast.key[i]);
-    a->cast.number[i] = a->lacks ? pair.late : pair.early;
-  }
-}
-
-CORE_KERNEL_FN void sim_renew_judge_first(const CoreDeviceThread *at, const SimDeviceRenew *a) {
-  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
-    a->choice[a->begin + i] = a->cast.number[i];
-    if (a->cast.solved[i]) a->lacks[core_device_take(a->lackers)] = (int32_t)i;
-  }
-}
-
-CORE_KERNEL_FN void sim_renew_judge_second(const CoreDeviceThread *at, const SimDeviceRenew *a) {
-  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
-    uint64_t key;
-    const SimFilterPair pair = sim_renew_pair(a, (size_t)a->lacks[i], &key);
-    if (!sim_filter_keeps_early(key, pair, a->cast.solved[i])) a->choice[a->begin + (size_t)a->lacks[i]] = pair.late;
-  }
-}
-
 /* Makes the levels in their worlds' own places, behind the set's. */
 CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *a) {
-  const size_t count = a->count ? a->count : (size_t)*a->batch.waiters;
-  for (size_t i = core_device_first(at); i < count; i += core_device_stride(at)) {
-    const size_t w = (size_t)a->batch.waiting[a->begin + i], place = (size_t)a->batch.levels + w;
+  for (size_t i = core_device_first(at); i < (size_t)*a->batch.waiters; i += core_device_stride(at)) {
+    const size_t w = (size_t)a->batch.waiting[i], place = (size_t)a->batch.levels + w;
     SimWorld *world = &a->batch.worlds[w];
     const uint64_t key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)w);
-    a->batch.numbers[w] = a->choice ? a->choice[a->begin + i] : world->episode;
-    sim_device_make(&a->maker, key, a->batch.numbers[w], place);
+    uint32_t number = world->episode;
+    if (a->late) {
+      const SimFilterPair pair = sim_filter_pair(key, world->episode * SIM_FILTER_RATIO);
+      number = a->late[w] >> world->episode % SIM_AHEAD_BITS & 1 ? pair.late : pair.early;
+    }
+    a->batch.numbers[w] = number;
+    sim_device_make(&a->maker, key, number, place);
     if (a->start) sim_world_start(world, &a->batch.models[place], (int)place);
   }
 }

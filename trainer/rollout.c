@@ -367,6 +367,7 @@ static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, cons
   const double environment_s = run_steps(rollout, env, ops, agent, draw);
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
+  if (env->rest) env->rest(env);
   return environment_s;
 }
 
@@ -379,8 +380,8 @@ static void forget_graph(Rollout *rollout) {
 void rollout_destroy(Rollout *rollout) { forget_graph(rollout); }
 
 /* Can the steps be done by a graph? Not where the host looks at them or takes part in sums over ranks. */
-static bool is_recordable(const Rollout *rollout, const Env *env) {
-  return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !env->step_waits && !rollout->coverage &&
+static bool is_recordable(const Rollout *rollout) {
+  return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage &&
          !rollout->visited && !rollout->reward_scale.communicator;
 }
 
@@ -391,10 +392,11 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
   if (device) core_device_to_device(device, rollout->clock, &draw->first_step, sizeof draw->first_step);
   if (agent->epsilon != rollout->epsilon) forget_graph(rollout);
   rollout->epsilon = agent->epsilon;
-  if (!is_recordable(rollout, env) || !rollout->is_warm) {
+  if (!is_recordable(rollout) || !rollout->is_warm) {
     rollout->is_warm = true;
     return run(rollout, env, ops, agent, draw);
   }
+  if (env->rest) env->rest(env); /* what a reset or a checkpoint has set going is no part of the graph */
   if (rollout->graph == NULL) {
     device->begin_graph(device);
     run(rollout, env, ops, agent, draw);

@@ -21,12 +21,22 @@ static double beside_worlds(const Training *training) {
          (evaluated > 0 ? (double)env->beside_bytes(env, training->device, evaluated) : 0);
 }
 
+/* Places for a filter's levels: of the environments that train and evaluate, or of a curriculum and its search. */
+static double filter_places(const Training *training) {
+  const Env *env = training->levels;
+  const Curriculum *curriculum = training->curriculum;
+  int filters = 0;
+  if (curriculum) filters = 1 + (curriculum->buffer.capacity > 0);
+  else if (strcmp(training->config.env.reset, "new_filtered") == 0) filters = 1 + (training->evaluator.worlds > 0);
+  return filters == 0 ? 0 : filters * (double)env->filter_bytes(env, training->device);
+}
+
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
   const CoreConfig *config = &training->config;
   const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
   return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
-         beside_worlds(training) +
+         beside_worlds(training) + filter_places(training) +
          (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
          ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
                           agent_ops_width(agent), agent_is_apart(agent)) +

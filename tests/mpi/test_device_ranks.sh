@@ -104,7 +104,10 @@ sfl=(--set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --
 sapg=(--set algo.name=sapg --set env.actions=continuous --set sapg.blocks=3 --set sapg.embedding=4 --set sapg.clip=paper
   --set sapg.off_policy_ratio=2 --set ppo.num_minibatches=4 --set env.normalize_observations=rl_games
   --set train.observation_storage=float16)
-for what in running slowly sfl sapg; do
+# Filtered levels, tried ahead of their time, some of them too late.
+filtered=(--set env.task=random_s --set env.level_count=1 --set env.reset=new_filtered --set env.max_steps=10
+  --set train.observation_storage=state)
+for what in running slowly sfl sapg filtered; do
   declare -n settings=$what
   train 2 "$what.cpu" --set train.device=cpu "${settings[@]}" >out 2>&1
   train 2 "$what.2" "${settings[@]}" >out 2>&1

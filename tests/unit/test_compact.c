@@ -218,6 +218,7 @@ static void test_estimate(void **state) {
   (void)state;
   check_estimate((const char *const[]){"env.num=1024", "env.morphologies=public", "env.difficulty=all", NULL});
   check_estimate((const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new", "env.num=1024", NULL});
+  check_estimate((const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.num=1024", NULL});
 }
 
 static void expect_lack(const CoreConfig *config, const char *message) {

@@ -178,7 +178,7 @@ static void test_new_levels(void **state) {
   (void)state;
   setenv("SIM_TEAM_WORLDS", "alone", 1);
   compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new"));
-  compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=9"));
+  compare_for(3, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=9"));
   unsetenv("SIM_TEAM_WORLDS");
 }
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
@@ -402,6 +402,10 @@ static void test_checkpoint(void **state) {
   (void)state;
   compare_resumed("algo.name=ppo_ewma", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
   compare_resumed("algo.name=sapg", WITH(SAPG, "env.normalize_rewards=ppo_ewma", "train.observation_storage=float16"));
+  setenv("SIM_TEAM_WORLDS", "alone", 1);
+  compare_resumed("algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=19", "ppo.num_steps=40",
+                                        "train.observation_storage=state"));
+  unsetenv("SIM_TEAM_WORLDS");
 }
 
 /* On the GPU itself, with products of each precision: near the CPU's weights after an iteration, which its first products

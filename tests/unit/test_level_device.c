@@ -10,6 +10,10 @@
 
 #include "core/random.h"
 #include "sim/batch_internal.h"
+#include "sim/batch_world.h"
+#include "sim/filter_internal.h"
+#include "sim/filter_time.h"
+#include "sim/generate.h"
 #include "sim/level_device.h"
 #include "sim/level_stream.h"
 
@@ -78,10 +82,10 @@ static SimLevelSet blank_set(SimSize size, int count) {
   return set;
 }
 
-/* Every place is played for a while. */
-static void play_places(Worlds *there, Worlds *here) {
+/* Every place from `first` on that levels were drawn for is played for a while. */
+static void play_places(Worlds *there, Worlds *here, int first) {
   int32_t place[PLACES];
-  for (int i = 0; i < PLACES; i++) place[i] = i;
+  for (int i = 0; i < PLACES; i++) place[i] = first + i % (PLACE + DRAWN - first);
   sim_batch_reset_to(there->batch, place, there->out.observations);
   sim_batch_reset_to(here->batch, place, here->out.observations);
   for (uint32_t t = 0; t < 5; t++) {
@@ -100,18 +104,19 @@ static void check_places(SimSize drawn, SimSize size, SimObservationKind kind) {
   options.observation = kind;
   options.reset = SIM_RESET_SAME;
   options.new_size = drawn;
-  options.drawn_levels = true;
-  Worlds there = make(options, &blank, device), here = make(options, &blank, NULL);
+  Worlds here = make(options, &blank, NULL);
+  options.drawn_places = PLACES;
+  Worlds there = make(options, &(SimLevelSet){blank.level, 1, size}, device);
   assert_int_equal(sim_level_stream_create(drawn, &stream), CORE_OK);
   sim_level_stream_draw(stream, KEY, FIRST, DRAWN, levels.level, wanted);
   assert_int_equal(sim_level_set_expand(&levels, size), CORE_OK);
   assert_int_equal(sim_batch_replace_some(here.batch, PLACE, &levels), CORE_OK);
   sim_level_device_draw(there.batch, KEY, FIRST, DRAWN, PLACE, numbers);
   assert_memory_equal(numbers, wanted, sizeof wanted);
-  play_places(&there, &here);
+  play_places(&there, &here, PLACE);
   sim_level_device_recall(there.batch, KEY, wanted + 40, 20, 0);
   assert_int_equal(sim_batch_replace_some(here.batch, 0, &(SimLevelSet){levels.level + 40, 20, size}), CORE_OK);
-  play_places(&there, &here);
+  play_places(&there, &here, 0);
   sim_level_stream_destroy(&stream);
   sim_level_set_free(&blank), sim_level_set_free(&levels);
   destroy(&there), destroy(&here);
@@ -119,34 +124,110 @@ static void check_places(SimSize drawn, SimSize size, SimObservationKind kind) {
 
 /* ---- new levels ---------------------------------------------------------------------------------------------------- */
 
-/* Episodes of a few steps, one after the other; then a saved state goes on elsewhere. */
-static void check_new(SimReset reset, SimSize drawn, SimSize size, SimObservationKind kind) {
-  const SimLevelSet none = {.size = size};
+typedef struct New {
+  SimReset reset;
+  SimSize drawn, size;
+  SimObservationKind kind;
+  int worlds, max_steps;
+  uint32_t first_world, steps;
+} New;
+
+static SimBatchOptions options_of(const New *c) {
   SimBatchOptions options = sim_batch_options_default();
-  options.worlds = 12;
+  options.worlds = c->worlds;
   options.seed = 5;
-  options.first_world = 1000;
-  options.max_steps = 7;
-  options.reset = reset;
-  options.new_size = drawn;
-  options.observation = kind;
-  Worlds there = make(options, &none, device), here = make(options, &none, NULL);
-  for (uint32_t t = 0; t < 20; t++) {
-    step(&there, t), step(&here, t);
-    assert_alike(&there, &here);
+  options.first_world = c->first_world;
+  options.max_steps = c->max_steps;
+  options.reset = c->reset;
+  options.new_size = c->drawn;
+  options.observation = c->kind;
+  return options;
+}
+
+static void step_both(Worlds *there, Worlds *here, uint32_t from, uint32_t to) {
+  for (uint32_t t = from; t < to; t++) {
+    step(there, t), step(here, t);
+    assert_alike(there, here);
+    assert_same(there, sim_batch_constants(there->batch).number, sim_batch_constants(here->batch).number,
+                here->count * sizeof(uint32_t));
   }
+}
+
+/* Episodes one after the other; then a saved state goes on elsewhere. */
+static void check_new(New c) {
+  const SimLevelSet none = {.size = c.size};
+  const SimBatchOptions options = options_of(&c);
+  Worlds there = make(options, &none, device), here = make(options, &none, NULL);
+  step_both(&there, &here, 0, c.steps);
   const size_t bytes = sim_batch_state_bytes(here.batch);
   void *saved = core_memory_allocate(bytes), *wanted = core_memory_allocate(bytes);
   sim_batch_save(there.batch, saved), sim_batch_save(here.batch, wanted);
   assert_memory_equal(saved, wanted, bytes);
   Worlds resumed = make(options, &none, device);
   assert_int_equal(sim_batch_load(resumed.batch, wanted, bytes), CORE_OK);
-  for (uint32_t t = 20; t < 30; t++) {
-    step(&resumed, t), step(&here, t);
-    assert_alike(&resumed, &here);
-  }
+  step_both(&resumed, &here, c.steps, c.steps + 10);
+  assert_int_equal(sim_batch_load(there.batch, saved, bytes), CORE_OK); /* where it was, once more */
+  assert_int_equal(sim_batch_load(here.batch, saved, bytes), CORE_OK);
+  step_both(&there, &here, c.steps, c.steps + 10);
   free(saved), free(wanted);
   destroy(&resumed), destroy(&there), destroy(&here);
+}
+
+/* Worlds that are put on levels, then on drawn ones again, resting now and then. */
+static void check_turns(void) {
+  const New c = {SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 6, 20, 300, 0};
+  SimLevelSet set = blank_set(SIM_SIZE_S, 2);
+  const int32_t level[6] = {0, 1, 0, 1, 0, 1};
+  Worlds there = make(options_of(&c), &set, device), here = make(options_of(&c), &set, NULL);
+  step_both(&there, &here, 0, 18);
+  sim_batch_reset_to(there.batch, level, NULL), sim_batch_reset_to(here.batch, level, NULL);
+  for (uint32_t t = 18; t < 40; t++) {
+    step(&there, t), step(&here, t);
+    assert_alike(&there, &here);
+  }
+  sim_batch_reset(there.batch, NULL), sim_batch_reset(here.batch, NULL);
+  for (uint32_t t = 40; t < 100; t += 12) {
+    step_both(&there, &here, t, t + 12);
+    sim_batch_rest(there.batch);
+  }
+  sim_level_set_free(&set);
+  destroy(&there), destroy(&here);
+}
+
+static bool solves_itself(uint64_t key, uint32_t number) {
+  SimLevel level;
+  assert_int_equal(sim_generate_level(SIM_SIZE_S, key, number, &level), CORE_OK);
+  return sim_filter_solves_itself(&level);
+}
+
+/* A world of which the levels of `episode` solve themselves: the one that comes up first, and the other or not. */
+static uint32_t find_world(uint32_t episode, bool both) {
+  for (uint32_t w = 0; w < 100000; w++) {
+    const uint64_t key = sim_world_level_key(5, w);
+    const SimFilterPair pair = sim_filter_pair(key, episode * SIM_FILTER_RATIO);
+    if (solves_itself(key, pair.early) && solves_itself(key, pair.late) == both) return w;
+  }
+  fail_msg("no world whose episode %u has such levels", episode);
+  return 0;
+}
+
+/* Choices between levels of which one or both solve themselves: at the reset, in the step, and ahead of it. */
+static void check_choices(void) {
+  for (uint32_t i = 0; i < 6; i++) {
+    const uint32_t episode = i / 2;
+    check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 1, 80, find_world(episode, i % 2),
+                    80 * episode + 5});
+  }
+}
+
+/* With teams of lanes, as on a GPU, and shared memory seen as barriers leave it. */
+static void test_teams(void **state) {
+  (void)state;
+  device = core_device_emulated(CORE_DEVICE_ISOLATED);
+  setenv("SIM_TEAM_WORLDS", "8", 1);
+  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 3, 20, 40, 90});
+  setenv("SIM_TEAM_WORLDS", "alone", 1);
+  core_device_close(&device);
 }
 
 /* ---- one way and the other ----------------------------------------------------------------------------------------- */
@@ -154,10 +235,14 @@ static void check_new(SimReset reset, SimSize drawn, SimSize size, SimObservatio
 static void run_all(void) {
   check_places(SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT);
   check_places(SIM_SIZE_M, SIM_SIZE_L, SIM_OBSERVATION_ENTITY);
-  check_new(SIM_RESET_NEW, SIM_SIZE_L, SIM_SIZE_L, SIM_OBSERVATION_FLAT);
-  check_new(SIM_RESET_NEW, SIM_SIZE_S, SIM_SIZE_M, SIM_OBSERVATION_PADDED);
-  check_new(SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT);
-  check_new(SIM_RESET_NEW_FILTERED, SIM_SIZE_M, SIM_SIZE_L, SIM_OBSERVATION_ENTITY);
+  check_new((New){SIM_RESET_NEW, SIM_SIZE_L, SIM_SIZE_L, SIM_OBSERVATION_FLAT, 12, 7, 1000, 20});
+  check_new((New){SIM_RESET_NEW, SIM_SIZE_S, SIM_SIZE_M, SIM_OBSERVATION_PADDED, 12, 7, 1000, 20});
+  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 12, 7, 1000, 20});
+  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_M, SIM_SIZE_L, SIM_OBSERVATION_ENTITY, 12, 7, 1000, 20});
+  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 120, 20, 0, 150});
+  check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 5, 1, 3, 40});
+  check_turns();
+  check_choices();
   core_device_close(&device);
 }
 
@@ -190,7 +275,7 @@ static void test_gpu(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward), cmocka_unit_test(test_teams),
                                      cmocka_unit_test(test_gpu)};
   if (!asked_for_gpu()) setenv("SIM_TEAM_WORLDS", "alone", 1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");

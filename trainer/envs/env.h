@@ -53,7 +53,9 @@ struct Env {
   /* Puts world w on level[w] and keeps it there at every auto-reset. */
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
   void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
-  bool step_waits;        /* on a device: a step waits for it, so that steps can not be recorded as graphs */
+  /* Nothing goes on beside the steps any more, and the next one begins as the first after a rest does: before a graph of
+   * steps begins or is launched, and before it ends (sim_batch_rest). NULL: nothing ever does. */
+  void (*rest)(Env *env);
   /* The same of worlds first .. first + count - 1, the arrays being those of all; NULL: all step together. */
   void (*step_part)(Env *env, int first, int count, const void *actions, const EnvStep *out);
 
@@ -67,6 +69,8 @@ struct Env {
   size_t (*bytes)(const Env *env);          /* memory held */
   /* Of a device's memory that such an environment of so many worlds takes there beside them; NULL: nothing. */
   size_t (*beside_bytes)(const Env *env, const CoreDevice *device, int64_t worlds);
+  /* What each sibling on this device that draws levels through a filter takes to try them, whatever its worlds. */
+  size_t (*filter_bytes)(const Env *env, const CoreDevice *device);
   int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
   /* Another batch of `worlds` worlds on the same levels, with its own state; the run's number of the first one. */
   int (*sibling)(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);

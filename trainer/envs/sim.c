@@ -39,6 +39,8 @@ static void sim_env_step_part(Env *env, int first, int count, const void *action
   sim_batch_step_part(sim_of(env)->batch, first, count, actions, &step);
 }
 
+static void sim_env_rest(Env *env) { sim_batch_rest(sim_of(env)->batch); }
+
 static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = step_out(out);
   sim_batch_step(sim_of(env)->batch, actions, &step);
@@ -60,6 +62,10 @@ static size_t sim_env_bytes(const Env *env) {
   const SimEnv *sim = sim_of(env);
   size_t drawing = sim->stream ? sim_level_stream_bytes(sim->stream) + DRAWN_AT_ONCE * sizeof *sim->drawn : 0;
   return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + drawing;
+}
+
+static size_t sim_env_filter_bytes(const Env *env, const CoreDevice *device) {
+  return sim_level_device_place_bytes(sim_of(env)->options.new_size, device);
 }
 
 static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
@@ -156,12 +162,13 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .world_bytes = sim_batch_world_bytes(batch),
     .reset = sim_env_reset, .reset_to = sim_env_reset_to, .step = sim_env_step,
     .state_bytes = sim_env_state_bytes, .save = sim_env_save, .load = sim_env_load,
-    .bytes = sim_env_bytes, .beside_bytes = sim_env_beside_bytes, .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
+    .bytes = sim_env_bytes, .beside_bytes = sim_env_beside_bytes, .filter_bytes = sim_env_filter_bytes,
+    .nonfinite = sim_env_nonfinite, .sibling = sim_env_sibling, .destroy = sim_env_destroy,
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };
   if (options->device) made->step_part = sim_env_step_part;
-  made->step_waits = options->device && options->reset == SIM_RESET_NEW_FILTERED;
+  if (options->device) made->rest = sim_env_rest;
   made->features = sim_batch_observation_features(batch, &made->whole_length);
   if (options->observation == SIM_OBSERVATION_ENTITY) {
     sim->entities = sim_entity_layout(levels->size);
@@ -190,26 +197,29 @@ static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uin
   return sim_env_make(&options, &levels, sibling);
 }
 
-/* The places are made with the set's levels, over and over: nobody plays them. Siblings of it could only have those. */
+/* On a device places hold nothing until levels are drawn, and the set's first level says what observations show. On the
+ * host they are made with the set's levels, over and over: nobody plays them. Siblings could only have those. */
 static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made) {
   const SimEnv *sim = sim_of(env);
+  const int held = env->device ? 1 : places;
   SimBatchOptions options = sim->options;
   SimLevelStream *stream = NULL;
-  SimLevelSet levels = {.count = places, .size = sim->levels.size};
+  SimLevelSet levels = {.count = held, .size = sim->levels.size};
   options.worlds = worlds;
   options.seed = seed;
   options.reset = SIM_RESET_SAME;
   options.device = env->device;
-  options.drawn_levels = env->device != NULL;
+  options.drawn_places = env->device ? places : 0;
   if (!env->device) TRY(sim_level_stream_create(options.new_size, &stream));
-  levels.level = core_memory_allocate((size_t)places * sizeof *levels.level);
-  for (int i = 0; i < places; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
+  levels.level = core_memory_allocate((size_t)held * sizeof *levels.level);
+  for (int i = 0; i < held; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
   int code = sim_env_make(&options, &levels, made);
   if (code != CORE_OK) {
     sim_level_stream_destroy(&stream);
     return code;
   }
   SimEnv *with = sim_of(*made);
+  (*made)->levels = places;
   with->stream = stream;
   if (stream) with->drawn = core_memory_zero_allocate(DRAWN_AT_ONCE, sizeof *with->drawn);
   with->levels.level = core_memory_resize(with->levels.level, sizeof *with->levels.level);
