@@ -124,7 +124,7 @@ endif
 # seen from outside, of the archive too, which therefore is one object whose other symbols are local.
 SIM_ABI := 1
 PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw_image.c,$(call sources,sim)) \
-  $(patsubst %,core/%.c,device device_emulated emulated_threads error files memory text version))
+  $(patsubst %,core/%.c,device device_emulated emulated_code emulated_threads error files memory text version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present
 	@mkdir -p $(@D)
@@ -169,6 +169,33 @@ PACED := $(BUILD)/tests/fault/paced_trainer
 $(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call lib,trainer sim store core)
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Wl,--wrap=store_runlog_iteration -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER)
+
+# What nvcc made of the kernels (PTX) as C, compiled for the emulator (tests/ptx, CORE_DEVICE_CODE), and small pieces of PTX with known
+# results. The kernels' C is one file a part, so that several compilers run.
+PTX := $(BUILD)/tests/ptx
+PTX_PARTS := 0 1 2 3
+PTX_WITHOUT := ops_tile_gradient # tensor cores, whose bits PTX leaves open
+PTX_CFLAGS := -std=gnu17 -I. -O1 -w $(BASELINE) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-strict-aliasing -fwrapv
+PTX_LIBRARIES := $(PTX)/cases.so $(if $(NVCC),$(PTX)/kernels.so)
+$(PTX)/ptx_translate: $(patsubst %,$(BUILD)/obj/tests/ptx/%.o,main read operands instruction translate library) $(call lib,core)
+	@mkdir -p $(@D); echo "  link $@"; $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL)
+$(PTX)/cases: $(BUILD)/obj/tests/ptx/cases.o $(call lib,core)
+	@mkdir -p $(@D); echo "  link $@"; $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL) $(LIBS_CUDA)
+$(PTX)/cases.ptx: $(PTX)/cases
+	@$< write $@
+$(PTX)/cases.0.c: $(PTX)/cases.ptx $(PTX)/ptx_translate
+	@$(PTX)/ptx_translate --parts 1 $(PTX)/cases $<
+$(PTX)/kernels.0.c: $(KERNELS_O) $(PTX)/ptx_translate
+	@echo "  ptx  $(PTX)/kernels"; $(PTX)/ptx_translate --without $(PTX_WITHOUT) --parts $(words $(PTX_PARTS)) $(PTX)/kernels $(KERNELS_O:.o=.ptx)
+$(patsubst %,$(PTX)/kernels.%.c,$(filter-out 0,$(PTX_PARTS))): $(PTX)/kernels.0.c ;
+$(PTX)/%.o: $(PTX)/%.c tests/ptx/machine.h tests/ptx/instructions.def core/emulated_code.h
+	@echo "  cc   $<"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -c -o $@ $<
+$(PTX)/machine.o: tests/ptx/machine.c tests/ptx/machine.h tests/ptx/instructions.def core/emulated_code.h
+	@mkdir -p $(@D); echo "  cc   $<"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -c -o $@ $<
+$(PTX)/cases.so: $(PTX)/cases.0.o $(PTX)/machine.o
+$(PTX)/kernels.so: $(patsubst %,$(PTX)/kernels.%.o,$(PTX_PARTS)) $(PTX)/machine.o
+$(PTX)/%.so:
+	@echo "  link $@"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -shared -o $@ $^ -lm
 
 # Programs as they run on a GPU, but for the CUDA runtime, in whose place is a stand-in (tests/runtime/runtime.h).
 RUNTIME_O := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/runtime/*.c))
@@ -221,7 +248,7 @@ deps:            ## install the libraries (Debian-like machines, as root or with
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
-tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(RUNTIME) $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
+tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) tests

@@ -32,9 +32,10 @@ enum { CORE_LANE_WORLDS = 1, CORE_LANE_AHEAD, CORE_LANE_ACTOR, CORE_LANES };
 enum { CORE_TEAM_NONE = 0, CORE_TEAM_BLOCK = -1 }; /* else: so many neighbouring threads, a power of two up to 32 */
 
 /* A kernel: one body (device_kernel.h), compiled for the host and, in a build with CUDA, for the GPU. */
+typedef void CoreKernelBody(const CoreDeviceThread *at, const void *arguments);
 typedef struct CoreKernel {
   const char *name;
-  void (*body)(const CoreDeviceThread *at, const void *arguments);
+  CoreKernelBody *body;
   const void *(*entry)(void); /* the __global__ function; NULL in a build without CUDA */
   int team;
   size_t argument_bytes;
@@ -108,6 +109,8 @@ int core_device_list(CoreDeviceId *id, int most);
  * or the machine has none of that number.
  * CORE_DEVICE=emulated in the environment puts the emulator in the GPU's place; emulated:gpus=N,memory=BYTES one that is
  * one of N and has so much memory (suffixes K, M, G: 2^10 ...); order=forward|backward|isolated: see CoreDeviceOrder. Without, each process has one for itself, without limit.
+ * CORE_DEVICE_CODE=LIBRARY there: every emulator runs the bodies of that library in place of this program's
+ * (core/emulated_code.h).
  * CORE_DEVICE_SHARE=0.25 there: this program may use a quarter of the device's memory, others have the rest. */
 int core_device_open(const char *wanted, int number, CoreDevice **device, char *reason);
 void core_device_close(CoreDevice **device);

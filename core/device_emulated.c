@@ -17,13 +17,14 @@
 #include <unistd.h>
 
 #include "core/device.h"
+#include "core/emulated_code.h"
 #include "core/emulated_threads.h"
 #include "core/error.h"
 #include "core/memory.h"
 
 enum { MEMORIES_MAX = 64, HANDED_MAX = 256, POISON = 0xff, PROCESSORS = 3 };
 
-typedef struct Memory { char *start; size_t bytes; } Memory;
+typedef struct Memory { char *start; size_t bytes, asked; } Memory; /* bytes: whole pages */
 typedef struct Handed { char *start, *contents; size_t bytes; } Handed; /* what the second order has */
 typedef struct Exchange { CoreExchange *function; void *target; const void *source; size_t bytes; } Exchange;
 
@@ -37,6 +38,7 @@ typedef struct Emulator {
   Exchange waiting[HANDED_MAX]; /* of the second order */
   int exchanges;
   CoreEmulatedThreads *threads;
+  const CoreEmulatedBody *bodies; /* that run in place of the kernels' own; or NULL */
   CoreGraph *recording;       /* NULL: operations are done */
   struct Lane *lane;          /* [CORE_LANES] */
   int entered[CORE_LANES], depth; /* lanes that the order at hand was entered through, from 0 */
@@ -90,12 +92,13 @@ static int allocate(CoreDevice *device, size_t bytes, void **memory) {
   CORE_CHECK(place < MEMORIES_MAX);
   *memory = NULL;
   if (bytes > SIZE_MAX / 2) return core_error(CORE_FAIL, "out of memory of the emulated device");
+  const size_t asked = bytes;
   bytes = (bytes + page) / page * page;
   if (bytes > device->memory_bytes - emulator->allocated)
     return core_error(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
   char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
-  emulator->memory[place] = (Memory){start, bytes};
+  emulator->memory[place] = (Memory){start, bytes, asked};
   emulator->allocated += bytes;
   *memory = start;
   return CORE_OK;
@@ -374,12 +377,27 @@ static void join(CoreDevice *device, int lane) {
   else wait_for(emulator, lane);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+/* ---- operations --------------------------------------------------------------------------------------------------- */
+
+/* Whose kernel runs, or ran last. */
+static Emulator *launching;
+
+static int find_memory(uint64_t address, uint64_t *first, uint64_t *end) {
+  for (int i = 0; i < MEMORIES_MAX; i++) {
+    const Memory *m = &launching->memory[i];
+    *first = (uint64_t)(uintptr_t)m->start;
+    *end = *first + m->asked;
+    if (m->start && address >= *first && address < *end) return 1;
+  }
+  return 0;
+}
 
 static void carry_out(Emulator *emulator, const Operation *o) {
   if (o->kernel) {
     unlock(emulator);
-    core_emulated_threads_run(emulator->threads, o->kernel, o->blocks, o->threads, o->shared, o->arguments);
+    launching = emulator;
+    CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
+    core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
     lock(emulator);
   } else if (o->source) {
     move(&emulator->table, o->target, o->source, o->bytes);
@@ -389,6 +407,8 @@ static void carry_out(Emulator *emulator, const Operation *o) {
     lock(emulator);
   }
 }
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 static void begin_graph(CoreDevice *device) {
   check_not_recording(device);
@@ -463,6 +483,9 @@ CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) 
   emulator->order = order;
   emulator->lane = core_memory_zero_allocate(CORE_LANES, sizeof *emulator->lane);
   emulator->threads = core_emulated_threads_create(order);
+  static const CoreEmulatedServices services = {core_device_barrier, core_device_team_barrier, core_device_ballot,
+                                                &core_emulated_shared, &core_emulated_shared_bytes, find_memory};
+  emulator->bodies = core_emulated_code(&services);
   emulator->table = (CoreDevice){
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes,
     .shared_bytes = CORE_EMULATED_SHARED_BYTES, .processors = PROCESSORS,

@@ -31,15 +31,18 @@ typedef struct CoreEmulatedTeam {
   jmp_buf scheduler;
   Coroutine thread[CORE_EMULATED_THREADS];
   const CoreKernel *kernel;
+  CoreKernelBody *body;
   const void *arguments;
   Coroutine *running;
   uint32_t ballot;
 } CoreEmulatedTeam;
 static CoreEmulatedTeam the_team;
+void *core_emulated_shared;
+size_t core_emulated_shared_bytes;
 
 static void run_coroutine(void) {
   Coroutine *self = the_team.running;
-  the_team.kernel->body(&self->at, the_team.arguments);
+  the_team.body(&self->at, the_team.arguments);
   self->state = FINISHED;
   _longjmp(the_team.scheduler, 1);
 }
@@ -194,20 +197,23 @@ static void run_teams(CoreEmulatedThreads *emulated, CoreDeviceThread at, unsign
   }
 }
 
-void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, unsigned blocks, unsigned threads,
-                               size_t shared, const void *arguments) {
+void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, CoreKernelBody *body,
+                               unsigned blocks, unsigned threads, size_t shared, const void *arguments) {
   const bool backward = emulated->order == CORE_DEVICE_BACKWARD;
   const unsigned team = kernel->team == CORE_TEAM_BLOCK ? threads : (unsigned)kernel->team;
   CORE_CHECK(team == 0 || threads % team == 0);
   the_team.kernel = kernel;
+  the_team.body = body;
   the_team.arguments = arguments;
+  core_emulated_shared = emulated->shared;
+  core_emulated_shared_bytes = shared;
   for (unsigned i = 0; i < blocks; i++) {
     CoreDeviceThread at = {.block = backward ? blocks - 1 - i : i, .blocks = blocks, .threads = threads,
                            .shared = emulated->shared};
     memset(emulated->shared, 0xa5, shared); /* a GPU's is not zero either */
     for (unsigned k = 0; team == 0 && k < threads; k++) {
       at.thread = backward ? threads - 1 - k : k;
-      kernel->body(&at, arguments);
+      body(&at, arguments);
     }
     if (team > 0) run_teams(emulated, at, team, shared);
   }

@@ -17,9 +17,12 @@ typedef struct CoreEmulatedThreads CoreEmulatedThreads;
 CoreEmulatedThreads *core_emulated_threads_create(CoreDeviceOrder order);
 void core_emulated_threads_destroy(CoreEmulatedThreads *emulated);
 
-/* Runs all blocks of a launch, one after the other; `shared` bytes of shared memory a block, full of rubbish at first.
- * Device memory must be open. One launch at a time in a process. */
-void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, unsigned blocks, unsigned threads,
-                               size_t shared, const void *arguments);
+/* Runs all blocks of a launch, one after the other, each thread as `body`; `shared` bytes of shared memory a block,
+ * full of rubbish at first. Device memory must be open. One launch at a time in a process. */
+void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, CoreKernelBody *body,
+                               unsigned blocks, unsigned threads, size_t shared, const void *arguments);
+/* While a launch runs: its blocks' shared memory, and how much of it there is. */
+extern void *core_emulated_shared;
+extern size_t core_emulated_shared_bytes;
 
 #endif

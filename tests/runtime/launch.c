@@ -197,6 +197,6 @@ void runtime_launch_run(const RuntimeOperation *launch) {
   static CoreEmulatedThreads *threads;
   const bool forward = runtime_order() == RUNTIME_FORWARD;
   if (threads == NULL) threads = core_emulated_threads_create(forward ? CORE_DEVICE_FORWARD : CORE_DEVICE_BACKWARD);
-  core_emulated_threads_run(threads, launch->function->kernel, launch->blocks, launch->threads, launch->shared,
-                            launch->arguments);
+  core_emulated_threads_run(threads, launch->function->kernel, launch->function->kernel->body, launch->blocks,
+                            launch->threads, launch->shared, launch->arguments);
 }

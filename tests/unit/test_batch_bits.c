@@ -476,5 +476,6 @@ int main(void) {
   const struct CMUnitTest gpu[] = {cmocka_unit_test(on_a_gpu)};
   omp_set_num_threads(1);
   if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -441,5 +441,6 @@ int main(void) {
                                      cmocka_unit_test(test_isolated),
                                      cmocka_unit_test(test_gpu)};
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

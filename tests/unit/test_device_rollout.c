@@ -251,5 +251,6 @@ int main(void) {
     cmocka_unit_test(test_filtered_levels), cmocka_unit_test(test_curriculum),
     cmocka_unit_test(test_gaussian), cmocka_unit_test(test_normalised), cmocka_unit_test(test_shards),
     cmocka_unit_test(test_counts), cmocka_unit_test(test_gpu)};
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,5 +279,6 @@ int main(void) {
                                      cmocka_unit_test(test_gpu)};
   if (!asked_for_gpu()) setenv("SIM_TEAM_WORLDS", "alone", 1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

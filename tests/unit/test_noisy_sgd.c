@@ -119,7 +119,8 @@ static void test_resumes_bit_for_bit(void **state) {
   destroy(resumed);
 }
 
-/* On an emulated device: x takes the same steps to the bit, sums have another order; in every order of threads. */
+/* On an emulated device: x takes the same steps to the bit, sums have another order; in every order of threads. In
+ * nvcc's code (tests/ptx/test_ptx.sh) the noise's logarithm, sine and cosine are CUDA's, whose last bits of float64 differ. */
 static void test_device(void **state) {
   const CoreDeviceOrder orders[] = {CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED};
   for (int order = 0; order < 3; order++) {
@@ -132,7 +133,8 @@ static void test_device(void **state) {
     }
     double x[DIMENSIONS];
     core_device_to_host(device, x, there->sgd.x, sizeof x);
-    assert_memory_equal(x, here->sgd.x, sizeof x);
+    if (getenv("CORE_DEVICE_CODE") == NULL) assert_memory_equal(x, here->sgd.x, sizeof x);
+    for (int i = 0; i < DIMENSIONS; i++) assert_true(fabs(x[i] - here->sgd.x[i]) <= 1e-13);
     destroy(there), destroy(here);
     core_device_close(&device);
   }

@@ -1,0 +1,340 @@
+/* Small pieces of PTX with the results that the PTX ISA gives them, for the translator.
+ *   cases write FILE     writes a kernel for each as PTX
+ *   cases run            runs them on the emulator, with CORE_DEVICE_CODE naming what became of that file
+ *   cases fault NAME     runs a kernel of `faults` that must end the program with a message (test_ptx.sh) */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device.h"
+#include "core/error.h"
+
+/* Each kernel has a, b, c of `in` as bits in %rd0 to %rd2, %fd0 to %fd2, their lower halves in %r0 to %r2, %f0 to %f2,
+ * their lowest 16 bits in %rs0 to %rs2; %p0 is a != 0. Its result is in register 3 of the kind that `result` names. */
+typedef struct Case {
+  const char *code;
+  enum { H, R, RD, F, FD, P } result;
+  uint64_t in[3], expected;
+} Case;
+
+#define NAN32 0x7fffffff          /* what float32 arithmetic gives */
+#define NAN64 0x7ff8000000000000
+#define ONE 0x3ff0000000000000    /* float64: 1 */
+
+static const Case cases[] = {
+  /* whole numbers wrap around */
+  {"add.s32 %r3, %r0, %r1;", R, {0x7fffffff, 1}, 0x80000000},
+  {"sub.s64 %rd3, %rd0, %rd1;", RD, {0, 1}, UINT64_MAX},
+  {"add.s16 %rs3, %rs0, %rs1;", H, {0xffff, 2}, 1},
+  {"mul.lo.s32 %r3, %r0, %r1;", R, {0x10001, 0x10001}, 0x20001},
+  {"mul.lo.s64 %rd3, %rd0, 3528531795;", RD, {0x100000001}, 0xd2511f53d2511f53},
+  {"mul.wide.u32 %rd3, %r0, -766435501;", RD, {2}, 0x1a4a23ea6},
+  {"mul.wide.s32 %rd3, %r0, %r1;", RD, {0xffffffff, 5}, (uint64_t)-5},
+  {"mul.wide.u16 %r3, %rs0, %rs1;", R, {0xffff, 0xffff}, 0xfffe0001},
+  {"mul.hi.u32 %r3, %r0, %r1;", R, {0xffffffff, 0xffffffff}, 0xfffffffe},
+  {"mul.hi.s64 %rd3, %rd0, %rd1;", RD, {UINT64_MAX, 1}, UINT64_MAX},
+  {"mad.lo.s32 %r3, %r0, %r1, %r2;", R, {0xffffffff, 3, 4}, 1},
+  {"div.s32 %r3, %r0, %r1;", R, {0x80000000, 0xffffffff}, 0x80000000},
+  {"rem.s32 %r3, %r0, %r1;", R, {(uint32_t)-7, 3}, (uint32_t)-1},
+  {"div.s32 %r3, %r0, %r1;", R, {(uint32_t)-7, 3}, (uint32_t)-2},
+  {"min.s64 %rd3, %rd0, %rd1;", RD, {UINT64_MAX, 0}, UINT64_MAX},
+  {"min.u64 %rd3, %rd0, %rd1;", RD, {UINT64_MAX, 0}, 0},
+  {"abs.s32 %r3, %r0;", R, {0x80000000}, 0x80000000},
+  {"neg.s64 %rd3, %rd0;", RD, {1}, UINT64_MAX},
+  /* carries: 64 bits of 32, borrows, and a product of 64 bits as __umul64hi's inner step has it */
+  {"add.cc.u32 %r2, %r0, %r1;\naddc.u32 %r3, 5, 0;", R, {0xffffffff, 1}, 6},
+  {"add.cc.u32 %r2, %r0, %r1;\naddc.u32 %r3, 5, 0;", R, {0xfffffffe, 1}, 5},
+  {"add.cc.u32 %r2, %r0, %r1;\naddc.cc.u32 %r2, -1, 0;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 1}, 1},
+  {"add.cc.u32 %r2, %r0, %r1;\nadd.s32 %r2, -1, 1;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 1},
+   1}, /* plain ones leave it */
+  {"sub.cc.u32 %r2, %r0, %r1;\nsubc.u32 %r3, 7, 0;", R, {0, 1}, 6},
+  {"sub.cc.u32 %r2, %r0, %r1;\nsubc.cc.u32 %r2, 0, 0;\nsubc.u32 %r3, 7, 0;", R, {1, 1}, 7},
+  {"mad.lo.cc.u32 %r2, %r0, %r1, %r2;\nmadc.hi.u32 %r3, %r0, %r1, 0;", R,
+   {0xffffffff, 0xffffffff, 0xffffffff}, 0xffffffff},
+  {"mad.lo.cc.u32 %r3, %r0, %r1, %r2;", R, {0xffffffff, 0xffffffff, 2}, 3},
+  {"mad.lo.cc.u32 %r2, -1, 1, 1;\nmadc.hi.cc.u32 %r2, %r0, %r1, %r0;\naddc.u32 %r3, 0, 0;", R,
+   {0xffffffff, 0xffffffff}, 1},
+  {"mad.lo.cc.u32 %r2, -1, 1, 1;\nmadc.lo.cc.u32 %r3, %r0, %r1, 0;", R, {3, 5}, 16},
+  /* shifts by the width or more, which C does not define and a processor takes modulo the width */
+  {"shl.b32 %r3, %r0, %r1;", R, {1, 31}, 0x80000000},
+  {"shl.b32 %r3, %r0, %r1;", R, {1, 32}, 0},
+  {"shl.b32 %r3, %r0, %r1;", R, {1, 0xffffffff}, 0},
+  {"shr.u32 %r3, %r0, %r1;", R, {0x80000000, 32}, 0},
+  {"shr.s32 %r3, %r0, %r1;", R, {0x80000000, 40}, 0xffffffff},
+  {"shr.s32 %r3, %r0, %r1;", R, {0x40000000, 40}, 0},
+  {"shl.b64 %rd3, %rd0, %r1;", RD, {1, 64}, 0},
+  {"shr.s64 %rd3, %rd0, %r1;", RD, {UINT64_MAX << 63, 99}, UINT64_MAX},
+  {"shl.b16 %rs3, %rs0, %r1;", H, {0xffff, 15}, 0x8000},
+  {"shl.b16 %rs3, %rs0, %r1;", H, {0xffff, 16}, 0},
+  {"shr.u16 %rs3, %rs0, %r1;", H, {0x8000, 15}, 1},
+  /* bits */
+  {"prmt.b32 %r3, %r0, %r1, 30212;", R, {0x33221100, 0x77665544}, 0x77660044},  /* 0x7604 */
+  {"prmt.b32 %r3, %r0, %r1, 12816;", R, {0x33221100, 0x77665544}, 0x33221100},  /* 0x3210 */
+  {"prmt.b32 %r3, %r0, %r1, %r2;", R, {0x00008000, 0, 0x0091}, 0x0000ff80},
+  {"prmt.b32 %r3, %r0, %r1, %r2;", R, {0x7f008000, 0xff, 0x8bc9}, 0x0000ffff},  /* signs of 7f, ff, 80 */
+  {"bfi.b32 %r3, %r0, %r1, 1, 31;", R, {0xffffffff, 1}, 0xffffffff},
+  {"bfi.b32 %r3, %r0, %r1, 8, 4;", R, {0xff, 0}, 0xf00},
+  {"bfi.b32 %r3, %r0, %r1, 28, 8;", R, {0xff, 5}, 0xf0000005},
+  {"bfi.b32 %r3, %r0, %r1, 8, 0;", R, {0xff, 5}, 5},
+  {"bfi.b32 %r3, %r0, %r1, 32, 4;", R, {0xff, 5}, 5},
+  {"bfi.b64 %rd3, %rd0, %rd1, 32, 32;", RD, {0xdeadbeef, 0x12345678}, 0xdeadbeef12345678},
+  {"clz.b64 %r3, %rd0;", R, {0}, 64},
+  {"clz.b64 %r3, %rd0;", R, {1}, 63},
+  {"clz.b32 %r3, %r0;", R, {0}, 32},
+  {"popc.b32 %r3, %r0;", R, {0xf0f0f0f1}, 17},
+  {"not.b16 %rs3, %rs0;", H, {1}, 0xfffe},
+  {"xor.pred %p3, %p0, -1;", P, {1}, 0},
+  {"mov.pred %p3, -1;", P, {0}, 1},
+  {"setp.eq.s32 %p1, %r1, 4;\nnot.pred %p2, %p0;\nand.pred %p3, %p1, %p2;", P, {0, 4}, 1},
+  {"mov.b64 %rd3, {%r0, %r1};", RD, {0x11111111, 0x22222222}, 0x2222222211111111},
+  {"mov.b64 {%r2, %r3}, %rd0;", R, {0x2222222211111111}, 0x22222222},
+  {"mov.b64 {%r3, %r2}, %fd0;", R, {ONE + 7}, 7},
+  {"{ .reg .b32 %temp;\nmov.b64 {%temp, %r3}, %fd0; }", R, {ONE + 7}, 0x3ff00000},
+  {"mov.b32 %r3, {%rs0, %rs1};", R, {0x1111, 0x2222}, 0x22221111},
+  {"mov.b32 {%rs2, %rs3}, %r0;", H, {0x22221111}, 0x2222},
+  {"mov.b32 %r3, %f0;", R, {0x7fa00001}, 0x7fa00001},     /* a signalling NaN is moved as it is */
+  {"mov.f64 %fd3, 0d3DF0000000000000;", FD, {0}, 0x3df0000000000000},
+  {"selp.b16 %rs3, %rs1, -1, %p0;", H, {0, 5}, 0xffff},
+  {"selp.f32 %f3, %f1, 0f3F800000, %p0;", F, {1, 0x40000000}, 0x40000000},
+  /* real numbers: rounded once, denormals kept, every NaN of float32 one */
+  {"add.rn.f32 %f3, %f0, %f1;", F, {0x3f800000, 0x33800000}, 0x3f800000},       /* 1 + 2^-24: to even */
+  {"add.rn.f32 %f3, %f0, %f1;", F, {0x3f800001, 0x33800000}, 0x3f800002},
+  {"mul.rn.f32 %f3, %f0, %f1;", F, {0x00800000, 0x3f000000}, 0x00400000},
+  {"mul.rn.f32 %f2, %f0, %f0;\nadd.rn.f32 %f3, %f2, %f1;", F, {0x3f800001, 0xbf800002}, 0}, /* not contracted */
+  {"fma.rn.f32 %f3, %f0, %f0, %f1;", F, {0x3f800001, 0xbf800002}, 0x28800000},
+  {"fma.rn.f64 %fd3, %fd0, %fd0, %fd1;", FD, {ONE + 1, 0xbff0000000000002}, 0x3970000000000000},
+  {"mul.rn.f64 %fd2, %fd0, %fd0;\nadd.rn.f64 %fd3, %fd2, %fd1;", FD, {ONE + 1, 0xbff0000000000002}, 0},
+  {"div.rn.f32 %f3, %f0, %f1;", F, {0x3f800000, 0x40400000}, 0x3eaaaaab},
+  {"div.rn.f32 %f3, %f0, %f1;", F, {0, 0}, NAN32},
+  {"div.rn.f32 %f3, %f0, %f1;", F, {0x3f800000, 0x80000000}, 0xff800000},
+  {"rcp.rn.f32 %f3, %f0;", F, {0x40400000}, 0x3eaaaaab},
+  {"sqrt.rn.f32 %f3, %f0;", F, {0x40000000}, 0x3fb504f3},
+  {"sqrt.rn.f32 %f3, %f0;", F, {0x80000000}, 0x80000000},
+  {"sqrt.rn.f32 %f3, %f0;", F, {0xbf800000}, NAN32},
+  {"add.rn.f32 %f3, %f0, %f1;", F, {0xffc12345, 0x3f800000}, NAN32},
+  {"neg.f32 %f3, %f0;", F, {0}, 0x80000000},
+  {"copysign.f64 %fd3, %fd0, %fd1;", FD, {0x8000000000000000, ONE}, 0xbff0000000000000},
+  {"min.f32 %f3, %f0, %f1;", F, {0x7fc00000, 0x3f800000}, 0x3f800000},
+  {"max.f32 %f3, %f0, %f1;", F, {0x3f800000, 0xffc00000}, 0x3f800000},
+  {"max.f32 %f3, %f0, %f1;", F, {0x7fc00000, 0xffc00000}, NAN32},
+  {"min.f32 %f3, %f0, %f1;", F, {0, 0x80000000}, 0x80000000},
+  {"max.f32 %f3, %f0, %f1;", F, {0x80000000, 0}, 0},
+  {"max.f64 %fd3, %fd0, %fd1;", FD, {NAN64, 0x8000000000000000}, 0x8000000000000000},
+  {"min.f64 %fd3, %fd0, %fd1;", FD, {ONE, 0xbff0000000000000}, 0xbff0000000000000},
+  /* comparisons with NaN: plain ones false, those with u true */
+  {"setp.eq.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0x7fc00000}, 0},
+  {"setp.ne.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0}, 0},
+  {"setp.neu.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0}, 1},
+  {"setp.equ.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0}, 1},
+  {"setp.lt.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0}, 0},
+  {"setp.ltu.f64 %p3, %fd0, %fd1;", P, {NAN64, 0}, 1},
+  {"setp.geu.f32 %p3, %f0, %f1;", P, {0, 0x7fc00000}, 1},
+  {"setp.geu.f32 %p3, %f0, %f1;", P, {0, 0x3f800000}, 0},
+  {"setp.leu.f64 %p3, %fd0, %fd1;", P, {ONE, 0}, 0},
+  {"setp.gtu.f32 %p3, %f0, %f1;", P, {0x80000000, 0}, 0},
+  {"setp.num.f32 %p3, %f0, %f0;", P, {0x7fc00000}, 0},
+  {"setp.nan.f32 %p3, %f0, %f1;", P, {0, 0x7fc00000}, 1},
+  {"setp.lt.s32 %p3, %r0, %r1;", P, {0xffffffff, 0}, 1},
+  {"setp.lt.u32 %p3, %r0, %r1;", P, {0xffffffff, 0}, 0},
+  {"setp.gt.u16 %p3, %rs0, %rs1;", P, {0xffff, 1}, 1},
+  {"setp.lt.s16 %p3, %rs0, %rs1;", P, {0xffff, 1}, 1},
+  {"setp.ge.s64 %p3, %rd0, %rd1;", P, {UINT64_MAX, 0}, 0},
+  /* conversions */
+  {"cvt.rni.s32.f64 %r3, %fd0;", R, {0x4004000000000000}, 2},                    /* 2.5 */
+  {"cvt.rni.s32.f64 %r3, %fd0;", R, {0x400c000000000000}, 4},                    /* 3.5 */
+  {"cvt.rni.s32.f64 %r3, %fd0;", R, {0xc004000000000000}, (uint32_t)-2},
+  {"cvt.rni.s32.f64 %r3, %fd0;", R, {0x41e0000000000000}, 0x7fffffff},           /* 2^31 */
+  {"cvt.rni.s32.f64 %r3, %fd0;", R, {0xfff0000000000000}, 0x80000000},
+  {"cvt.rni.s32.f64 %r3, %fd0;", R, {NAN64}, 0x80000000},
+  {"cvt.rzi.s32.f32 %r3, %f0;", R, {0x7fc00000}, 0},
+  {"cvt.rzi.s32.f32 %r3, %f0;", R, {0xbfffffff}, (uint32_t)-1},
+  {"cvt.rzi.s32.f32 %r3, %f0;", R, {0x4f000000}, 0x7fffffff},                    /* 2^31 */
+  {"cvt.rzi.u32.f32 %r3, %f0;", R, {0xbf800000}, 0},
+  {"cvt.rzi.u32.f32 %r3, %f0;", R, {0x4f7fffff}, 0xffffff00},
+  {"cvt.rzi.u32.f32 %r3, %f0;", R, {0x50000000}, 0xffffffff},
+  {"cvt.rni.f32.f32 %f3, %f0;", F, {0x40200000}, 0x40000000},                    /* 2.5 */
+  {"cvt.rni.f32.f32 %f3, %f0;", F, {0xbe800000}, 0x80000000},                    /* -0.25 to -0 */
+  {"cvt.rn.f32.f64 %f3, %fd0;", F, {ONE + 0x10000000}, 0x3f800000},              /* half way, to even */
+  {"cvt.rn.f32.f64 %f3, %fd0;", F, {ONE + 0x10000001}, 0x3f800001},
+  {"cvt.rn.f32.f64 %f3, %fd0;", F, {0x47f0000000000000}, 0x7f800000},
+  {"cvt.rn.f32.f64 %f3, %fd0;", F, {0x36b8000000000000}, 3},                      /* a denormal */
+  {"cvt.f64.f32 %fd3, %f0;", FD, {0x00000001}, 0x36a0000000000000},
+  {"cvt.rn.f32.u64 %f3, %rd0;", F, {UINT64_MAX}, 0x5f800000},
+  {"cvt.rn.f32.u32 %f3, %r0;", F, {0x1000001}, 0x4b800000},
+  {"cvt.rn.f32.u32 %f3, %r0;", F, {0x1000003}, 0x4b800002},
+  {"cvt.rn.f32.s32 %f3, %r0;", F, {0x80000000}, 0xcf000000},
+  {"cvt.rn.f64.s32 %fd3, %r0;", FD, {0xffffffff}, 0xbff0000000000000},
+  {"cvt.rn.f64.u64 %fd3, %rd0;", FD, {(1ull << 53) + 1}, 0x4340000000000000},
+  {"cvt.rn.f32.s16 %f3, %rs0;", F, {0xffff}, 0xbf800000},
+  {"cvt.s32.s8 %r3, %rs0;", R, {0x180}, (uint32_t)-128},
+  {"cvt.s32.s16 %r3, %rs0;", R, {0x8000}, 0xffff8000},
+  {"cvt.u32.u16 %r3, %rs0;", R, {0x8000}, 0x8000},
+  {"cvt.s64.s32 %rd3, %r0;", RD, {0x80000000}, 0xffffffff80000000},
+  {"cvt.s64.s32 %rd3, %rd0;", RD, {0x580000000}, 0xffffffff80000000}, /* the lower half of a wider register */
+  {"cvt.u16.u64 %rs3, %rd0;", H, {0x123456789}, 0x6789},
+  {"cvt.u64.u32 %rd3, %r0;", RD, {0xffffffff}, 0xffffffff},
+  /* approximations: what the ISA says of their ends, and of the bits that they look at */
+  {"rcp.approx.ftz.f64 %fd3, %fd0;", FD, {ONE + 0x7fffffff}, ONE},
+  {"rcp.approx.ftz.f64 %fd3, %fd0;", FD, {0x4008000000000000}, 0x3fd5555500000000},
+  {"rcp.approx.ftz.f64 %fd3, %fd0;", FD, {0x8000000000000001}, 0xfff0000000000000},
+  {"rcp.approx.ftz.f64 %fd3, %fd0;", FD, {0x7ff0000000000000}, 0},
+  {"rsqrt.approx.ftz.f64 %fd3, %fd0;", FD, {0x4010000000000000}, 0x3fe0000000000000},
+  {"ex2.approx.ftz.f32 %f3, %f0;", F, {0x40400000}, 0x41000000},
+  {"ex2.approx.ftz.f32 %f3, %f0;", F, {0xc2fe0000}, 0},                          /* 2^-127 is flushed */
+  {"ex2.approx.ftz.f32 %f3, %f0;", F, {0x7f800000}, 0x7f800000},
+  /* memory: %rd8 is global memory with a and b, %rd9 eight bytes of a5 there, local memory */
+  {"ld.global.s8 %r3, [%rd8];", R, {0x80}, 0xffffff80},
+  {"ld.global.u8 %rd3, [%rd8+1];", RD, {0x8000}, 0x80},
+  {"ld.global.s32 %rd3, [%rd8+4];", RD, {0x8000000000000000}, 0xffffffff80000000},
+  {"ld.global.nc.v2.u32 {%r2, %r3}, [%rd8];", R, {0x200000001}, 2},
+  {"ld.global.v4.u8 {%rs0, %rs1, %rs2, %rs3}, [%rd8+4];", H, {0xf0e0d0c000000000}, 0xf0},
+  {"ld.global.v2.f64 {%fd2, %fd3}, [%rd8];", FD, {1, ONE}, ONE},
+  {"st.global.u8 [%rd9+1], %r0;\nld.global.u64 %rd3, [%rd9];", RD, {0x12345678}, 0xa5a5a5a5a5a578a5},
+  {"st.global.u32 [%rd9+4], %rd0;\nld.global.u64 %rd3, [%rd9];", RD, {0x9912345678}, 0x12345678a5a5a5a5},
+  {"st.global.v2.f32 [%rd9], {%f0, %f1};\nld.u64 %rd3, [%rd9];", RD, {1, 2}, 0x200000001},
+  {"atom.global.add.u64 %rd2, [%rd8], %rd1;\nld.global.u64 %rd3, [%rd8];\nadd.s64 %rd3, %rd3, %rd2;", RD, {5, 7}, 17},
+  {"atom.global.exch.b32 %r3, [%rd8+4], 9;", R, {0x700000000}, 7},
+  {"atom.global.min.u64 %rd2, [%rd8], 3;\nld.global.u64 %rd3, [%rd8];", RD, {UINT64_MAX}, 3},
+  {"st.local.v2.u32 [%rd10+8], {%r0, %r1};\nld.local.u64 %rd3, [%rd10+8];", RD, {1, 2}, 0x200000001},
+  {"cvta.local.u64 %rd2, %rd10;\nst.u16 [%rd2], %rs0;\nld.local.s16 %r3, [%rd10];", R, {0x8001}, 0xffff8001},
+  {"mov.u32 %r2, core_device_shared;\nst.shared.f32 [%r2+8], %f0;\nld.shared.u32 %r3, [%r2+8];", R, {77}, 77},
+  {"mov.u64 %rd2, core_device_shared;\ncvta.shared.u64 %rd2, %rd2;\nst.u8 [%rd2+3], %r0;\n"
+   "ld.shared.u8 %r3, [core_device_shared+3];", R, {0x1ff}, 0xff},
+  {"ld.global.v2.u8 {%rs2, %rs3}, [table+2];", H, {0}, 40},
+  /* the way through a function: guards, loops, calls */
+  {"mov.u32 %r3, 1;\n@%p0 mov.u32 %r3, 2;", R, {0}, 1},
+  {"mov.u32 %r3, 1;\n@!%p0 mov.u32 %r3, 2;", R, {0}, 2},
+  {"mov.u32 %r3, 0;\n$L_loop@:\nadd.s32 %r3, %r3, %r0;\nadd.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;\n"
+   "@%p1 bra $L_loop@;",
+   R, {10}, 55},
+  {"{\n.param .b64 param0;\nst.param.b64 [param0+0], %rd0;\n.param .align 4 .b8 param1[8];\n"
+   "st.param.v2.b32 [param1+0], {%r1, %r2};\n.param .b32 retval0;\n"
+   "call.uni (retval0), sum, (param0, param1);\nld.param.b32 %r3, [retval0+0];\n}", R,
+   {1, 20, 300}, 321},
+  {"mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ntid.x;\nadd.s32 %r3, %r3, %r2;\nmov.u32 %r2, %ctaid.x;\n"
+   "add.s32 %r3, %r3, %r2;\nmov.u32 %r2, %nctaid.x;\nadd.s32 %r3, %r3, %r2;", R, {0}, 2},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* Kernels that must not come to their end. */
+static const struct { const char *name, *code; } faults[] = {
+  {"global", "ld.global.u32 %r3, [%rd8+64];"},
+  {"misaligned", "ld.global.v2.u32 {%r2, %r3}, [%rd8+4];"},
+  {"shared", "mov.u32 %r2, core_device_shared;\nld.shared.u32 %r3, [%r2+64];"},
+  {"local", "ld.local.u32 %r3, [%rd10+-1048576];"},
+  {"parameter", "mov.b64 %rd2, fault_parameter_parameter;\nld.param.u64 %rd3, [%rd2+16];"},
+  {"generic", "mov.u64 %rd2, 4096;\nst.u8 [%rd2], %r0;"},
+  {"mask", "mov.u32 %r2, 6;\nbar.warp.sync %r2;"},
+};
+enum { FAULTS = sizeof faults / sizeof *faults, SHARED_BYTES = 64 };
+
+/* ---- write ------------------------------------------------------------------------------------------------------- */
+
+/* Labels have the case's number, where the code has an @ behind them. */
+static void write_code(FILE *file, const char *code, int number) {
+  for (; *code; code++) {
+    if (*code == '@' && code[1] != '%' && code[1] != '!') fprintf(file, "%d", number);
+    else fputc(*code, file);
+  }
+}
+
+static void write_kernel(FILE *file, const char *name, const char *code, int result, int number) {
+  static const char *const stores[] = {
+    "cvt.u64.u16 %rd4, %rs3;", "cvt.u64.u32 %rd4, %r3;", "mov.u64 %rd4, %rd3;",
+    "mov.b32 %r4, %f3;\ncvt.u64.u32 %rd4, %r4;",
+    "mov.b64 %rd4, %fd3;", "selp.b64 %rd4, 1, 0, %p3;"};
+  fprintf(file, "\n.visible .entry _Z%zu%s_kernel4Case(\n\t.param .align 8 .b8 %s_parameter[16]\n)\n{\n",
+          strlen(name) + 7, name, name);
+  fprintf(file, "\t.local .align 8 .b8 \t__local_depot%d[16];\n\t.reg .b64 \t%%SPL;\n\t.reg .pred \t%%p<4>;\n"
+          "\t.reg .b16 \t%%rs<4>;\n\t.reg .b32 \t%%r<5>;\n\t.reg .b64 \t%%rd<11>;\n"
+          "\t.reg .f32 \t%%f<4>;\n\t.reg .f64 \t%%fd<4>;\n\n", number);
+  fprintf(file, "mov.u64 %%SPL, __local_depot%d;\nadd.u64 %%rd10, %%SPL, 0;\n", number);
+  fprintf(file, "ld.param.u64 %%rd8, [%s_parameter];\ncvta.to.global.u64 %%rd8, %%rd8;\nadd.s64 %%rd9, %%rd8, 24;\n",
+          name);
+  for (int i = 0; i < 3; i++)
+    fprintf(file, "ld.global.u64 %%rd%d, [%%rd8+%d];\nmov.b64 %%fd%d, %%rd%d;\ncvt.u32.u64 %%r%d, %%rd%d;\n"
+            "mov.b32 %%f%d, %%r%d;\ncvt.u16.u32 %%rs%d, %%r%d;\n", i, 8 * i, i, i, i, i, i, i, i, i);
+  fprintf(file, "setp.ne.s64 %%p0, %%rd0, 0;\n");
+  write_code(file, code, number);
+  fprintf(file, "\n%s\nst.global.u64 [%%rd8+32], %%rd4;\nret;\n}\n", stores[result]);
+}
+
+static void name_case(char name[32], int i) { snprintf(name, 32, "case_%d", i); }
+static void name_fault(char name[32], int i) { snprintf(name, 32, "fault_%s", faults[i].name); }
+
+static int write_all(const char *path) {
+  FILE *file = fopen(path, "w");
+  char name[32];
+  if (file == NULL) return perror(path), 1;
+  fprintf(file, "// Written by tests/ptx/cases.c\n.version 9.0\n.target sm_90\n.address_size 64\n\n"
+          ".extern .shared .align 128 .b8 core_device_shared[];\n.global .align 4 .b8 table[4] = {10, 20, 30, 40};\n\n"
+          ".func  (.param .b32 func_retval0) sum(\n\t.param .b64 sum_param_0,\n"
+          "\t.param .align 4 .b8 sum_param_1[8]\n)\n{\n"
+          "\t.reg .b32 \t%%r<5>;\n\tld.param.u32 %%r1, [sum_param_0];\n\tld.param.v2.u32 {%%r2, %%r3}, [sum_param_1];\n"
+          "\tadd.s32 %%r4, %%r1, %%r2;\n\tadd.s32 %%r4, %%r4, %%r3;\n"
+          "\tst.param.b32 [func_retval0+0], %%r4;\n\tret;\n}\n");
+  for (int i = 0; i < CASES; i++) {
+    name_case(name, i);
+    write_kernel(file, name, cases[i].code, cases[i].result, i);
+  }
+  for (int i = 0; i < FAULTS; i++) {
+    name_fault(name, i);
+    write_kernel(file, name, faults[i].code, R, CASES + i);
+  }
+  return fclose(file) != 0;
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+typedef struct CaseArguments { void *memory; uint64_t unused; } CaseArguments;
+typedef struct CaseMemory { uint64_t in[3], scratch, result; } CaseMemory;
+
+/* What would run without CORE_DEVICE_CODE. */
+static void no_body(const CoreDeviceThread *at, const void *arguments) {
+  fprintf(stderr, "cases: CORE_DEVICE_CODE names no library\n");
+  exit(2);
+}
+
+static uint64_t run_kernel(CoreDevice *device, const char *name, const uint64_t in[3]) {
+  const CoreKernel kernel = {name, no_body, NULL, CORE_TEAM_NONE, sizeof(CaseArguments)};
+  CaseMemory memory = {{in[0], in[1], in[2]}, 0xa5a5a5a5a5a5a5a5, 0};
+  CaseArguments arguments = {NULL, 0};
+  if (device->allocate(device, sizeof memory, &arguments.memory) != CORE_OK) abort();
+  core_device_to_device(device, arguments.memory, &memory, sizeof memory);
+  device->launch(device, &kernel, 1, 1, SHARED_BYTES, &arguments);
+  core_device_to_host(device, &memory, arguments.memory, sizeof memory);
+  device->release(device, arguments.memory);
+  return memory.result;
+}
+
+static int run_all(CoreDevice *device) {
+  int failed = 0;
+  char name[32];
+  for (int i = 0; i < CASES; i++) {
+    name_case(name, i);
+    const uint64_t result = run_kernel(device, name, cases[i].in);
+    if (result == cases[i].expected) continue;
+    failed++;
+    printf("# %s of %#" PRIx64 ", %#" PRIx64 ", %#" PRIx64 ": %#" PRIx64 " instead of %#" PRIx64 "\n", cases[i].code,
+           cases[i].in[0], cases[i].in[1], cases[i].in[2], result, cases[i].expected);
+  }
+  printf("# %d instructions with operands, %d wrong\n", (int)CASES, failed);
+  return failed > 0;
+}
+
+int main(int count, char **words) {
+  if (count == 3 && strcmp(words[1], "write") == 0) return write_all(words[2]);
+  CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
+  int code = 2;
+  if (count == 2 && strcmp(words[1], "run") == 0) code = run_all(device);
+  for (int i = 0; count == 3 && i < FAULTS; i++) {
+    char name[32];
+    name_fault(name, i);
+    if (strcmp(words[1], "fault") != 0 || strcmp(words[2], faults[i].name) != 0) continue;
+    printf("%" PRIx64 "\n", run_kernel(device, name, (const uint64_t[3]){0}));
+    code = 0;
+  }
+  core_device_close(&device);
+  return code;
+}

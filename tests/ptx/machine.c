@@ -1,0 +1,70 @@
+/* The part of a library of translated kernels that is the same in all of them: what core/emulated_code.h asks of such a
+ * library, and the ways in which translated code ends the program. */
+#include "tests/ptx/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Written by translate.c: the kernels, and the module's own arrays. Each ends with an entry of zeros. */
+extern const CoreEmulatedBody ptx_bodies[] __attribute__((visibility("hidden")));
+extern const PtxArray ptx_arrays[] __attribute__((visibility("hidden")));
+
+PtxRange ptx_recent;
+const CoreEmulatedServices *ptx_services;
+
+void ptx_fail(const char *function, const char *file, int line, const char *what, uint64_t address, unsigned bytes) {
+  fprintf(stderr, "%s:%d: %s: %s: %u bytes at %#llx\n", file, line, function, what, bytes, (unsigned long long)address);
+  abort();
+}
+
+void ptx_note(const char *kernel) {
+  const char *path = getenv("PTX_RAN");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (file == NULL) return;
+  fprintf(file, "%s\n", kernel);
+  fclose(file);
+}
+
+static bool holds(PtxRange range, uint64_t address, unsigned bytes) {
+  return address >= range.first && address + bytes <= range.end;
+}
+
+/* Is this local memory: a thread's stack, above where the caller of this has its own? */
+static bool is_in_stack(uint64_t address, unsigned bytes) {
+  enum { STACK_BYTES = 64 * 1024 }; /* of an emulated thread */
+  const uint64_t stack = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+  return holds((PtxRange){stack, stack + STACK_BYTES}, address, bytes);
+}
+
+void ptx_check_stack(const char *function, const char *file, int line, uint64_t address, unsigned bytes) {
+  if (!is_in_stack(address, bytes)) ptx_fail(function, file, line, "an access outside of local memory", address, bytes);
+}
+
+void ptx_find(const char *function, const char *file, int line, uint64_t address, unsigned bytes, bool is_generic) {
+  const uint64_t shared = (uint64_t)(uintptr_t)*ptx_services->shared;
+  if (is_generic && (is_in_stack(address, bytes) ||
+                     holds((PtxRange){shared, shared + *ptx_services->shared_bytes}, address, bytes))) return;
+  for (const PtxArray *array = ptx_arrays; array->end; array++)
+    if (holds((PtxRange){(uint64_t)(uintptr_t)array->first, (uint64_t)(uintptr_t)array->end}, address, bytes)) return;
+  PtxRange found = {0};
+  if (!ptx_services->find_memory(address, &found.first, &found.end) || !holds(found, address, bytes))
+    ptx_fail(function, file, line,
+             is_generic ? "an access outside of all memory" : "an access outside of device memory", address, bytes);
+  ptx_recent = found;
+}
+
+unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *function, const char *file, int line) {
+  const unsigned team = (unsigned)__builtin_popcount(mask);
+  if (mask == 0 || (team & (team - 1)) != 0)
+    ptx_fail(function, file, line, "a mask that is no team's", mask, sizeof mask);
+  const uint32_t lanes = team == 32 ? UINT32_MAX : ((uint32_t)1 << team) - 1;
+  if (mask != lanes << (at->thread % 32 / team * team))
+    ptx_fail(function, file, line, "a mask that is not that of the thread's own team", mask, sizeof mask);
+  return team;
+}
+
+__attribute__((visibility("default")))
+const CoreEmulatedBody *core_emulated_library(const CoreEmulatedServices *services) {
+  ptx_services = services;
+  return ptx_bodies;
+}

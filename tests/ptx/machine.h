@@ -1,0 +1,209 @@
+/* What the C that the translator writes is written with: PTX's instructions as functions of C, memory with the checks
+ * that a GPU or compute-sanitizer makes, and the emulator's services. Included by that C only, with machine.c in one
+ * library.
+ *
+ * Addresses. Global, generic and local ones are the host's. An address of shared memory is a number of bytes within the
+ * block's, as on a GPU, where it is no pointer either. Parameters lie where the emulator has a launch's arguments.
+ * Each access is checked for its alignment, which a GPU insists on, and for lying within what its space has: an
+ * allocation of device memory, the block's shared memory, the thread's local memory, the parameters. */
+#ifndef PTX_MACHINE_H
+#define PTX_MACHINE_H
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/emulated_code.h"
+
+typedef bool PTX_PRED;
+typedef uint8_t PTX_U8;
+typedef int8_t PTX_S8;
+typedef uint16_t PTX_U16;
+typedef int16_t PTX_S16;
+typedef uint32_t PTX_U32;
+typedef int32_t PTX_S32;
+typedef uint64_t PTX_U64;
+typedef int64_t PTX_S64;
+typedef float PTX_F32;
+typedef double PTX_F64;
+
+/* What stands in a register that nothing was written to, and in local memory. */
+#define PTX_RUBBISH 0xa5a5a5a5a5a5a5a5u
+
+/* ---- the instructions -------------------------------------------------------------------------------------------- */
+
+static inline uint32_t ptx_bits_f32(float x) { uint32_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
+static inline uint64_t ptx_bits_f64(double x) { uint64_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
+static inline float ptx_f32_of(uint32_t bits) { float x; memcpy(&x, &bits, sizeof x); return x; }
+static inline double ptx_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+
+static inline float ptx_number(float x) { return x == x ? x : ptx_f32_of(0x7fffffffu); }
+
+static inline int32_t ptx_clamp_s32(double x, int32_t nan) {
+  return x != x ? nan : x <= INT32_MIN ? INT32_MIN : x >= INT32_MAX ? INT32_MAX : (int32_t)x;
+}
+static inline uint32_t ptx_clamp_u32(double x, uint32_t nan) {
+  return x != x ? nan : x <= 0 ? 0 : x >= UINT32_MAX ? UINT32_MAX : (uint32_t)x;
+}
+static inline int64_t ptx_clamp_s64(double x) {
+  return x != x || x < -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
+}
+
+/* Four of eight bytes, each chosen by four bits of `selector`, whose highest asks for copies of the byte's sign. */
+static inline uint32_t ptx_permute(uint64_t bytes, uint32_t selector) {
+  uint32_t result = 0;
+  for (int i = 0; i < 4; i++) {
+    const unsigned choice = selector >> 4 * i & 15;
+    uint32_t byte = bytes >> 8 * (choice & 7) & 255;
+    if (choice & 8) byte = byte & 128 ? 255 : 0;
+    result |= byte << 8 * i;
+  }
+  return result;
+}
+
+/* `field`'s lowest `bits` bits in the place of those of `base` from `first` up, as far as `width` goes. */
+static inline uint64_t ptx_insert(uint64_t field, uint64_t base, unsigned first, unsigned bits, unsigned width) {
+  if (first >= width || bits == 0) return base;
+  const uint64_t mask = (bits > 63 ? UINT64_MAX : ((uint64_t)1 << bits) - 1) << first;
+  return (base & ~mask) | (field << first & mask);
+}
+
+/* ex2.approx.ftz.f32 has a relative error of 2^-22.5 (PTX ISA); here it is right to the last bit, denormals flushed. */
+static inline float ptx_approximate_power(float x) {
+  if (fabsf(x) < 0x1p-126f) x = 0;
+  const float power = (float)exp2((double)x);
+  return power < 0x1p-126f ? 0.0f : ptx_number(power);
+}
+
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper 32 bits only and give as many; denormals are zero. Here
+ * these are cut from the exact value. PTX_APPROXIMATE is added to the last of those bits, to see who depends on it. */
+#ifndef PTX_APPROXIMATE
+#define PTX_APPROXIMATE 0
+#endif
+static inline double ptx_upper_half(double x) { return ptx_f64_of(ptx_bits_f64(x) & 0xffffffff00000000u); }
+static inline double ptx_approximated(double exact) {
+  if (!(fabs(exact) < INFINITY)) return exact;
+  if (fabs(exact) < 0x1p-1022) return copysign(0.0, exact);
+  return ptx_f64_of((ptx_bits_f64(exact) & 0xffffffff00000000u) + ((uint64_t)PTX_APPROXIMATE << 32));
+}
+static inline double ptx_flushed(double x) { return fabs(x) < 0x1p-1022 ? copysign(0.0, x) : ptx_upper_half(x); }
+static inline double ptx_approximate_inverse(double x) { return ptx_approximated(1.0 / ptx_flushed(x)); }
+static inline double ptx_approximate_inverse_root(double x) { return ptx_approximated(1.0 / sqrt(ptx_flushed(x))); }
+
+#define PTX1(name, R, A, value) static inline PTX_##R ptx_##name(PTX_##A a) { return (PTX_##R)(value); }
+#define PTX2(name, R, A, B, value) static inline PTX_##R ptx_##name(PTX_##A a, PTX_##B b) { return (PTX_##R)(value); }
+#define PTX3(name, R, A, B, C, value)                                          \
+  static inline PTX_##R ptx_##name(PTX_##A a, PTX_##B b, PTX_##C c) { return (PTX_##R)(value); }
+#define PTX4(name, R, A, B, C, D, value)                                       \
+  static inline PTX_##R ptx_##name(PTX_##A a, PTX_##B b, PTX_##C c, PTX_##D d) { return (PTX_##R)(value); }
+/* With two sources c is not looked at. */
+#define PTX_WITH_CARRY(name, sources, writes, sum)                                              \
+  static inline uint32_t ptx_##name(uint32_t a, uint32_t b, uint32_t c, uint32_t *flag) {       \
+    const uint32_t carry = *flag;                                                               \
+    const uint64_t wide = (sum);                                                                \
+    if (writes) *flag = (uint32_t)(wide >> 32 & 1);                                             \
+    return (void)carry, (void)c, (uint32_t)wide;                                                \
+  }
+#define PTX_ATOM(name, T, after)                                               \
+  static inline PTX_##T ptx_##name(uint64_t address, PTX_##T b) {              \
+    PTX_##T a, changed;                                                        \
+    memcpy(&a, (const void *)(uintptr_t)address, sizeof a);                    \
+    changed = (PTX_##T)(after);                                                \
+    memcpy((void *)(uintptr_t)address, &changed, sizeof changed);              \
+    return a;                                                                  \
+  }
+#include "tests/ptx/instructions.def"
+#undef PTX1
+#undef PTX2
+#undef PTX3
+#undef PTX4
+#undef PTX_WITH_CARRY
+#undef PTX_ATOM
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* An array of the module. */
+typedef struct PtxArray { const unsigned char *first, *end; } PtxArray;
+/* The allocation that the last access to global memory went to. */
+typedef struct PtxRange { uint64_t first, end; } PtxRange;
+extern PtxRange ptx_recent __attribute__((visibility("hidden")));
+extern const CoreEmulatedServices *ptx_services __attribute__((visibility("hidden")));
+
+/* Ends the program with the instruction's function, its line in the file of PTX, and what is wrong. */
+__attribute__((visibility("hidden"), noreturn, cold))
+void ptx_fail(const char *function, const char *file, int line, const char *what, uint64_t address, unsigned bytes);
+/* A kernel runs for the first time: puts its name at the end of the file that PTX_RAN names, if it names any. */
+__attribute__((visibility("hidden"), cold)) void ptx_note(const char *kernel);
+/* Makes the allocation that has `bytes` bytes from `address` on the recent one; or ends the program. */
+__attribute__((visibility("hidden"), noinline, cold))
+void ptx_find(const char *function, const char *file, int line, uint64_t address, unsigned bytes, bool is_generic);
+/* That this is in a stack, above where local memory of the function that asks lies; or ends the program. */
+__attribute__((visibility("hidden"), noinline, cold))
+void ptx_check_stack(const char *function, const char *file, int line, uint64_t address, unsigned bytes);
+/* The number of threads of a team whose mask this is, which must be the thread's own; or ends the program. */
+__attribute__((visibility("hidden")))
+unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *function, const char *file, int line);
+
+#define PTX_HERE const char *function, const char *file, int line
+#define PTX_NOW __func__, __FILE__, __LINE__
+
+/* Each gives the host's address of `bytes` bytes at an address of its space. */
+static inline uint64_t ptx_global(uint64_t address, unsigned bytes, PTX_HERE) {
+  if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to global memory", address, bytes);
+  if (address < ptx_recent.first || address + bytes > ptx_recent.end)
+    ptx_find(function, file, line, address, bytes, false);
+  return address;
+}
+static inline uint64_t ptx_generic(uint64_t address, unsigned bytes, PTX_HERE) {
+  if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access", address, bytes);
+  if (address < ptx_recent.first || address + bytes > ptx_recent.end)
+    ptx_find(function, file, line, address, bytes, true);
+  return address;
+}
+static inline uint64_t ptx_shared(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PTX_HERE) {
+  if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to shared memory", address, bytes);
+  if (address + bytes > *ptx_services->shared_bytes)
+    ptx_fail(function, file, line, "an access beyond the block's shared memory", address, bytes);
+  return (uint64_t)(uintptr_t)at->shared + address;
+}
+/* Of local memory: the function's own from `start`, or that of one that called it. */
+static inline uint64_t ptx_local(const void *start, size_t size, uint64_t address, unsigned bytes, PTX_HERE) {
+  const uint64_t offset = address - (uint64_t)(uintptr_t)start;
+  if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to local memory", address, bytes);
+  if (offset > size || bytes > size - offset) ptx_check_stack(function, file, line, address, bytes);
+  return address;
+}
+/* Of a function's parameters. Alignment counts from the start, which has the one that PTX asks for. */
+static inline uint64_t ptx_within(const void *start, size_t size, uint64_t address, unsigned bytes, PTX_HERE) {
+  const uint64_t offset = address - (uint64_t)(uintptr_t)start;
+  if (offset & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to a parameter", offset, bytes);
+  if (offset > size || bytes > size - offset)
+    ptx_fail(function, file, line, "an access beyond a parameter", offset, bytes);
+  return address;
+}
+
+#define PTX_MEMORY(T, CT)                                                     \
+  static inline CT ptx_load_##T(uint64_t address) {                           \
+    CT x;                                                                     \
+    memcpy(&x, (const void *)(uintptr_t)address, sizeof x);                   \
+    return x;                                                                 \
+  }                                                                           \
+  static inline void ptx_store_##T(uint64_t address, CT x) { memcpy((void *)(uintptr_t)address, &x, sizeof x); }
+PTX_MEMORY(U8, uint8_t) PTX_MEMORY(S8, int8_t) PTX_MEMORY(U16, uint16_t) PTX_MEMORY(S16, int16_t)
+PTX_MEMORY(U32, uint32_t) PTX_MEMORY(S32, int32_t) PTX_MEMORY(U64, uint64_t) PTX_MEMORY(S64, int64_t)
+PTX_MEMORY(F32, float) PTX_MEMORY(F64, double)
+#undef PTX_MEMORY
+
+/* ---- the other threads ------------------------------------------------------------------------------------------- */
+
+static inline void ptx_bar_sync(const CoreDeviceThread *at) { ptx_services->barrier(at); }
+static inline void ptx_bar_warp_sync(const CoreDeviceThread *at, uint32_t mask, PTX_HERE) {
+  ptx_services->team_barrier(at, ptx_team(at, mask, function, file, line));
+}
+/* Bits stand where the threads stand in their warp; the emulator's count from the team's first. */
+static inline uint32_t ptx_ballot(const CoreDeviceThread *at, bool vote, uint32_t mask, PTX_HERE) {
+  const unsigned team = ptx_team(at, mask, function, file, line);
+  return ptx_services->ballot(at, team, vote) << (at->thread % 32 / team * team);
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* PTX text to statements. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "ptx.h"
+
+/* Where the reader is. */
+typedef struct Reader {
+  PtxSource *source;
+  const char *at;
+  int line;
+} Reader;
+
+static void add(PtxSource *source, int kind, const char *text, int line) {
+  if (source->count == source->room) {
+    source->room = source->room ? 2 * source->room : 1024;
+    source->statement = core_memory_resize(source->statement, source->room * sizeof *source->statement);
+  }
+  char *copy = core_text_duplicate(text);
+  size_t length = strlen(copy);
+  while (length > 0 && copy[length - 1] == ' ') copy[--length] = '\0';
+  source->statement[source->count++] = (PtxStatement){kind, copy, line};
+}
+
+/* Goes past white space and comments; the lines they have are counted. */
+static void skip(Reader *reader) {
+  for (;; reader->at++) {
+    if (strncmp(reader->at, "//", 2) == 0) reader->at += strcspn(reader->at, "\n");
+    if (*reader->at == '\n') reader->line++;
+    if (!isspace((unsigned char)*reader->at)) return;
+  }
+}
+
+/* Does a brace after this text open a body or a block? If not, it is an operand's. */
+static bool opens(const CoreText *text) {
+  const char *string = core_text_string(text);
+  if (string[0] == '\0') return true;
+  return strstr(string, ".entry") != NULL || strncmp(string, ".func", 5) == 0 || strstr(string, " .func ") != NULL;
+}
+
+/* The kind of statement that `c` after this text is the end of. */
+enum { NOTHING = -1 };
+static int ends(char c, const CoreText *text) {
+  return c == '{' && opens(text) ? PTX_OPEN : c == '}' && text->length == 0 ? PTX_CLOSE : c == ';' ? PTX_PLAIN
+         : c == ':' ? PTX_LABEL : NOTHING;
+}
+
+/* Reads one statement. */
+static int read_statement(Reader *reader, CoreText *text) {
+  int braces = 0;
+  core_text_clear(text);
+  const int begun = reader->line;
+  for (; *reader->at != '\0'; reader->at++) {
+    const char c = *reader->at;
+    if (isspace((unsigned char)c) || strncmp(reader->at, "//", 2) == 0) {
+      skip(reader);
+      reader->at--;
+      core_text_append(text, " ");
+      continue;
+    }
+    const int kind = braces > 0 ? NOTHING : ends(c, text);
+    if (kind != NOTHING) {
+      reader->at++;
+      add(reader->source, kind, core_text_string(text), begun);
+      return CORE_OK;
+    }
+    if (c == '{') braces++;
+    if (c == '}') braces--;
+    core_text_append_bytes(text, &c, 1);
+  }
+  return core_error(CORE_USAGE, "%s:%d: the file ends within a statement", reader->source->path, begun);
+}
+
+/* The three lines at a module's head, which have no semicolon. */
+static bool read_head(Reader *reader, char *target, size_t room) {
+  if (strncmp(reader->at, ".version", 8) != 0 && strncmp(reader->at, ".target", 7) != 0 &&
+      strncmp(reader->at, ".address_size", 13) != 0) return false;
+  if (strncmp(reader->at, ".target", 7) == 0) {
+    const char *word = reader->at + 7 + strspn(reader->at + 7, " \t");
+    const size_t length = strcspn(word, ", \t\r\n");
+    if (length < room) memcpy(target, word, length), target[length] = '\0';
+  }
+  reader->at += strcspn(reader->at, "\n");
+  return true;
+}
+
+static void forget(PtxSource *source) {
+  for (size_t i = 0; i < source->count; i++) free(source->statement[i].text);
+  source->count = 0;
+}
+
+static int read_text(const char *data, const char *target, PtxSource *source) {
+  Reader reader = {source, data, 1};
+  CoreText text = {0};
+  char present[64] = "";
+  bool is_wanted = true, is_found = false;
+  int code = CORE_OK;
+  for (skip(&reader); *reader.at != '\0' && code == CORE_OK; skip(&reader)) {
+    const bool is_new = strncmp(reader.at, ".version", 8) == 0;
+    if (is_new && is_found) break;
+    if (is_new) forget(source); /* of another target */
+    if (read_head(&reader, present, sizeof present)) {
+      is_wanted = target == NULL || strcmp(present, target) == 0;
+      continue;
+    }
+    is_found = target != NULL && is_wanted;
+    code = read_statement(&reader, &text);
+  }
+  core_text_free(&text);
+  TRY(code);
+  if (target && !is_found) return core_error(CORE_USAGE, "%s: no code for %s there", source->path, target);
+  if (source->count == 0) return core_error(CORE_USAGE, "%s: no PTX there", source->path);
+  return CORE_OK;
+}
+
+int ptx_read(const char *path, const char *target, PtxSource *source) {
+  char *data;
+  size_t size;
+  *source = (PtxSource){.path = path};
+  TRY(core_files_read(path, 0, &data, &size));
+  const int code = read_text(data, target, source);
+  free(data);
+  if (code != CORE_OK) ptx_source_free(source);
+  return code;
+}
+
+void ptx_source_free(PtxSource *source) {
+  forget(source);
+  free(source->statement);
+  *source = (PtxSource){0};
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# nvcc's code for the kernels gives the CPU's bits: tests of the emulated device run what nvcc wrote (PTX), translated
+# to C by tests/ptx, in place of the kernels' own bodies. First the translator, on pieces of PTX with known results. What
+# takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+ptx=$SWEEP_BUILD/tests/ptx unit=$SWEEP_BUILD/tests/unit
+
+# ---- the translator ------------------------------------------------------------------------------
+cases() { CORE_DEVICE_CODE=$ptx/cases.so "$ptx/cases" "$@"; }
+tap_run "instructions give what the PTX ISA says" 0 " 0 wrong" cases run
+fault() { tap_run "$1" 134 "$3" cases fault "$2"; } # the program aborts
+fault "an access beyond an allocation of device memory ends the program" global "outside of device memory: 4 bytes"
+fault "so does a misaligned one" misaligned "a misaligned access to global memory: 8 bytes"
+fault "one beyond shared memory" shared "an access beyond the block's shared memory"
+fault "beyond local memory" local "an access outside of local memory"
+fault "beyond the arguments" parameter "an access beyond a parameter"
+fault "and one through a generic pointer to nowhere" generic "an access outside of all memory"
+fault "a barrier's mask must be a team's" mask "a mask that is not that of the thread's own team"
+
+# translate TEXT: a kernel with that text
+translate() {
+  printf '%s\n' '.version 9.0' '.target sm_90' '.address_size 64' \
+    '.visible .entry _Z8a_kernel4Case(.param .align 8 .b8 p[16])' '{' '.reg .b32 %r<3>;' '.reg .b64 %rd<3>;' "$1" \
+    'ret;' '}' >"$tap_dir/a.ptx"
+  "$ptx/ptx_translate" --parts 1 ${2:+--target "$2"} "$tap_dir/a" "$tap_dir/a.ptx"
+}
+tap_run "an instruction that is not known is an error with its line" 2 \
+  "a.ptx:8: dp4a.u32.u32 %r1, %r2, %r0, %r1: an instruction that is not known" \
+  translate 'dp4a.u32.u32 %r1, %r2, %r0, %r1;'
+tap_run "so is a known one in another form" 2 "a.ptx:8: setp.lt.and.s32" translate 'setp.lt.and.s32 %r1, %r2, %r0, %r1;'
+tap_run "a register of another width" 2 "a register of another width: '%rd1'" translate 'add.s32 %r1, %rd1, 1;'
+tap_run "and a register that is not declared" 2 "an operand that is not known: '%r3'" translate 'add.s32 %r1, %r3, 1;'
+tap_run "a barrier of a part of the block is refused" 2 "a barrier of a part of the block: '1'" translate 'bar.sync 1;'
+tap_run "a target that the file does not have is an error" 2 "a.ptx: no code for sm_80 there" translate '' sm_80
+tap_run "a library without a kernel ends the program" 2 "no kernel 'sim_" \
+  env CORE_DEVICE_CODE="$ptx/cases.so" TEST_ONLY=on_a_device "$unit/test_batch_bits"
+tap_run "and so does one that is not there" 2 "CORE_DEVICE_CODE = /nonexistent.so" \
+  env CORE_DEVICE_CODE=/nonexistent.so "$ptx/cases" run
+
+# ---- nvcc's code ---------------------------------------------------------------------------------
+if [ ! -e "$ptx/kernels.so" ]; then
+  tap_skip "nvcc's code gives the CPU's bits" "this build has no CUDA"
+  tap_done
+fi
+export PTX_RAN=$tap_dir/ran # kernels, as they run for the first time
+# part NAME TESTS PROGRAM: the program's tests of these names pass on nvcc's code
+part() {
+  local log rc
+  log=$(env CORE_DEVICE_CODE="$ptx/kernels.so" TEST_ONLY="$2" CMOCKA_MESSAGE_OUTPUT=STDOUT "$unit/$3" 2>&1); rc=$?
+  [ $rc -eq 0 ] && grep -q '\[  PASSED  \] [1-9]' <<<"$log"
+  tap_result "$1" $? "exit code $rc: $(tail -30 <<<"$log")"
+}
+same=$(for file in sim/kernels_cuda trainer/ops/kernels_cuda; do # a section a target, with a comment between
+  awk -v folder="$tap_dir" '/^\.version/ { n++ }
+    !/^\.target/ && !/^\/\// && NF > 0 && n > 0 { print >(folder "/section." n) }' "$SWEEP_BUILD/obj/$file.ptx"
+  for section in "$tap_dir"/section.*; do
+    cmp -s "$tap_dir/section.1" "$section" || echo "$file.ptx: section ${section##*.} is another than the first"
+  done
+  rm "$tap_dir"/section.*
+done)
+tap_check "nvcc writes the same PTX for all targets" "$same"
+part "physics: the pinned hash" on_a_device test_batch_bits
+part "the same with other numbers of lanes and with a thread a world" 'on_a_device_with_*' test_batch_bits
+part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
+part "every function of ops.h, in every order of threads" '*' test_device_ops
+part "levels drawn and filtered" 'test_forward' test_level_device
+part "padded and entity observations" '*' test_observe
+part "every function of entity.h" '*' test_device_entity
+part "SAPG's samples and half precision" '*' test_device_sapg
+part "layers in bf16" 'test_forward' test_device_chain
+part "the noisy parabola, but for the last bits of its noise" '*' test_noisy_sgd
+for training in ppo normalisation curriculum sapg_in_shards queued_shards; do
+  part "a training: $training" "test_$training" test_device_training
+done
+part "observations kept as states, of levels that are drawn again" '*' test_compact
+if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; then
+  . tests/mpi/launch.sh
+  export CORE_DEVICE=emulated
+  cd "$tap_dir" || exit 1
+  printf '%s\n' '[env]' morphologies=car difficulty=0 level_count=4 num=12 '[train]' total_steps=384 device=cuda \
+    '[ppo]' num_steps=16 num_minibatches=2 epochs=2 '[net]' width=16 depth=2 >small.ini
+  train 2 own >out 2>&1
+  CORE_DEVICE_CODE=$ptx/kernels.so train 2 theirs >out 2>&1
+  [ -s "$(newest theirs)" ] && cmp -s <(contents own) <(contents theirs)
+  tap_result "two ranks: the checkpoint of a training with the kernels' own bodies" $? "$(tail -5 out)"
+  cd - >/dev/null || exit 1
+  listed=$(sed -nE 's/^\.visible \.entry _Z[0-9]+([a-z0-9_]+)_kernel[0-9].*/\1/p' \
+    "$SWEEP_BUILD"/obj/{sim,trainer/ops}/kernels_cuda.ptx)
+  tap_check "and every kernel has run but the one of tensor cores" "$(sort -u <<<"$listed" | comm -23 - <(sort -u "$PTX_RAN") | grep -vx ops_tile_gradient)"
+else
+  tap_skip "two ranks" "no MPI"
+fi
+if [ "${TEST_PTX:-}" = all ]; then
+  part "physics in every order of threads, crowded worlds, the large hash" '*' test_batch_bits
+  part "levels in the other order of threads" test_backward test_level_device
+  part "layers in bf16 in the other order" test_backward test_device_chain
+  part "minibatches: kernels and sums" '*' test_device_update
+  part "rollouts in halves" '*' test_device_rollout
+  part "all trainings" '*' test_device_training
+fi
+tap_done
