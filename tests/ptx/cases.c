@@ -73,6 +73,8 @@ static const Case cases[] = {
   {"prmt.b32 %r3, %r0, %r1, 12816;", R, {0x33221100, 0x77665544}, 0x33221100},  /* 0x3210 */
   {"prmt.b32 %r3, %r0, %r1, %r2;", R, {0x00008000, 0, 0x0091}, 0x0000ff80},
   {"prmt.b32 %r3, %r0, %r1, %r2;", R, {0x7f008000, 0xff, 0x8bc9}, 0x0000ffff},  /* signs of 7f, ff, 80 */
+  {"shf.l.wrap.b32 %r3, %r0, %r1, 4;", R, {0xa0000000, 0x12345678}, 0x2345678a},
+  {"shf.l.wrap.b32 %r3, %r0, %r1, %r2;", R, {0xa0000000, 0x12345678, 32}, 0x12345678}, /* 32 counts as 0 */
   {"bfi.b32 %r3, %r0, %r1, 1, 31;", R, {0xffffffff, 1}, 0xffffffff},
   {"bfi.b32 %r3, %r0, %r1, 8, 4;", R, {0xff, 0}, 0xf00},
   {"bfi.b32 %r3, %r0, %r1, 28, 8;", R, {0xff, 5}, 0xf0000005},
@@ -201,6 +203,8 @@ static const Case cases[] = {
   {"mov.u32 %r2, core_device_shared;\nst.shared.f32 [%r2+8], %f0;\nld.shared.u32 %r3, [%r2+8];", R, {77}, 77},
   {"mov.u64 %rd2, core_device_shared;\ncvta.shared.u64 %rd2, %rd2;\nst.u8 [%rd2+3], %r0;\n"
    "ld.shared.u8 %r3, [core_device_shared+3];", R, {0x1ff}, 0xff},
+  {"mov.b64 %rd2, case_@_parameter;\ncvta.param.u64 %rd2, %rd2;\nld.u64 %rd3, [%rd2];\n"
+   "sub.s64 %rd3, %rd3, %rd8;", RD, {0}, 0},
   {"ld.global.v2.u8 {%rs2, %rs3}, [table+2];", H, {0}, 40},
   /* the way through a function: guards, loops, calls */
   {"mov.u32 %r3, 1;\n@%p0 mov.u32 %r3, 2;", R, {0}, 1},

@@ -105,7 +105,8 @@ static int translate_move(const PtxScope *scope, const PtxInstruction *in, const
 static int translate_address_space(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
   const bool is_shared = strstr(in->name, ".shared.") != NULL, is_to = strncmp(in->name, "cvta.to.", 8) == 0;
   const char *space = in->name + (is_to ? 8 : 5);
-  if (strcmp(space, "global.u64") != 0 && strcmp(space, "shared.u64") != 0 && strcmp(space, "local.u64") != 0)
+  if (strcmp(space, "global.u64") != 0 && strcmp(space, "shared.u64") != 0 && strcmp(space, "local.u64") != 0 &&
+      strcmp(space, "param.u64") != 0)
     return ptx_refuse(scope, "an instruction that is not known:", in->name);
   CoreText value = {0};
   int code = ptx_value(scope, in->operand[1], PTX_TYPE_U64, false, &value);

@@ -9,7 +9,7 @@
 extern const CoreEmulatedBody ptx_bodies[] __attribute__((visibility("hidden")));
 extern const PtxArray ptx_arrays[] __attribute__((visibility("hidden")));
 
-PtxRange ptx_recent;
+PtxRange ptx_recent, ptx_arguments;
 const CoreEmulatedServices *ptx_services;
 
 void ptx_fail(const char *function, const char *file, int line, const char *what, uint64_t address, unsigned bytes) {
@@ -42,7 +42,7 @@ void ptx_check_stack(const char *function, const char *file, int line, uint64_t 
 
 void ptx_find(const char *function, const char *file, int line, uint64_t address, unsigned bytes, bool is_generic) {
   const uint64_t shared = (uint64_t)(uintptr_t)*ptx_services->shared;
-  if (is_generic && (is_in_stack(address, bytes) ||
+  if (is_generic && (is_in_stack(address, bytes) || holds(ptx_arguments, address, bytes) ||
                      holds((PtxRange){shared, shared + *ptx_services->shared_bytes}, address, bytes))) return;
   for (const PtxArray *array = ptx_arrays; array->end; array++)
     if (holds((PtxRange){(uint64_t)(uintptr_t)array->first, (uint64_t)(uintptr_t)array->end}, address, bytes)) return;

@@ -127,6 +127,8 @@ typedef struct PtxArray { const unsigned char *first, *end; } PtxArray;
 /* The allocation that the last access to global memory went to. */
 typedef struct PtxRange { uint64_t first, end; } PtxRange;
 extern PtxRange ptx_recent __attribute__((visibility("hidden")));
+/* The running kernel's, which it may read through generic addresses, too. */
+extern PtxRange ptx_arguments __attribute__((visibility("hidden")));
 extern const CoreEmulatedServices *ptx_services __attribute__((visibility("hidden")));
 
 /* Ends the program with the instruction's function, its line in the file of PTX, and what is wrong. */

@@ -232,6 +232,8 @@ static int translate_head(const PtxContext *context, const Head *head, size_t sy
   core_text_appendf(prototype, "void %s(const CoreDeviceThread *at, const void *arguments)", function->name);
   core_text_appendf(&function->body, "const void *const m_%s = arguments; ", arguments->name);
   core_text_append(&function->body, "ptx_recent = (PtxRange){0, 0}; ");
+  core_text_appendf(&function->body, "ptx_arguments = (PtxRange){(uint64_t)(uintptr_t)arguments,"
+                    " (uint64_t)(uintptr_t)arguments + %zu}; ", arguments->bytes);
   core_text_append(&function->body, "static bool is_noted; if (!is_noted) is_noted = true, ptx_note(__func__); ");
   return CORE_OK;
 }
