@@ -45,8 +45,10 @@ static int read_emulation(Emulation *emulation) {
       if (suffix == 'K' || suffix == 'M' || suffix == 'G') length++;
       emulation->memory_bytes = scaled(number, suffix);
     } else if (!read_order(at, &emulation->order, &length)) {
-      return core_error(CORE_USAGE, "CORE_DEVICE = %.80s: write emulated, emulated:gpus=2, emulated:memory=64M, "
-                        "emulated:order=backward (or forward, isolated), or several as in emulated:gpus=2,memory=64M", asked);
+      return core_error(CORE_USAGE,
+                        "CORE_DEVICE = %.80s: write emulated, emulated:gpus=2, emulated:memory=64M, "
+                        "emulated:order=backward (or forward, isolated), or several as in emulated:gpus=2,memory=64M",
+                        asked);
     }
     at += length;
   }
@@ -93,8 +95,10 @@ static int take_share(CoreDevice *device) {
   if (text == NULL || device == NULL) return CORE_OK;
   const double share = strtod(text, &end);
   if (end == text || *end != '\0' || !(share > 0 && share <= 1))
-    return core_error(CORE_USAGE, "CORE_DEVICE_SHARE = %.40s: write the part of the GPU's memory that this program may use, "
-                      "0.25 or another number above 0 and at most 1", text);
+    return core_error(CORE_USAGE,
+                      "CORE_DEVICE_SHARE = %.40s: write the part of the GPU's memory that this program may use, "
+                      "0.25 or another number above 0 and at most 1",
+                      text);
   if (device->memory_bytes != SIZE_MAX) device->memory_bytes = (size_t)(share * (double)device->memory_bytes);
   return CORE_OK;
 }
@@ -108,7 +112,8 @@ static int open_any(const char *wanted, int number, CoreDevice **device, char *r
   const bool must = strcmp(wanted, "cuda") == 0;
   TRY(read_emulation(&emulation));
   if (emulation.wanted) {
-    if (must && emulation.gpus < 0) return core_error(CORE_USAGE, "train.device = cuda: CORE_DEVICE says there is no GPU");
+    if (must && emulation.gpus < 0)
+      return core_error(CORE_USAGE, "train.device = cuda: CORE_DEVICE says there is no GPU");
     if (must) *device = core_device_emulated_of(emulation.order, emulation.memory_bytes);
     return CORE_OK;
   }

@@ -1,6 +1,6 @@
 /* A device: memory of its own and kernels that run there. The rest of the program sees this table and never a vendor's
- * library. There are two: a GPU (device_cuda.c), and an emulator (device_emulated.c) that runs the same kernel bodies on
- * the CPU, for tests, debugging and machines without a GPU. No device at all (NULL) means that everything is in the
+ * library. There are two: a GPU (device_cuda.c), and an emulator (device_emulated.c) that runs the same kernel bodies
+ * on the CPU, for tests, debugging and machines without a GPU. No device at all (NULL) means that everything is in the
  * host's memory; the functions below take NULL and then do the plain thing.
  *
  * Device memory must never be touched by host code but through the table. The emulator protects its memory while no
@@ -63,17 +63,18 @@ struct CoreDevice {
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                  const void *arguments);
   void (*synchronise)(CoreDevice *device); /* waits */
-  /* What the device sets aside for the stacks of a kernel's threads, of as many as it could run at once, when it first runs
-   * it, and keeps. All kernels share it: of several the deepest counts. */
+  /* What the device sets aside for the stacks of a kernel's threads, of as many as it could run at once, when it first
+   * runs it, and keeps. All kernels share it: of several the deepest counts. */
   size_t (*stack_bytes)(CoreDevice *device, const CoreKernel *kernel);
   /* To the second order: it sees in `memory` what was launched so far, and the first must neither read nor write there
-   * until take_back, by which all that was handed over is the first order's again and later launches wait for the second. */
+   * until take_back, by which all that was handed over is the first order's again and later launches wait for the
+   * second. */
   void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);
   void (*take_back)(CoreDevice *device);
   /* From `enter` to `leave` operations go to a lane, which first waits for what the order that it was entered from has
-   * been given so far; lanes may be entered from lanes. `join`: the order at hand waits for what the lane has been given
-   * so far, and nothing where it was joined since. What is written in one of two orders that do not wait for each other
-   * must neither be read nor written in the other. Where the host waits, it waits for the order at hand. */
+   * been given so far; lanes may be entered from lanes. `join`: the order at hand waits for what the lane has been
+   * given so far, and nothing where it was joined since. What is written in one of two orders that do not wait for each
+   * other must neither be read nor written in the other. Where the host waits, it waits for the order at hand. */
   void (*enter)(CoreDevice *device, int lane);
   void (*leave)(CoreDevice *device);
   void (*join)(CoreDevice *device, int lane);
@@ -104,11 +105,11 @@ typedef struct CoreDeviceId { unsigned char byte[16]; } CoreDeviceId;
 /* The GPUs that this process may use, in CUDA's order (CUDA_VISIBLE_DEVICES): at most `most` of them; their number. */
 int core_device_list(CoreDeviceId *id, int most);
 
-/* The device that `wanted` (train.device: auto, cpu, cuda) names, the GPU of `number` in core_device_list's order: NULL for
- * the CPU. `reason` (at least 256 bytes) says why auto came to the CPU; empty otherwise. CORE_USAGE: cuda, but the build
- * or the machine has none of that number.
- * CORE_DEVICE=emulated in the environment puts the emulator in the GPU's place; emulated:gpus=N,memory=BYTES one that is
- * one of N and has so much memory (suffixes K, M, G: 2^10 ...); order=forward|backward|isolated: see CoreDeviceOrder. Without, each process has one for itself, without limit.
+/* The device that `wanted` (train.device: auto, cpu, cuda) names, the GPU of `number` in core_device_list's order: NULL
+ * for the CPU. `reason` (at least 256 bytes) says why auto came to the CPU; empty otherwise. CORE_USAGE: cuda, but the
+ * build or the machine has none of that number. CORE_DEVICE=emulated in the environment puts the emulator in the GPU's
+ * place; emulated:gpus=N,memory=BYTES one that is one of N and has so much memory (suffixes K, M, G: 2^10 ...);
+ * order=forward|backward|isolated: see CoreDeviceOrder. Without, each process has one for itself, without limit.
  * CORE_DEVICE_CODE=LIBRARY there: every emulator runs the bodies of that library in place of this program's
  * (core/emulated_code.h).
  * CORE_DEVICE_SHARE=0.25 there: this program may use a quarter of the device's memory, others have the rest. */
@@ -119,12 +120,12 @@ const char *core_device_description(void);
 
 /* order: in which the emulator takes the threads between two barriers. Lanes: FORWARD does everything when it is given,
  * BACKWARD lets lanes lag behind for as long as nobody waits for them, and ISOLATED does an operation of each lane
- * after each of the first order; a result that depends on it lacks a join, or comes from memory that two orders use at once.
- * A kernel whose result depends on the order lacks a barrier.
- * ISOLATED looks for races in shared memory: each thread sees it as the last barrier left it, with what it has
- * written itself, and two threads that write differently to one place between two barriers end the program. A result
- * that is another one than FORWARD's comes from a place that was read without a barrier since another thread wrote it.
- * Of a team it looks at the team's share: a block's shared memory divided evenly among its teams. */
+ * after each of the first order; a result that depends on it lacks a join, or comes from memory that two orders use at
+ * once. A kernel whose result depends on the order lacks a barrier. ISOLATED looks for races in shared memory: each
+ * thread sees it as the last barrier left it, with what it has written itself, and two threads that write differently
+ * to one place between two barriers end the program. A result that is another one than FORWARD's comes from a place
+ * that was read without a barrier since another thread wrote it. Of a team it looks at the team's share: a block's
+ * shared memory divided evenly among its teams. */
 typedef enum CoreDeviceOrder { CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED } CoreDeviceOrder;
 /* memory_bytes: SIZE_MAX for as much as the host has. */
 CoreDevice *core_device_emulated(CoreDeviceOrder order);
@@ -139,8 +140,8 @@ void core_device_to_device(CoreDevice *device, void *target, const void *host, s
 void core_device_to_host(CoreDevice *device, void *host, const void *source, size_t bytes);
 void core_device_copy(CoreDevice *device, void *target, const void *source, size_t bytes);
 void core_device_zero(CoreDevice *device, void *target, size_t bytes);
-/* Device memory as the host may read it: itself where there is no device, else a copy, which *copy then owns (free it; it
- * is NULL where there is none). */
+/* Device memory as the host may read it: itself where there is no device, else a copy, which *copy then owns (free it;
+ * it is NULL where there is none). */
 const void *core_device_view(CoreDevice *device, const void *source, size_t bytes, void **copy);
 /* One element of an array in device memory. */
 float core_device_float(CoreDevice *device, const float *array, size_t i);

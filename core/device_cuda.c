@@ -130,8 +130,8 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   check(cudaMemsetAsync(target, byte, bytes, stream_of(device)), "fill", NULL);
 }
 
-/* More shared memory than every kernel may have must be asked for; and where blocks take so much that it decides how many a
- * processor holds, all that it has is to be shared memory, not L1 cache. */
+/* More shared memory than every kernel may have must be asked for; and where blocks take so much that it decides how
+ * many a processor holds, all that it has is to be shared memory, not L1 cache. */
 static void ask_for_shared(const void *entry, const CoreKernel *kernel, size_t shared) {
   enum { FREE = 48 * 1024, SMALL = 8 * 1024 };
   if (shared > FREE)
@@ -158,7 +158,7 @@ static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
   return attributes.localSizeBytes * ((const Gpu *)device)->resident_threads;
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* Relaxed: libraries may look after themselves meanwhile; no other thread uses the device. */
 static void begin_graph(CoreDevice *device) {
@@ -212,7 +212,8 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
   return CORE_OK;
 }
 
-/* Kernels of another machine's code would fail when the first one is launched, where nobody can go to the CPU any more. */
+/* Kernels of another machine's code would fail when the first one is launched, where nobody can go to the CPU any more.
+ */
 static int check_capability(int number, const struct cudaDeviceProp *properties) {
   if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
   return core_error(CORE_USAGE, "GPU %d, %.64s, has compute capability %d.%d, and this program's kernels need %d.%d: "

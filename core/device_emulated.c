@@ -79,7 +79,8 @@ static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
 
 static void protect(Emulator *emulator, int protection) {
   for (int i = 0; i < MEMORIES_MAX; i++)
-    if (emulator->memory[i].start) CORE_CHECK(mprotect(emulator->memory[i].start, emulator->memory[i].bytes, protection) == 0);
+    if (emulator->memory[i].start)
+      CORE_CHECK(mprotect(emulator->memory[i].start, emulator->memory[i].bytes, protection) == 0);
 }
 static void unlock(Emulator *emulator) { protect(emulator, PROT_READ | PROT_WRITE); }
 static void lock(Emulator *emulator) { protect(emulator, PROT_NONE); }
@@ -116,7 +117,8 @@ static void release(CoreDevice *device, void *memory) {
   CORE_CHECK(memory == NULL);
 }
 
-/* That [start, start + bytes) is this device's: a host pointer given for a device pointer would work here, not on a GPU. */
+/* That [start, start + bytes) is this device's: a host pointer given for a device pointer would work here, not on a
+ * GPU. */
 static void check_range(const Emulator *emulator, const void *start, size_t bytes) {
   const char *first = start;
   for (int i = 0; i < MEMORIES_MAX; i++) {
@@ -286,7 +288,7 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
   lock(emulator);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 /* What a GPU refuses: an empty launch, blocks or arguments that are too large. */
 static void check_launch(const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared) {
@@ -313,7 +315,7 @@ static void synchronise(CoreDevice *device) {
   device->waits++;
 }
 
-/* ---- lanes --------------------------------------------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------------------------------------- */
 
 /* How many operations the order has been given so far. */
 static size_t given(const Lane *lane) { return lane->forgotten + lane->queue.count; }
@@ -377,7 +379,7 @@ static void join(CoreDevice *device, int lane) {
   else wait_for(emulator, lane);
 }
 
-/* ---- operations --------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* Whose kernel runs, or ran last. */
 static Emulator *launching;

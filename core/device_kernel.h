@@ -60,8 +60,8 @@ void core_device_barrier(const CoreDeviceThread *at);
 void core_device_team_barrier(const CoreDeviceThread *at, unsigned team);
 #endif
 
-/* Which threads of the team give a true `vote`, as bits from its first thread up. All of them must come here. No barrier:
- * what they wrote before is not yet seen by the others. */
+/* Which threads of the team give a true `vote`, as bits from its first thread up. All of them must come here. No
+ * barrier: what they wrote before is not yet seen by the others. */
 #if defined(__CUDACC__)
 CORE_KERNEL_FN uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote) {
   const unsigned first = core_device_team_first(at, team);
@@ -73,8 +73,8 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned team, int vote)
 #endif
 
 /* What tensor cores do: c[i stride] += a[i] b for i < count <= CORE_TILES_MOST, by the 32 threads of a warp. All
- * threads of the block come here, in a kernel whose team is the block. a: 16 x 16 and b: 16 x 8 numbers of bf16, c: 16 x 8
- * floats. Thread 4 g + t of the warp has of an a columns 2t, 2t+1 of row g, of row g+8, then columns 2t+8, 2t+9 of
+ * threads of the block come here, in a kernel whose team is the block. a: 16 x 16 and b: 16 x 8 numbers of bf16, c: 16
+ * x 8 floats. Thread 4 g + t of the warp has of an a columns 2t, 2t+1 of row g, of row g+8, then columns 2t+8, 2t+9 of
  * both; of b rows 2t, 2t+1, then 2t+8, 2t+9 of column g; of a c columns 2t, 2t+1 of row g, then of row g+8 (PTX:
  * mma.m16n8k16). A GPU adds the 16 terms in an order and with roundings of its own; the emulator, one after the
  * other. */

@@ -14,7 +14,8 @@ enum { STACK_BYTES = 64 * 1024 };
 struct CoreEmulatedThreads {
   CoreDeviceOrder order;
   char *shared, *stacks;
-  char *images; /* CORE_DEVICE_ISOLATED: shared memory as threads that wrote there see it, CORE_EMULATED_SHARED_BYTES apart */
+  char *images; /* CORE_DEVICE_ISOLATED: shared memory as threads that wrote there see it, CORE_EMULATED_SHARED_BYTES
+                   apart */
   char *merged; /* and what the last barrier has left, as all others see it */
 };
 

@@ -1,7 +1,8 @@
-/* The threads of the emulated device (device_emulated.c). Those that wait for each other are coroutines of one processor,
- * switched at barriers. All must come to the same barriers, which is checked; between two barriers they are taken forward
- * or backward, so that a result which depends on the order shows that a barrier is missing. Taken in isolation, each has
- * shared memory as the last barrier left it: two that write differently to one place end the program. */
+/* The threads of the emulated device (device_emulated.c). Those that wait for each other are coroutines of one
+ * processor, switched at barriers. All must come to the same barriers, which is checked; between two barriers they are
+ * taken forward or backward, so that a result which depends on the order shows that a barrier is missing. Taken in
+ * isolation, each has shared memory as the last barrier left it: two that write differently to one place end the
+ * program. */
 #ifndef CORE_EMULATED_THREADS_H
 #define CORE_EMULATED_THREADS_H
 
@@ -9,7 +10,10 @@
 
 #include "core/device.h"
 
-enum { CORE_EMULATED_THREADS = 1024, CORE_EMULATED_SHARED_BYTES = 227 * 1024 }; /* at most in a block; bytes of a block */
+enum {
+  CORE_EMULATED_THREADS = 1024,
+  CORE_EMULATED_SHARED_BYTES = 227 * 1024
+}; /* at most in a block; bytes of a block */
 
 typedef struct CoreEmulatedThreads CoreEmulatedThreads;
 

@@ -37,9 +37,9 @@ typedef struct SimBatchOptions {
   SimActionSpace actions;
   SimReset reset;
   SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
-  int drawn_places;          /* on a device: the set becomes so many places for levels of a sequence (level_device.h), of
-                                which the host knows nothing: not for sim_batch_get_world, nor can they be replaced.
-                                The levels given only say what observations show. 0: the set is what is given */
+  int drawn_places; /* on a device: the set becomes so many places for levels of a sequence (level_device.h), of
+                       which the host knows nothing: not for sim_batch_get_world, nor can they be replaced.
+                       The levels given only say what observations show. 0: the set is what is given */
   CoreDevice *device;        /* where the worlds are and the physics runs; NULL: the CPU. Observations, actions and all
                                 that a step gives are then in its memory; levels and saved states in the host's */
 } SimBatchOptions;
@@ -63,25 +63,26 @@ int sim_batch_observation_length(const SimBatch *batch);
 /* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
 /* A flat observation is its level's constants but for the numbers of shapes that move. Which places of it those are, on
- * the levels of the set or, `drawn`, on any that the generator may draw: changes[observation_length], 0 or 1; their count,
- * or 0: not an observation of that kind. */
+ * the levels of the set or, `drawn`, on any that the generator may draw: changes[observation_length], 0 or 1; their
+ * count, or 0: not an observation of that kind. */
 int sim_batch_changing_features(const SimBatch *batch, bool drawn, uint8_t *changes);
 /* Where constants stand in the batch's memory (host or device), as long as no level is replaced or drawn. */
 typedef struct SimConstants {
   const float *rows;         /* [levels][length] whole observations, with the moving shapes as they start */
   size_t length;
   const int32_t *features;   /* [observation_length] of a whole one, those that are given */
-  const int32_t *level;      /* the row of the level that world 0 is on now; the next world's is `stride` bytes further */
+  const int32_t *level; /* the row of the level that world 0 is on now; the next world's is `stride` bytes further */
   size_t stride;
-  const uint32_t *number;    /* [worlds] new levels: which of its world's sequence the present one is; NULL: none are new */
+  const uint32_t
+    *number; /* [worlds] new levels: which of its world's sequence the present one is; NULL: none are new */
 } SimConstants;
 SimConstants sim_batch_constants(const SimBatch *batch);
-/* The constants of new levels that are gone, drawn again: with world w = index[i] % worlds of a batch of `worlds` worlds
- * that begins as this one, and n = level[index[i]] < 0, those of the level of number -1 - n of w's sequence ->
- * observations[i] (of observation_length numbers), for i < rows. Where n >= 0 nothing is written. The arrays are where the
- * worlds are. For flat observations only. */
-void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
-                          float *observations);
+/* The constants of new levels that are gone, drawn again: with world w = index[i] % worlds of a batch of `worlds`
+ * worlds that begins as this one, and n = level[index[i]] < 0, those of the level of number -1 - n of w's sequence ->
+ * observations[i] (of observation_length numbers), for i < rows. Where n >= 0 nothing is written. The arrays are where
+ * the worlds are. For flat observations only. */
+void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                          size_t worlds, float *observations);
 /* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
 void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
 size_t sim_batch_bytes(const SimBatch *batch); /* where the worlds are */
@@ -105,12 +106,12 @@ typedef struct SimStepOut {
 /* actions: [worlds] of what options.actions says (SimActionSpace). Parallel over worlds with OpenMP, using the caller's
  * thread count. */
 void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out);
-/* On a device: the same of worlds first .. first + count - 1 only; the arrays are those of all worlds. Parts may step one
- * after the other, not at once. */
+/* On a device: the same of worlds first .. first + count - 1 only; the arrays are those of all worlds. Parts may step
+ * one after the other, not at once. */
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
-/* What goes on beside steps on a device, levels that are tried for later episodes, is waited for there by what it is given
- * next, and the next step is like any other that follows a rest. So a graph of steps is recorded and launched after one, and
- * ends with one. */
+/* What goes on beside steps on a device, levels that are tried for later episodes, is waited for there by what it is
+ * given next, and the next step is like any other that follows a rest. So a graph of steps is recorded and launched
+ * after one, and ends with one. */
 void sim_batch_rest(SimBatch *batch);
 
 /* The worlds as they are now: [worlds][length]. */
@@ -120,8 +121,8 @@ void sim_batch_observe(const SimBatch *batch, float *observations);
  * size for each world in order, so that states of neighbouring batches can be joined and cut. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
 size_t sim_batch_world_bytes(const SimBatch *batch); /* of a record */
-/* Of a device's memory, what such a batch of `worlds` worlds would take beside them: room for contacts that the teams which
- * step them have no shared memory for, as many teams as the device runs at once. */
+/* Of a device's memory, what such a batch of `worlds` worlds would take beside them: room for contacts that the teams
+ * which step them have no shared memory for, as many teams as the device runs at once. */
 size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds);
 void sim_batch_save(const SimBatch *batch, void *state);
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */

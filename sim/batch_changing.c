@@ -37,8 +37,8 @@ SimConstants sim_batch_constants(const SimBatch *batch) {
                         .number = sim_batch_has_new_levels(batch) ? batch->numbers : NULL};
 }
 
-void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
-                          float *observations) {
+void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                          size_t worlds, float *observations) {
   CORE_CHECK(batch->options.observation == SIM_OBSERVATION_FLAT && batch->observation_length == batch->whole_length);
   if (batch->device) {
     sim_batch_device_show_again(batch, index, level, rows, worlds, observations);

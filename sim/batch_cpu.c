@@ -144,7 +144,8 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
       memory.block.kernels = batch->kernels;
 #pragma omp for schedule(static)
       for (int first = 0; first < worlds; first += each)
-        nonfinite += step_block(batch, first, worlds - first < each ? worlds - first : each, actions, out, &memory.block);
+        nonfinite +=
+          step_block(batch, first, worlds - first < each ? worlds - first : each, actions, out, &memory.block);
     } else {
 #pragma omp for schedule(static)
       for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, out, &memory.scratch);

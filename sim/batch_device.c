@@ -38,12 +38,21 @@ struct SimBatchDevice {
 
 static SimDeviceBatch view(const SimBatch *batch) {
   const SimBatchDevice *d = batch->device;
-  return (SimDeviceBatch){
-    .worlds = d->worlds, .models = d->models, .templates = d->templates, .features = d->features,
-    .nonfinite = d->nonfinite, .waiting = d->waiting, .waiters = d->waiters, .numbers = d->numbers, .count = batch->options.worlds,
-    .levels = batch->level_count,
-    .whole_length = batch->whole_length, .observation_length = batch->observation_length,
-    .first_world = batch->options.first_world, .seed = batch->options.seed, .size = batch->size};
+  return (SimDeviceBatch){.worlds = d->worlds,
+                          .models = d->models,
+                          .templates = d->templates,
+                          .features = d->features,
+                          .nonfinite = d->nonfinite,
+                          .waiting = d->waiting,
+                          .waiters = d->waiters,
+                          .numbers = d->numbers,
+                          .count = batch->options.worlds,
+                          .levels = batch->level_count,
+                          .whole_length = batch->whole_length,
+                          .observation_length = batch->observation_length,
+                          .first_world = batch->options.first_world,
+                          .seed = batch->options.seed,
+                          .size = batch->size};
 }
 
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch) { return view(batch); }
@@ -55,8 +64,8 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
 }
 
-/* Worlds of a team: as many as leave room for TEAMS_WANTED (docs/cuda.md has the count behind it). SIM_TEAM_WORLDS (alone,
- * 2, 4, 8, 16, 32) in the environment, for measurements: alone is a thread a world. */
+/* Worlds of a team: as many as leave room for TEAMS_WANTED (docs/cuda.md has the count behind it). SIM_TEAM_WORLDS
+ * (alone, 2, 4, 8, 16, 32) in the environment, for measurements: alone is a thread a world. */
 static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_TEAM_WORLDS");
@@ -245,9 +254,16 @@ SimConstants sim_batch_device_constants(const SimBatch *batch) {
 void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
                                  size_t worlds, float *observations) {
   CoreDevice *device = batch->device->device;
-  const SimDeviceShowAgain a = {sim_batch_device_maker(batch), batch->options.seed, batch->options.first_world, index, level,
-                                rows, worlds, observations};
-  device->launch(device, &sim_show_again_launch, core_device_blocks(rows, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS, 0, &a);
+  const SimDeviceShowAgain a = {sim_batch_device_maker(batch),
+                                batch->options.seed,
+                                batch->options.first_world,
+                                index,
+                                level,
+                                rows,
+                                worlds,
+                                observations};
+  device->launch(device, &sim_show_again_launch, core_device_blocks(rows, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS, 0,
+                 &a);
 }
 
 int64_t sim_batch_device_nonfinite(const SimBatch *batch) {

@@ -28,8 +28,8 @@ struct SimBatch {
   SimBatchDevice *device; /* batch_device.c's; NULL: the worlds are on the host */
 };
 
-/* batch_device.c. The batch's worlds, models and templates are then copies: the worlds' only for the functions that look
- * at single ones, which fetch them first. CORE_USAGE: a kind of batch that is not made for devices. */
+/* batch_device.c. The batch's worlds, models and templates are then copies: the worlds' only for the functions that
+ * look at single ones, which fetch them first. CORE_USAGE: a kind of batch that is not made for devices. */
 int sim_batch_device_create(SimBatch *batch);
 void sim_batch_device_destroy(SimBatch *batch);
 void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations);
@@ -54,8 +54,8 @@ int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *le
 void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *levels);
 /* Which features are given, from the options and the levels taken. CORE_USAGE: those of the options do not show all. */
 int sim_batch_choose_features(SimBatch *batch);
-/* The new level of world w's present episode, a function of (seed, global world number, episode): gives its number in the
- * world's sequence. */
+/* The new level of world w's present episode, a function of (seed, global world number, episode): gives its number in
+ * the world's sequence. */
 uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level);
 /* Draws and makes it ready; gives the number of its model. */
 int sim_batch_prepare_new(SimBatch *batch, int w);

@@ -6,7 +6,8 @@
 #include "sim/batch_world.h"
 #include "sim/step_team.h"
 
-/* What all of them know of the batch. Arrays of worlds are of all of them; a launch is for worlds first .. first + count - 1. */
+/* What all of them know of the batch. Arrays of worlds are of all of them; a launch is for worlds first .. first +
+ * count - 1. */
 typedef struct SimDeviceBatch {
   SimWorld *worlds;            /* [worlds] */
   const SimModel *models;      /* [levels] */
@@ -104,8 +105,8 @@ CORE_KERNEL_FN SimTaskResult sim_device_play_step(SimTeam *t, const SimTaskRules
   return result;
 }
 
-/* An environment step by warps that have several worlds each; a block is one. What happens to a world beside the physics
- * is its keeper's to do. */
+/* An environment step by warps that have several worlds each; a block is one. What happens to a world beside the
+ * physics is its keeper's to do. */
 CORE_KERNEL_FN void sim_step_team(const CoreDeviceThread *at, const SimDeviceTeamStep *arguments) {
   const SimDeviceStep *step = &arguments->step;
   SimTeam t = sim_team_of(at, &arguments->layout, arguments->far_memory);

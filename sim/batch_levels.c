@@ -48,7 +48,7 @@ void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
   }
 }
 
-/* ---- features ------------------------------------------------------------------------------------------------------ */
+/* ---- features ---------------------------------------------------------------------------------------------------- */
 
 /* Marks what a level's template holds or its moving bodies write. */
 static void mark_features(SimSize size, const SimModel *model, const float *row, int length, uint8_t *used) {
@@ -133,7 +133,7 @@ int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
   return CORE_OK;
 }
 
-/* ---- new levels ---------------------------------------------------------------------------------------------------- */
+/* ---- new levels -------------------------------------------------------------------------------------------------- */
 
 /* Each world has its own endless sequence of levels, the one of `number` being (seed of the world, number). */
 uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {

@@ -1,5 +1,5 @@
-/* What happens to one world of a batch around a step: which level an episode is on, how it starts, how a step is closed,
- * and what is shown. batch_cpu.c and the GPU's kernels (batch_kernels.h) both walk worlds with these. */
+/* What happens to one world of a batch around a step: which level an episode is on, how it starts, how a step is
+ * closed, and what is shown. batch_cpu.c and the GPU's kernels (batch_kernels.h) both walk worlds with these. */
 #ifndef SIM_BATCH_WORLD_H
 #define SIM_BATCH_WORLD_H
 #include "core/random.h"

@@ -14,7 +14,8 @@ _Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float), "by
 _Static_assert(SAME_PLACE(a) && SAME_PLACE(b) && SAME_PLACE(reward) && SAME_PLACE(resolved) && SAME_PLACE(forgets) &&
                SAME_PLACE(number) && SAME_PLACE(slot), "what a contact has of its pair");
 _Static_assert(sizeof(SimPair) == SIM_LANES_PAIR * sizeof(float) && offsetof(SimPair, friction) == SIM_PAIR_BYTES &&
-               offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6, "pairs");
+                 offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6,
+               "pairs");
 _Static_assert(offsetof(SimJointModel, a) == SIM_JOINT_REALS * sizeof(float) &&
                offsetof(SimJointModel, b) == offsetof(SimJointModel, a) + 1 &&
                offsetof(SimJointModel, slot) == offsetof(SimJointModel, a) + 2, "bytes after a joint's reals");
@@ -178,8 +179,8 @@ static int order_contacts(SimBlock *block, int w, int first, const SimContact *c
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
-/* What makes worlds alike to the solver, by importance: as many joints and contacts, the same level (so that contacts are
- * between the same bodies), groups of the same sizes. */
+/* What makes worlds alike to the solver, by importance: as many joints and contacts, the same level (so that contacts
+ * are between the same bodies), groups of the same sizes. */
 enum { COUNTED_CONTACTS = 32, COUNTED_LEVELS = 256, COUNTED_GROUPS = 64 };
 enum { LIKENESSES = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
 
@@ -187,8 +188,8 @@ static SimLanesLikeness likeness(const SimLanesWorld *lane, int level) {
   const int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
   unsigned ends = 0;
   for (int g = 0; g < lane->group_count; g++) ends += (g + 7u) * lane->group_end[g];
-  return (SimLanesLikeness){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + contacts), (uint8_t)(level % COUNTED_LEVELS),
-                            (uint8_t)(ends % COUNTED_GROUPS)};
+  return (SimLanesLikeness){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + contacts),
+                            (uint8_t)(level % COUNTED_LEVELS), (uint8_t)(ends % COUNTED_GROUPS)};
 }
 
 /* World w as the solver wants it, with its contacts ordered. */
@@ -209,7 +210,8 @@ static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   lane->likeness = likeness(lane, block->world[w]->level);
 }
 
-/* Sorts `count` worlds by one of the bytes of their likeness (at `member`), which is below `keys`; equals stay in order. */
+/* Sorts `count` worlds by one of the bytes of their likeness (at `member`), which is below `keys`; equals stay in
+ * order. */
 static void sort(SimLanesWorld *const *from, SimLanesWorld **to, int count, size_t member, int keys) {
   int start[COUNTED_LEVELS + 1] = {0};
   for (int i = 0; i < count; i++) start[((const uint8_t *)&from[i]->likeness)[member] + 1]++;

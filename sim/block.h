@@ -37,7 +37,8 @@ typedef struct SimBlock {
   int body_count, polygon_count, motor_end[SIM_BLOCK_WORLDS];
   float spin[SIM_BLOCK_WORLDS][SIM_MAX_JOINTS]; /* of each world's joints */
   SimPlaces places[SIM_BLOCK_WORLDS];
-  /* Pairs whose boxes meet, as indices of their model's pairs, how many contacts came of each, and where each world's end. */
+  /* Pairs whose boxes meet, as indices of their model's pairs, how many contacts came of each, and where each world's
+   * end. */
   uint8_t pair[SIM_BLOCK_PAIRS], points[SIM_BLOCK_PAIRS];
   int pair_end[SIM_BLOCK_WORLDS];
   SimBlockPending pending[SIM_BLOCK_TESTS];

@@ -40,7 +40,8 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
     if (i == 2) next = sim_vec_select(outline->triangle, outline->vertex[0], next);
     mask unused = i == 3 ? outline->triangle : mask_of(0);
     inside &= (sim_vec_cross(sim_vec_sub(vertex, centre), sim_vec_sub(next, centre)) < 0.0f) | unused;
-    real along = real_clip(sim_vec_dot(outline->edge[i], sim_vec_sub(centre, vertex)), real_of(0.0f), outline->length[i]);
+    real along =
+      real_clip(sim_vec_dot(outline->edge[i], sim_vec_sub(centre, vertex)), real_of(0.0f), outline->length[i]);
     SimVec on_edge = sim_vec_add(vertex, sim_vec_scale(along, outline->edge[i]));
     SimVec offset = sim_vec_sub(on_edge, centre);
     real distance = real_sqrt(sim_vec_dot(offset, offset));

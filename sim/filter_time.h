@@ -1,5 +1,5 @@
-/* The no-op filter's choice among drawn levels (filter.h), for the host and the GPU: each level comes up at a time of its
- * own, later where it solves itself, and the earliest are kept. */
+/* The no-op filter's choice among drawn levels (filter.h), for the host and the GPU: each level comes up at a time of
+ * its own, later where it solves itself, and the earliest are kept. */
 #ifndef SIM_FILTER_TIME_H
 #define SIM_FILTER_TIME_H
 #include "core/random.h"

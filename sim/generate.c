@@ -6,7 +6,9 @@
 
 #include "sim/generate_draw.h"
 
-void sim_generate_permute(SimLevel *level, uint64_t seed, uint32_t number) { sim_generate_shuffle(level, seed, number); }
+void sim_generate_permute(SimLevel *level, uint64_t seed, uint32_t number) {
+  sim_generate_shuffle(level, seed, number);
+}
 
 static const char *size_name(SimSize size) {
   if (memcmp(&size, &SIM_SIZE_S, sizeof size) == 0) return "s";

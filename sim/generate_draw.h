@@ -8,8 +8,8 @@
 #include "sim/model_build.h"
 #include "sim/move.h"
 
-/* SMALL_SHAPES: scenes of at most so many slots get one proposal a part, nothing fixated. HIDDEN_PENALTY: contacts that a
- * hidden joined shape counts as. */
+/* SMALL_SHAPES: scenes of at most so many slots get one proposal a part, nothing fixated. HIDDEN_PENALTY: contacts that
+ * a hidden joined shape counts as. */
 enum { SIM_DRAW_PROPOSALS = 8, SIM_DRAW_SMALL_SHAPES = 7, SIM_DRAW_HIDDEN_PENALTY = 10 };
 static const float SIM_DRAW_CONNECTED_CHANCE = 0.35f, SIM_DRAW_FREE_CHANCE = 0.35f, SIM_DRAW_NOTHING_CHANCE = 0.3f;
 static const float SIM_DRAW_THRUSTER_CHANCE = 0.3f;
@@ -192,8 +192,8 @@ SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t
 
 /* ---- the level ------------------------------------------------------------------------------------------------- */
 
-/* Level `number` of `seed` as generate.h says, but for its name, which stays empty. The size must be one that levels can
- * have (sim_generate_level asks). */
+/* Level `number` of `seed` as generate.h says, but for its name, which stays empty. The size must be one that levels
+ * can have (sim_generate_level asks). */
 SIM_CALLED_FN void sim_generate_draw(SimSize size, uint64_t seed, uint32_t number, SimLevel *level) {
   const float floor_roles[4] = {0.9f, 0, 0.02f, 0.08f}; /* normal, green, blue, red */
   SimGenerator g = {level, core_random_stream(seed, CORE_RANDOM_LEVEL, number, SIM_GENERATE_LEVEL),

@@ -2,8 +2,8 @@
  * host and the GPU. Shapes on joints are generate_joint.h's, whole levels generate_draw.h's.
  *
  * What a draw decides comes from `random`, in a fixed order; arithmetic is float32 with the sines of real.h. A function
- * that adds something takes the first free slot. Where there is none, or nothing to attach to, it leaves the level as it
- * is and says so. */
+ * that adds something takes the first free slot. Where there is none, or nothing to attach to, it leaves the level as
+ * it is and says so. */
 #ifndef SIM_GENERATE_SHAPE_H
 #define SIM_GENERATE_SHAPE_H
 #include "core/random.h"

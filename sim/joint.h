@@ -89,7 +89,8 @@ SIM_FN SimJointPush sim_joint_resolve(const SimJointModel *j, SimJointStep *s, c
   push.a_shift = sim_vec_scale(j->a_mass.inverse_mass, shift);
   push.b_shift = sim_vec_scale(-j->b_mass.inverse_mass, shift);
   s->impulse = sim_vec_add(s->impulse, impulse);
-  s->spin_impulse = real_select(j->fixed, s->spin_impulse + spin_impulse, real_of(0.0f)); /* limits are not accumulated */
+  s->spin_impulse =
+    real_select(j->fixed, s->spin_impulse + spin_impulse, real_of(0.0f)); /* limits are not accumulated */
   return push;
 }
 

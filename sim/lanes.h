@@ -46,7 +46,7 @@ typedef struct SimLanesPair {
   const float *pair;                  /* its SimPair record */
   const float *impulse;               /* kept of its first contact, in SimWorld; its second's is the next */
   float *contact;                     /* gets SimContact records, of as many contacts as there are */
-  uint8_t *points;                    /* gets how many there are; 1 where the shapes overlap and nobody wants contacts */
+  uint8_t *points; /* gets how many there are; 1 where the shapes overlap and nobody wants contacts */
 } SimLanesPair;
 
 /* A polygon that moves. */
@@ -66,8 +66,8 @@ typedef struct SimLanesMotor {
 
 typedef struct SimLanesKernels {
   const char *name;            /* "avx2" ... */
-  /* Which of `count` pairs of SimBox records meet, as bits (sim_collide_boxes). offset: from `box` to each pair's two, in
-   * bytes; pairs are read, and bits given, up to the next multiple of four. */
+  /* Which of `count` pairs of SimBox records meet, as bits (sim_collide_boxes). offset: from `box` to each pair's two,
+   * in bytes; pairs are read, and bits given, up to the next multiple of four. */
   void (*find_meeting)(const float *box, const uint8_t (*offset)[2], int count, uint64_t *meeting);
   /* What `count` pairs of two polygons, of a circle and a polygon, or of two circles do to each other. */
   void (*collide_polygons)(const SimLanesPair *pair, int count);

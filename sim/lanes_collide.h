@@ -39,7 +39,8 @@ SIM_FN SimPolygon lanes_load_polygon(const float *const outline[SIM_LANES], cons
   return (SimPolygon){&s->shape.outline, s->corner, s->body};
 }
 
-SIM_FN void lanes_load_polygons(const SimLanesPair *pair, int count, LanesShape *a, LanesShape *b, SimPolygon polygon[2]) {
+SIM_FN void lanes_load_polygons(const SimLanesPair *pair, int count, LanesShape *a, LanesShape *b,
+                                SimPolygon polygon[2]) {
   const float *outline[SIM_LANES], *corner[SIM_LANES];
   lanes_load_shapes(pair, count, a, b);
   LANES_OF(pair, count, a_outline, outline);
@@ -60,7 +61,8 @@ SIM_FN lanes_row lanes_two_boxes(const void *box, unsigned first, unsigned secon
 
 /* All of the first quad is -1 where pair 0 meets, all of the second where pair 2 does. */
 SIM_FN lanes_row_mask lanes_two_meet(const float *box, const uint8_t (*offset)[2]) {
-  const lanes_row a = lanes_two_boxes(box, offset[0][0], offset[2][0]), b = lanes_two_boxes(box, offset[0][1], offset[2][1]);
+  const lanes_row a = lanes_two_boxes(box, offset[0][0], offset[2][0]),
+                  b = lanes_two_boxes(box, offset[0][1], offset[2][1]);
   const lanes_row opposite = __builtin_shufflevector(b, b, 1, 0, 3, 2, 5, 4, 7, 6);
   return __builtin_shufflevector(a <= opposite, opposite <= a, 0, 9, 2, 11, 4, 13, 6, 15);
 }

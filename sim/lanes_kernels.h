@@ -7,7 +7,8 @@
 
 #define SIM_LANES_KERNELS(kind) \
   { .name = kind, .find_meeting = lanes_find_meeting, .collide_polygons = lanes_collide_polygons, \
-    .collide_circle_polygons = lanes_collide_circle_polygons, .collide_circles = lanes_collide_circles, .overlap_polygons = lanes_overlap_polygons, \
+    .collide_circle_polygons = lanes_collide_circle_polygons, .collide_circles = lanes_collide_circles, \
+    .overlap_polygons = lanes_overlap_polygons, \
     .place_polygons = lanes_place_polygons, .drive_motors = lanes_drive_motors, .advance = lanes_advance, \
     .solve = lanes_solve }
 

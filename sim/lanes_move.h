@@ -1,5 +1,5 @@
-/* What shapes do on their own, side by side: polygons' corners and boxes, motors, the motion under a velocity. Included by
- * lanes_kernels.h only. */
+/* What shapes do on their own, side by side: polygons' corners and boxes, motors, the motion under a velocity. Included
+ * by lanes_kernels.h only. */
 #ifndef SIM_LANES_MOVE_H
 #define SIM_LANES_MOVE_H
 #if defined(SIM_LANES)

@@ -1,5 +1,5 @@
-/* Records of lanes.h as the vector kernels read and write them: a record of every lane at once. Included by the kernels'
- * headers only. */
+/* Records of lanes.h as the vector kernels read and write them: a record of every lane at once. Included by the
+ * kernels' headers only. */
 #ifndef SIM_LANES_RECORD_H
 #define SIM_LANES_RECORD_H
 #if defined(SIM_LANES)

@@ -1,8 +1,8 @@
-/* Bodies as the solver has them during its iterations: a slot holds one body of every lane, so that an application reads
- * and changes whole vectors. Which body of a world is in which slot is the world's own matter: bodies that move are
- * numbered from slot 0 up as contacts and joints name them, those that do not from the last slot down, so that worlds in
- * like situations have bodies of like part in the same slot. Where they do not, a select for every slot in question puts
- * an end of the contact together. Included by lanes_solve.h only. */
+/* Bodies as the solver has them during its iterations: a slot holds one body of every lane, so that an application
+ * reads and changes whole vectors. Which body of a world is in which slot is the world's own matter: bodies that move
+ * are numbered from slot 0 up as contacts and joints name them, those that do not from the last slot down, so that
+ * worlds in like situations have bodies of like part in the same slot. Where they do not, a select for every slot in
+ * question puts an end of the contact together. Included by lanes_solve.h only. */
 #ifndef SIM_LANES_SLOT_H
 #define SIM_LANES_SLOT_H
 #if defined(SIM_LANES)

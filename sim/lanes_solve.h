@@ -1,6 +1,6 @@
 /* The solver of step.h for SIM_LANES worlds side by side, each with its own joints, contacts and order of contacts: the
- * k-th joint of all worlds at once, then the k-th contact of each group. Worlds that have fewer get idle ones, which take
- * part in nothing. block.c puts worlds with like counts together. Between the iterations bodies are in slots
+ * k-th joint of all worlds at once, then the k-th contact of each group. Worlds that have fewer get idle ones, which
+ * take part in nothing. block.c puts worlds with like counts together. Between the iterations bodies are in slots
  * (lanes_slot.h); the order of additions to a body is the scalar code's. Included by lanes_kernels.h only. */
 #ifndef SIM_LANES_SOLVE_H
 #define SIM_LANES_SOLVE_H
@@ -128,7 +128,8 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
         lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, bytes);
         if (has) lanes_draft_side(&a_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_A]), i);
         if (has) lanes_draft_side(&b_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_B]), i);
-        s->contact_impulse[places][i] = has ? world[i]->contact_impulse + 2 * lanes_contact_slot(record[i]) : s->idle_impulse;
+        s->contact_impulse[places][i] =
+          has ? world[i]->contact_impulse + 2 * lanes_contact_slot(record[i]) : s->idle_impulse;
         s->forgets[places][i] = -(int)bytes[LANES_CONTACT_FORGETS];
       }
       lanes_load_contact(&s->contact[places], record);

@@ -91,8 +91,8 @@ typedef struct SimLevelSet { SimLevel *level; int count; SimSize size; } SimLeve
 void sim_level_set_free(SimLevelSet *set);
 /* Level files: of a folder (sorted by name; sub-folders s/, m/, l/ too), single ones, Kinetix' lists (level_list.h), or
  * several of these joined by '+'; expanded to the largest size met. NAME.permute<k>, with or without .json, is the file
- * with its slots shuffled in the k'th way (spec 4). `kinetix`: the folder where the lists' files are, with s/, m/ and l/;
- * empty: only other levels can be read. CORE_USAGE names the file and what is wrong with it. */
+ * with its slots shuffled in the k'th way (spec 4). `kinetix`: the folder where the lists' files are, with s/, m/ and
+ * l/; empty: only other levels can be read. CORE_USAGE names the file and what is wrong with it. */
 int sim_level_set_read(const char *levels, const char *kinetix, SimLevelSet *set);
 /* All levels get the slots of `size`. CORE_USAGE when it is smaller than the set's. */
 int sim_level_set_expand(SimLevelSet *set, SimSize size);

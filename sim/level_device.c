@@ -1,6 +1,6 @@
 /* Drawing levels on a device: which kernels (level_kernels.h) a draw is. What the filter has to play is played in the
- * places of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of its
- * own. */
+ * places of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of
+ * its own. */
 #include "sim/level_device_internal.h"
 
 #include "sim/kernels.h"
@@ -79,8 +79,8 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
 }
 
-/* A choice is two levels at most, one step after the other. Where the worlds fill the device many times in a step, few of
- * their steps take as long as that; where they do not fill it, as many. */
+/* A choice is two levels at most, one step after the other. Where the worlds fill the device many times in a step, few
+ * of their steps take as long as that; where they do not fill it, as many. */
 static int64_t choose_period(const SimBatch *batch, size_t places) {
   const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)places - 1) / (int64_t)places;
   const int64_t steps = 2 * SIM_FILTER_STEPS / rounds;
@@ -134,7 +134,7 @@ size_t sim_level_device_place_bytes(SimSize drawn, const CoreDevice *device) {
   return 0;
 }
 
-/* ---- what draws have in common ------------------------------------------------------------------------------------- */
+/* ---- what draws have in common ----------------------------------------------------------------------------------- */
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
   device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
@@ -152,7 +152,7 @@ static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
   return (size_t)count;
 }
 
-/* ---- places: groups of a sequence ---------------------------------------------------------------------------------- */
+/* ---- places: groups of a sequence -------------------------------------------------------------------------------- */
 
 /* Which levels `groups` groups from number base on keep: into levels->group.numbers. */
 static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, size_t groups) {
@@ -215,9 +215,10 @@ void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numb
   }
 }
 
-/* ---- new levels of worlds ------------------------------------------------------------------------------------------- */
+/* ---- new levels of worlds ---------------------------------------------------------------------------------------- */
 
-/* Choices ahead are made in half of the places, those that somebody waits for in the others: both may be played at once. */
+/* Choices ahead are made in half of the places, those that somebody waits for in the others: both may be played at
+ * once. */
 static unsigned half(const SimLevelDevice *levels) { return (levels->places.blocks + 1) / 2; }
 
 /* What the filter has been set on is decided from now on. */
@@ -262,7 +263,8 @@ void sim_level_device_forget(const SimBatch *batch) {
 void sim_level_device_renew(const SimBatch *batch, bool start, int stepped) {
   CoreDevice *device = sim_batch_device_of(batch);
   SimLevelDevice *levels = filters(batch) ? sim_batch_device_levels(batch) : NULL;
-  SimDeviceRenew renew = {.batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
+  SimDeviceRenew renew = {
+    .batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
   if (renew.batch.waiters == NULL) return;
   if (levels) {
     levels->stepped += stepped;

@@ -10,9 +10,9 @@ typedef struct SimLevelDevice SimLevelDevice;
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels);
 void sim_level_device_destroy(SimLevelDevice **levels);
 size_t sim_level_device_bytes(const SimLevelDevice *levels);
-/* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then. The
- * filter is mostly through with the level already: every so many steps it is set on what worlds will need next, on a lane
- * of its own (CORE_LANE_AHEAD). stepped: environment steps of worlds since the last call. */
+/* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then.
+ * The filter is mostly through with the level already: every so many steps it is set on what worlds will need next, on
+ * a lane of its own (CORE_LANE_AHEAD). stepped: environment steps of worlds since the last call. */
 void sim_level_device_renew(const SimBatch *batch, bool start, int stepped);
 /* Waits, on the device, for what the filter is at: nothing is left on its lane. */
 void sim_level_device_rest(const SimBatch *batch);
@@ -32,8 +32,9 @@ typedef struct SimDevicePlaces {
 } SimDevicePlaces;
 /* CORE_USAGE: SIM_TEAM_WORLDS. */
 int sim_batch_device_places(SimSize size, const CoreDevice *device, SimDevicePlaces *places);
-/* Plays what is to be played (idle_kernels.h) in the places of `blocks` blocks of the batch's, from what->first on, whose
- * worlds it replaces; what->team and maker are filled in. The batch has a world for each of sim_batch_device_places. */
+/* Plays what is to be played (idle_kernels.h) in the places of `blocks` blocks of the batch's, from what->first on,
+ * whose worlds it replaces; what->team and maker are filled in. The batch has a world for each of
+ * sim_batch_device_places. */
 void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks);
 
 #endif

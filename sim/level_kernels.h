@@ -21,7 +21,7 @@ CORE_KERNEL_FN void sim_recall(const CoreDeviceThread *at, const SimDeviceRecall
     sim_device_make(&a->maker, a->key, a->numbers[i], a->place + i);
 }
 
-/* ---- groups of a sequence (level_stream.h) ------------------------------------------------------------------------ */
+/* ---- groups of a sequence (level_stream.h) ----------------------------------------------------------------------- */
 
 /* `groups` whole groups from number `base` of `key` on; candidate c of them is number base + c. Plays take some of each
  * group in the order that they would come up in: ranks first_rank .. first_rank + ranks - 1. */
@@ -109,7 +109,7 @@ CORE_KERNEL_FN void sim_group_number(const CoreDeviceThread *at, const SimDevice
   }
 }
 
-/* ---- new levels of single worlds ---------------------------------------------------------------------------------- */
+/* ---- new levels of single worlds --------------------------------------------------------------------------------- */
 
 /* Lists the worlds of which a round more may be decided, from the first episode on that is not. */
 CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimChoices *a) {
@@ -158,7 +158,7 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
   }
 }
 
-/* ---- constants of levels that are gone ------------------------------------------------------------------------------ */
+/* ---- constants of levels that are gone --------------------------------------------------------------------------- */
 
 typedef struct SimDeviceShowAgain {
   SimDeviceMaker maker;

@@ -101,8 +101,10 @@ static int add_folder(Reader *reader, const char *folder, bool sized) {
 static int add_list(Reader *reader, const SimLevelList *list) {
   char path[CORE_PATH_MAX];
   if (!reader->kinetix[0])
-    return core_error(CORE_USAGE, "%s: where are Kinetix' level files? env.level_folder (of trainer show: --levels) names the "
-                      "folder with their s/, m/ and l/", list->name);
+    return core_error(CORE_USAGE,
+                      "%s: where are Kinetix' level files? env.level_folder (of trainer show: --levels) names the "
+                      "folder with their s/, m/ and l/",
+                      list->name);
   for (const char *const *file = list->files; *file; file++) {
     TRY(core_files_path(path, "%s/%s.json", reader->kinetix, *file));
     if (add_file(reader, path) != CORE_OK) return core_error_context(CORE_USAGE, "%s", list->name);
@@ -121,8 +123,8 @@ static bool is_listed(const char *name) {
 static int add_listed(Reader *reader, const char *name) {
   char path[CORE_PATH_MAX];
   if (!reader->kinetix[0])
-    return core_error(CORE_USAGE, "%s is a level of Kinetix; env.level_folder names the folder with its files s/, m/ and l/",
-                      name);
+    return core_error(CORE_USAGE,
+                      "%s is a level of Kinetix; env.level_folder names the folder with its files s/, m/ and l/", name);
   TRY(core_files_path(path, "%s/%s.json", reader->kinetix, name));
   return add_file(reader, path);
 }

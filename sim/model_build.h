@@ -1,5 +1,5 @@
-/* Builds SimModel from a checked level: outlines with face normals, pair lists, joints with their mass terms; for the host
- * and the GPU. */
+/* Builds SimModel from a checked level: outlines with face normals, pair lists, joints with their mass terms; for the
+ * host and the GPU. */
 #ifndef SIM_MODEL_BUILD_H
 #define SIM_MODEL_BUILD_H
 #include "sim/contact.h"

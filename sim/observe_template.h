@@ -1,12 +1,13 @@
 /* The constant part of the observations, from a level: shapes' properties, joints, thrusters, gravity (spec kinetix.md
- * 3.3), in rows of the three kinds; for the host and the GPU. What moves is put into a copy (observe.h, observe_entity.h). */
+ * 3.3), in rows of the three kinds; for the host and the GPU. What moves is put into a copy (observe.h,
+ * observe_entity.h). */
 #ifndef SIM_OBSERVE_TEMPLATE_H
 #define SIM_OBSERVE_TEMPLATE_H
 #include "sim/model_build.h"
 #include "sim/observe.h"
 #include "sim/observe_entity.h"
 
-/* ---- flat, and an entity's features ------------------------------------------------------------------------------- */
+/* ---- flat, and an entity's features ------------------------------------------------------------------------------ */
 
 /* The sixteen values that both kinds of shape begin with. */
 SIM_CALLED_FN void sim_observe_write_shape(const SimShape *shape, float *row) {

@@ -1,9 +1,10 @@
 /* The number type of the physics, and all mathematics that the machine's library would do differently elsewhere.
  *
- * Everything in collide.h, contact.h, joint.h, actuate.h and step.h is written over `real`, `mask` and `integer`: here a
- * float, a truth value and an int; for a vector machine 8 or 16 worlds of each. So decisions are selects, and a branch
- * may only skip work that no lane needs (real_any). Only + - * / and square roots are used, which IEEE 754 rounds the
- * same everywhere; with contraction off the same source gives the same bits on every processor. No libm here.
+ * Everything in collide.h, contact.h, joint.h, actuate.h and step.h is written over `real`, `mask` and `integer`: here
+ * a float, a truth value and an int; for a vector machine 8 or 16 worlds of each. So decisions are selects, and a
+ * branch may only skip work that no lane needs (real_any). Only + - * / and square roots are used, which IEEE 754
+ * rounds the same everywhere; with contraction off the same source gives the same bits on every processor. No libm
+ * here.
  *
  * Polynomials: Cephes single precision (S. Moshier). Measured: at most 2.2 units in the last place for sine and cosine,
  * 1.3 for tanh, 2.5 for atan2 (tests/unit/test_physics.c). */
@@ -31,7 +32,8 @@ SIM_FN int real_lowest_bit(uint64_t bits) {
 }
 
 /* What differs between one world and several. A `mask` is what comparing two reals gives: combine masks with & and |,
- * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds a real's bits. */
+ * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds a real's bits.
+ */
 #if !defined(SIM_LANES)
 typedef float real;
 typedef int mask;
@@ -76,7 +78,9 @@ SIM_FN real real_clip(real x, real low, real high) { return real_min(high, real_
 SIM_FN real real_zero_to_one(real x) { return real_select(x == 0.0f, real_of(1.0f), x); }
 
 /* -1, 0, 1. */
-SIM_FN real real_sign(real x) { return real_select(x > 0.0f, real_of(1.0f), real_select(x < 0.0f, real_of(-1.0f), real_of(0.0f))); }
+SIM_FN real real_sign(real x) {
+  return real_select(x > 0.0f, real_of(1.0f), real_select(x < 0.0f, real_of(-1.0f), real_of(0.0f)));
+}
 
 SIM_FN real_word real_bits(real x) {
   real_word w;

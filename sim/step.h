@@ -110,8 +110,8 @@ SIM_FN SimDeal sim_step_deal(int listed, unsigned active) {
   return (SimDeal){batches, over ? batches - over : 0};
 }
 
-/* The solver's order for the overlapping pairs `first`.. of one kind: a batch's contacts are applied at once, batches one
- * after the other; polygons have their second contacts in a second round. */
+/* The solver's order for the overlapping pairs `first`.. of one kind: a batch's contacts are applied at once, batches
+ * one after the other; polygons have their second contacts in a second round. */
 SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
   const unsigned active = (unsigned)(s->touching_count - first);
   if (active == 0) return;
@@ -133,9 +133,9 @@ SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
   }
 }
 
-/* Contacts of a group that have no moving body in common do not notice each other, so that they may be applied one after
- * the other, each in a group of its own: that is simpler, and worlds look more alike to the vector kernels. What a body
- * that never moves receives is 0. Divides as long as that gives no more than SIM_MAX_GROUPS. */
+/* Contacts of a group that have no moving body in common do not notice each other, so that they may be applied one
+ * after the other, each in a group of its own: that is simpler, and worlds look more alike to the vector kernels. What
+ * a body that never moves receives is 0. Divides as long as that gives no more than SIM_MAX_GROUPS. */
 SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *contact, SimScratch *s) {
   uint8_t part_end[SIM_MAX_CONTACTS];
   int count = 0;

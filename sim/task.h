@@ -103,8 +103,8 @@ SIM_FN real sim_task_dense_reward(const SimTaskRules *rules, real last_distance,
   return real_select(counts, gained, 0.0f);
 }
 
-/* After a physics step; bits: of the pairs that overlapped in it; body: of the world, by shape. The reference goes on to
- * the end of the frame when the episode is decided, too. */
+/* After a physics step; bits: of the pairs that overlapped in it; body: of the world, by shape. The reference goes on
+ * to the end of the frame when the episode is decided, too. */
 SIM_FN void sim_task_judge(const SimModel *model, const SimBody *body, int bits, SimTaskResult *result) {
   if (result->done) return;
   result->distance = sim_task_distance(model, body);

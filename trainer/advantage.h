@@ -31,12 +31,13 @@ void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_
 /* The same for a part of the values that `moments` are of. */
 void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
 
-/* By a minibatch's own moments, which never leave the ops' device: one with ops->update. norm: RAW or of a minibatch. */
+/* By a minibatch's own moments, which never leave the ops' device: one with ops->update. norm: RAW or of a minibatch.
+ */
 void advantage_standardise_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n);
 
-/* (A - m) / (sqrt(v) + 1e-8) with moments over all calls, each former one's count, and so its weight, times decay (openai/
- * ppo-ewma; spec ppo.md 2.3). now: of this call's values, of which advantage[n] may be a part. *moments: n 0 before the
- * first. decay 0: of this call alone. */
+/* (A - m) / (sqrt(v) + 1e-8) with moments over all calls, each former one's count, and so its weight, times decay
+ * (openai/ ppo-ewma; spec ppo.md 2.3). now: of this call's values, of which advantage[n] may be a part. *moments: n 0
+ * before the first. decay 0: of this call alone. */
 void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
                                 size_t n);
 

@@ -61,7 +61,8 @@ static size_t critic_floats(const Agent *agent) {
 static void register_activations(Agent *agent, CoreArena *arena) {
   size_t actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
   size_t critic = critic_floats(agent) + network_activation_floats(&agent->critic.shape, agent->max_rows);
-  CORE_ARENA_DEVICE(arena, agent->activation_block, actor > critic ? actor : critic, "activations [layers][rows][width]");
+  CORE_ARENA_DEVICE(arena, agent->activation_block, actor > critic ? actor : critic,
+                    "activations [layers][rows][width]");
 }
 
 static bool has_common_encoder(const Agent *agent) { return has_encoder(agent) && agent->sharing == AGENT_SHARED; }
@@ -96,8 +97,10 @@ int agent_check(const CoreConfig *config) {
   const bool encodes = strcmp(config->net.encoder, "none") != 0;
   const bool has_entities = strcmp(config->env.observations, "entity") == 0;
   if (encodes && !has_entities)
-    return core_error(CORE_USAGE, "net.encoder = %s: it reads entities, but env.observations = %s; set "
-                      "env.observations to entity, or net.encoder to none", config->net.encoder, config->env.observations);
+    return core_error(CORE_USAGE,
+                      "net.encoder = %s: it reads entities, but env.observations = %s; set "
+                      "env.observations to entity, or net.encoder to none",
+                      config->net.encoder, config->env.observations);
   if (has_entities && !encodes)
     return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
                       "transformer, or env.observations to flat or padded");
@@ -148,7 +151,8 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
   CORE_ARENA_DEVICE(arena, agent->critic.theta, agent->critic.n, "critic weights");
   register_activations(agent, arena);
   const size_t rows = (size_t)max_rows;
-  if (is_gaussian(agent)) CORE_ARENA_DEVICE(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+  if (is_gaussian(agent))
+    CORE_ARENA_DEVICE(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
   if (agent->blocks.count == 0) return;
   CORE_ARENA_DEVICE(arena, agent->blocks.joined, rows * (size_t)agent->actor.shape.width[0],
              "observations with embeddings [rows][features]");
@@ -452,8 +456,10 @@ static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_fir
   if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
 }
 
-/* Who listens to a pass over layers: nobody where more of the vector, an encoder or embeddings, is complete only later. */
-static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gradient, bool is_actor, NetworkWatch *watch) {
+/* Who listens to a pass over layers: nobody where more of the vector, an encoder or embeddings, is complete only later.
+ */
+static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gradient, bool is_actor,
+                                    NetworkWatch *watch) {
   if (gradient->on_complete == NULL || has_encoder(agent) || agent->blocks.count > 0) return NULL;
   *watch = (NetworkWatch){gradient->on_complete, gradient->context, is_actor};
   return watch;

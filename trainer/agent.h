@@ -54,8 +54,8 @@ typedef struct Agent {
   AgentBlocks blocks;
   Encoder encoder;                  /* of kind ENCODER_NONE: the networks see the observations themselves */
   float *encoded;                   /* [max_rows][encoder's width]: of the pass that ran last */
-  bool is_q;                        /* the actor's outputs are Q values: the policy takes the greatest but with probability
-                                     * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
+  bool is_q; /* the actor's outputs are Q values: the policy takes the greatest but with probability
+              * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
   double epsilon;
   float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's; of
                                      * networks that are apart, the actor's and then the critic's */

@@ -9,8 +9,10 @@
 enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
 
 static int refuse(const char *key, const char *value, const char *instead) {
-  return core_error(CORE_USAGE, "train.observation_storage = state: %s = %s; set %s, or train.observation_storage to float32 "
-                    "or float16", key, value, instead);
+  return core_error(CORE_USAGE,
+                    "train.observation_storage = state: %s = %s; set %s, or train.observation_storage to float32 "
+                    "or float16",
+                    key, value, instead);
 }
 
 static CompactLevels levels_of(const CoreConfig *config) {
@@ -26,7 +28,8 @@ static int find_changing(const Env *env, CompactLevels levels, uint8_t *changes)
 int compact_check(const CoreConfig *config, const Env *env) {
   const size_t length = (size_t)env->observation_length;
   if (strcmp(config->env.normalize_observations, "none") != 0)
-    return refuse("env.normalize_observations", config->env.normalize_observations, "env.normalize_observations to none");
+    return refuse("env.normalize_observations", config->env.normalize_observations,
+                  "env.normalize_observations to none");
   if (strcmp(config->algo.name, "sapg") == 0) return refuse("algo.name", config->algo.name, "another algo.name");
   if (strcmp(config->env.observations, "flat") != 0)
     return refuse("env.observations", config->env.observations, "env.observations to flat");
@@ -107,15 +110,18 @@ static void fill_tables(Compact *compact, const Env *env) {
 }
 
 /* Worlds whose episode has begun get a place for their level's constants. */
-static void begin_episodes(const Compact *compact, const EnvConstants *from, int first, int count, const uint8_t *done) {
-  const OpsCompactBegin begin = {copy_of(compact, from), from->level, from->stride, from->number, done, compact->present,
-                                 compact->taken, (size_t)first, (size_t)count, (size_t)compact->worlds,
-                                 compact->places};
+static void begin_episodes(const Compact *compact, const EnvConstants *from, int first, int count,
+                           const uint8_t *done) {
+  const OpsCompactBegin begin = {
+    copy_of(compact, from), from->level,    from->stride,  from->number,  done,
+    compact->present,       compact->taken, (size_t)first, (size_t)count, (size_t)compact->worlds,
+    compact->places};
   if (compact->device) {
     launch(compact, &ops_compact_begin_launch, begin.count, &begin);
     return;
   }
-  for (size_t i = 0; i < begin.count; i++) ops_compact_place(&begin, begin.first + i); /* one after the other: they count */
+  for (size_t i = 0; i < begin.count; i++)
+    ops_compact_place(&begin, begin.first + i); /* one after the other: they count */
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < begin.count; i++) ops_compact_copy(&begin, begin.first + i);
 }

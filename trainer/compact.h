@@ -1,12 +1,13 @@
-/* A rollout's observations, kept as the numbers that change on a level, where bodies are and how they move, and where its
- * constants are found; these are put in again when rows are gathered. The same bits as the observations themselves in a
- * sixth to a third of the memory (train.observation_storage = state). Between rollout.c and the environment, which says
- * what changes (envs/env.h).
+/* A rollout's observations, kept as the numbers that change on a level, where bodies are and how they move, and where
+ * its constants are found; these are put in again when rows are gathered. The same bits as the observations themselves
+ * in a sixth to a third of the memory (train.observation_storage = state). Between rollout.c and the environment, which
+ * says what changes (envs/env.h).
  *
- * Constants are kept once a level where levels stay as long as the run; once a world and rollout where a curriculum changes
- * them between rollouts; once an episode where episodes are on new levels. These have room for an episode a world and one
- * more in COMPACT_STEPS_A_PLACE steps, shared by all worlds; of further ones the number is kept by which the generator
- * draws the level again (4 bytes instead of 476 at size S, and many thousand operations a row that is gathered). */
+ * Constants are kept once a level where levels stay as long as the run; once a world and rollout where a curriculum
+ * changes them between rollouts; once an episode where episodes are on new levels. These have room for an episode a
+ * world and one more in COMPACT_STEPS_A_PLACE steps, shared by all worlds; of further ones the number is kept by which
+ * the generator draws the level again (4 bytes instead of 476 at size S, and many thousand operations a row that is
+ * gathered). */
 #ifndef TRAINER_COMPACT_H
 #define TRAINER_COMPACT_H
 #include "core/memory.h"

@@ -1,6 +1,6 @@
-/* How much of the state space a run has seen (spec metrics.md 4.5): observations, as the environment shows them, projected
- * onto a plane that is the same for all runs, and the share of a grid's cells that some state has fallen into. Fed by
- * the rollout, step after step, in the iterations that are measured; it changes nothing.
+/* How much of the state space a run has seen (spec metrics.md 4.5): observations, as the environment shows them,
+ * projected onto a plane that is the same for all runs, and the share of a grid's cells that some state has fallen
+ * into. Fed by the rollout, step after step, in the iterations that are measured; it changes nothing.
  *
  * P002 embeds by UMAP, which is random, fitted to each data set and can not be merged. Here a state x of d features
  * goes to x Omega / sqrt(d), Omega [d][2] of a Gaussian with a fixed seed: nothing is fitted, so runs, ranks and
@@ -19,8 +19,8 @@
 enum { COVERAGE_FINE = 100, COVERAGE_COARSE = 50, COVERAGE_CELLS = COVERAGE_FINE * COVERAGE_FINE };
 
 #define COVERAGE_SECTION "coverage"
-/* All that a checkpoint keeps. Counts and not bits: the histogram's entropy needs them, and a cell is occupied where its
- * count is not 0, so the sum over ranks says what the bits' union would. */
+/* All that a checkpoint keeps. Counts and not bits: the histogram's entropy needs them, and a cell is occupied where
+ * its count is not 0, so the sum over ranks says what the bits' union would. */
 typedef struct CoverageBook {
   double low[2], high[2];            /* the box */
   int64_t count[COVERAGE_CELLS];     /* states so far, row of y after row of y */

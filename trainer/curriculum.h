@@ -3,8 +3,8 @@
  * from a buffer, which is searched anew (level_search.c) before the first iteration and then every sfl.period ones.
  *
  * Ranks divide the worlds: each has places for the new levels of its own worlds and for all of the buffer, which is the
- * same at all ranks. Levels and draws are functions of (seed, iteration, index) and the weights. With every rollout beginning anew, the
- * buffer's numbers are all that a checkpoint needs of the worlds. */
+ * same at all ranks. Levels and draws are functions of (seed, iteration, index) and the weights. With every rollout
+ * beginning anew, the buffer's numbers are all that a checkpoint needs of the worlds. */
 #ifndef TRAINER_CURRICULUM_H
 #define TRAINER_CURRICULUM_H
 #include "store/runlog.h"

@@ -82,7 +82,8 @@ int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool shar
 static int count_on_machine(const DeviceSight *sight, int ranks, int own, int *gpus) {
   Machine machine = machine_of(sight, ranks, own);
   for (int place = 0; place < machine.ranks; place++)
-    for (int i = 0; i < sight[machine.rank[place]].count; i++) (void)number_of(&machine, &sight[machine.rank[place]].id[i]);
+    for (int i = 0; i < sight[machine.rank[place]].count; i++)
+      (void)number_of(&machine, &sight[machine.rank[place]].id[i]);
   *gpus = machine.gpus;
   free(machine.rank);
   return machine.ranks;
@@ -94,7 +95,8 @@ static int refuse(const DeviceSight *sight, int ranks, int own) {
   if (gpus == 0)
     return core_error(CORE_USAGE, "%.64s shows no GPU to its %d processes; check nvidia-smi, CUDA_VISIBLE_DEVICES and "
                       "srun --gpus-per-node, or set train.device = cpu", sight[own].host, processes);
-  return core_error(CORE_USAGE, "%d processes on %.64s have %d GPU%s between them, a process needs one of its own: start "
+  return core_error(CORE_USAGE,
+                    "%d processes on %.64s have %d GPU%s between them, a process needs one of its own: start "
                     "as many as there are (mpirun -n %d, srun --ntasks-per-node=%d --gpus-per-task=1), or set "
                     "comm.share_gpu = yes or train.device = cpu",
                     processes, sight[own].host, gpus, gpus == 1 ? "" : "s", gpus, gpus);

@@ -22,8 +22,8 @@
 
 typedef enum EncoderKind { ENCODER_NONE, ENCODER_SET, ENCODER_STOIX_SET, ENCODER_TRANSFORMER } EncoderKind;
 enum { ENCODER_TENSORS_MAX = 64, ENCODER_NAME = 32 };
-/* Rows that go through at a time: on the host, what stays in a cache; on a device twice as many as long as its share of the
- * memory holds their activations, at most so many. */
+/* Rows that go through at a time: on the host, what stays in a cache; on a device twice as many as long as its share of
+ * the memory holds their activations, at most so many. */
 enum { ENCODER_PIECE = 256, ENCODER_PIECE_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
 
 typedef enum EncoderInit {
@@ -72,8 +72,8 @@ typedef struct Encoder {
   float *zeros;              /* a bias for kernels without one */
 } Encoder;
 
-/* max_rows: of any later call that learns; fewer than a piece save memory. The piece follows from the arena's device and its
- * whole memory, not from what is free, so that a run's sums are the same each time. */
+/* max_rows: of any later call that learns; fewer than a piece save memory. The piece follows from the arena's device
+ * and its whole memory, not from what is free, so that a run's sums are the same each time. */
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena);
 /* What ops must be able to hold (ops_cpu_create). */
 int encoder_ops_rows(const Encoder *encoder);

@@ -1,5 +1,5 @@
-/* The sets that eval.levels names: evaluated when the training levels are, each with worlds and log rows of its own. They
- * draw from random streams of their own, so training is the same with and without them. */
+/* The sets that eval.levels names: evaluated when the training levels are, each with worlds and log rows of its own.
+ * They draw from random streams of their own, so training is the same with and without them. */
 #ifndef TRAINER_EVALUATION_SETS_H
 #define TRAINER_EVALUATION_SETS_H
 #include "trainer/evaluate.h"
@@ -17,7 +17,8 @@ typedef struct EvaluationSets {
   EvaluationSet set[EVALUATION_SETS_MAX];
 } EvaluationSets;
 
-/* Reads the sets; none without evaluations. CORE_USAGE: a set that is not there, that does not fit, or two of one name. */
+/* Reads the sets; none without evaluations. CORE_USAGE: a set that is not there, that does not fit, or two of one name.
+ */
 int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, CoreArena *arena);
 int evaluation_sets_estimate_bytes(const EvaluationSets *sets, double *bytes);
 /* After the arena's commit: makes the worlds. */

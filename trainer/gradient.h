@@ -54,8 +54,8 @@ void gradient_expect_last(Gradient *gradient, int rows, int64_t all_rows);
 /* Adds what the backward passes of a piece of one of this rank's shards left in `mean`. */
 void gradient_add(Gradient *gradient, int shard, int rows);
 /* All ranks. comm.deterministic: the gradients of all shards are gathered, slice by slice, and folded in double in
- * shard order; all numbers of a shard then go to every rank. Else each rank's sum is added, on CPUs by MPI, on devices by
- * the agent's communicator. all_rows: of all ranks. */
+ * shard order; all numbers of a shard then go to every rank. Else each rank's sum is added, on CPUs by MPI, on devices
+ * by the agent's communicator. all_rows: of all ranks. */
 void gradient_finish(Gradient *gradient, int64_t all_rows);
 
 #endif

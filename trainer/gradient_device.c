@@ -1,7 +1,7 @@
 /* Adding up gradients on devices (gradient_device.h). With several ranks the sums run beside the backward passes: the
- * networks' vectors are cut into buckets of neighbouring layers, in the order in which backward passes complete them, and a
- * bucket is handed to the communicator as soon as it is complete. The order is fixed beforehand, so that ranks whose pieces
- * differ, or that have no row of a minibatch, make the same calls. */
+ * networks' vectors are cut into buckets of neighbouring layers, in the order in which backward passes complete them,
+ * and a bucket is handed to the communicator as soon as it is complete. The order is fixed beforehand, so that ranks
+ * whose pieces differ, or that have no row of a minibatch, make the same calls. */
 #include "trainer/gradient_device.h"
 
 #include "core/memory.h"
@@ -23,7 +23,7 @@ void gradient_device_add(CoreDevice *device, float *mean, const float *more, siz
   blend(device, mean, keep, more, share, n);
 }
 
-/* ---- buckets ------------------------------------------------------------------------------------------------------- */
+/* ---- buckets ----------------------------------------------------------------------------------------------------- */
 
 /* Layers top-1 .. bottom of a network, downwards; the highest takes what follows the layers in the vector, too. */
 static void add_buckets(GradientSending *sending, const AgentNetwork *network, bool is_actor, int top, int bottom,
@@ -46,8 +46,8 @@ void gradient_device_plan(const Agent *agent, size_t least, GradientSending *sen
   if (agent->trunk > 0) add_buckets(sending, &agent->actor, true, agent->trunk, 0, least);
 }
 
-/* This rank's part of the mean over all rows, in `mean`: of the piece at hand where that is the last and still there, and
- * of those before it. */
+/* This rank's part of the mean over all rows, in `mean`: of the piece at hand where that is the last and still there,
+ * and of those before it. */
 static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   const GradientSending *sending = &gradient->sending;
   float *mean = (bucket->is_actor ? gradient->mean.actor : gradient->mean.critic) + bucket->first;
@@ -88,7 +88,8 @@ static void on_complete(void *context, bool is_actor, size_t first) {
 void gradient_device_begin(Gradient *gradient) {
   GradientSending *sending = &gradient->sending;
   if (gradient->agent->communicator == NULL || gradient->shards.ordered) return;
-  if (sending->buckets == 0) gradient_device_plan(gradient->agent, gradient->agent->communicator->bucket_bytes, sending);
+  if (sending->buckets == 0)
+    gradient_device_plan(gradient->agent, gradient->agent->communicator->bucket_bytes, sending);
   sending->sent = 0;
   sending->last = false;
   sending->actor_from = sending->critic_from = SIZE_MAX;
@@ -113,7 +114,7 @@ void gradient_device_sum_ranks(Gradient *gradient, int64_t all_rows) {
   communicator->finish(communicator);
 }
 
-/* ---- comm.deterministic ---------------------------------------------------------------------------------------------- */
+/* ---- comm.deterministic ------------------------------------------------------------------------------------------ */
 
 void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
   const size_t own_shards = (size_t)gradient->shards.shards, all_shards = (size_t)gradient->shards.all_shards;

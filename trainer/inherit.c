@@ -172,8 +172,10 @@ static int check_settings(const Training *training, const Parent *parent, bool a
   if (core_config_has_no_worlds(&theirs))
     return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
   if ((strcmp(theirs.algo.name, "pqn") == 0) != training->agent.is_q)
-    return core_error(CORE_USAGE, "its algo.name is %s, here it is %s, and pqn's network of Q values is neither actor nor "
-                      "critic", theirs.algo.name, ours->algo.name);
+    return core_error(CORE_USAGE,
+                      "its algo.name is %s, here it is %s, and pqn's network of Q values is neither actor nor "
+                      "critic",
+                      theirs.algo.name, ours->algo.name);
   TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));

@@ -1,4 +1,5 @@
-/* From "loco512/17", "car+tree/3", "random_m/5", "levels/m" or "x.json" to levels. Only decides what is meant: sim/ reads them. */
+/* From "loco512/17", "car+tree/3", "random_m/5", "levels/m" or "x.json" to levels. Only decides what is meant: sim/
+ * reads them. */
 #include "trainer/levels.h"
 
 #include <stdio.h>
@@ -87,7 +88,7 @@ int levels_read(const char *text, const char *kinetix, SimLevelSet *set) {
   return code;
 }
 
-/* ---- lists of sets ------------------------------------------------------------------------------------------------- */
+/* ---- lists of sets ----------------------------------------------------------------------------------------------- */
 
 /* Part `wanted` of the list; false when it has fewer. */
 static bool find_part(const char *list, int wanted, char part[CORE_PATH_MAX]) {

@@ -28,7 +28,8 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA_DEVICE(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
              "weights before a step");
   CORE_ARENA(arena, metrics->index, rows, "metrics rows [rows]");
-  CORE_ARENA_DEVICE(arena, metrics->observations, rows * (size_t)rollout->features, "metrics observations [rows][features]");
+  CORE_ARENA_DEVICE(arena, metrics->observations, rows * (size_t)rollout->features,
+                    "metrics observations [rows][features]");
   CORE_ARENA_DEVICE(arena, metrics->behaviour, rows * (size_t)rollout->head.logits, "metrics behaviour [rows][logits]");
   CORE_ARENA_DEVICE(arena, metrics->updated, rows * (size_t)rollout->head.logits, "metrics updated [rows][logits]");
   CORE_ARENA_DEVICE(arena, metrics->behaviour_logp, rows, "metrics behaviour log-probabilities [rows]");
@@ -50,8 +51,10 @@ void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteratio
 }
 
 void metrics_begin(Metrics *metrics, const Agent *agent) {
-  core_device_copy(agent->device, metrics->actor_before, agent->actor.theta, agent->actor.n * sizeof *agent->actor.theta);
-  core_device_copy(agent->device, metrics->critic_before, agent->critic.theta, agent->critic.n * sizeof *agent->critic.theta);
+  core_device_copy(agent->device, metrics->actor_before, agent->actor.theta,
+                   agent->actor.n * sizeof *agent->actor.theta);
+  core_device_copy(agent->device, metrics->critic_before, agent->critic.theta,
+                   agent->critic.n * sizeof *agent->critic.theta);
 }
 
 uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t states, int64_t total) {
@@ -63,8 +66,8 @@ uint32_t metrics_state(uint64_t seed, int64_t iteration, int64_t j, int64_t stat
 /* What is summed over the states. */
 typedef struct Sums { double kl, kl_reverse, k1, k2, k3; LogSum ratio, ratio_squared; } Sums;
 
-/* A piece's hidden layers as the host may read them: copies where they are on a device. trunk: layers that ran before the
- * others (agent.h). */
+/* A piece's hidden layers as the host may read them: copies where they are on a device. trunk: layers that ran before
+ * the others (agent.h). */
 static void add_layers(Representation *representation, Ops *ops, const AgentNetwork *network, int trunk, int rows) {
   const NetworkShape *shape = &network->shape;
   NetworkActivations seen = network->activations;
@@ -79,7 +82,8 @@ static void add_layers(Representation *representation, Ops *ops, const AgentNetw
 static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows) {
   void *copy;
   const size_t bytes = (size_t)rows * (size_t)head->logits * sizeof(float);
-  representation_add_policy(head, core_device_view(ops->device, metrics->updated, bytes, &copy), rows, metrics->per_logit);
+  representation_add_policy(head, core_device_view(ops->device, metrics->updated, bytes, &copy), rows,
+                            metrics->per_logit);
   free(copy);
 }
 
@@ -189,7 +193,8 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   };
 }
 
-StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer, int64_t iteration) {
+StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer,
+                         int64_t iteration) {
   const AgentNetwork *network = critic ? &agent->critic : &agent->actor;
   const Representation *representation = critic ? &metrics->critic : &metrics->actor;
   const NetworkShape *shape = &network->shape;

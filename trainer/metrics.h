@@ -57,10 +57,11 @@ void metrics_begin(Metrics *metrics, const Agent *agent);
 void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                            int64_t iteration, MetricsPolicyChange *change);
 
-/* Of one network after metrics_policy_change at METRICS_REPRESENTATION: weight norm and dormant units of layer 1, 2 ... (the
- * last, the head, has no units), as a record without its transitions. Asks the ops' device for the norm: on all ranks or on
- * the first, the weights are the same. */
-StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer, int64_t iteration);
+/* Of one network after metrics_policy_change at METRICS_REPRESENTATION: weight norm and dormant units of layer 1, 2 ...
+ * (the last, the head, has no units), as a record without its transitions. Asks the ops' device for the norm: on all
+ * ranks or on the first, the weights are the same. */
+StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer,
+                         int64_t iteration);
 
 /* The state, a row of the run's rollout, looked at in stratum j of `states`: uniform in [j*total/states,
  * (j+1)*total/states); j itself when states = total. */

@@ -151,7 +151,8 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
 static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
   if (minibatch->index_room == NULL) return rows;
   if (rollout->device) minibatch_device_rows_of_run(minibatch, rollout, rows);
-  else for (int i = 0; i < minibatch->rows; i++) minibatch->index_room[i] = shards_row_of_run(&rollout->shards, rows[i]);
+  else
+    for (int i = 0; i < minibatch->rows; i++) minibatch->index_room[i] = shards_row_of_run(&rollout->shards, rows[i]);
   return minibatch->index_room;
 }
 

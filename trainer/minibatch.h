@@ -38,7 +38,7 @@ typedef struct Minibatch {
   Moments *records, *all_records; /* of advantages: [shards], [all shards] */
   /* All of these are on the ops' device, and so are `order`, `own`, `index_room`: */
   float *observations;     /* [room][features] */
-  bool is_input;           /* nobody but chains of layers reads them (agent_chains_inputs), so ops may gather them as they like */
+  bool is_input; /* nobody but chains of layers reads them (agent_chains_inputs), so ops may gather them as they like */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
   float *values;           /* [room] at the rollout */
@@ -49,7 +49,8 @@ typedef struct Minibatch {
 int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena);
 
 /* A new permutation: a function of (seed, iteration, epoch). */
-void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch);
+void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration,
+                       int epoch);
 /* Makes part m of the permutation the one that minibatch_next goes through. */
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m);
 /* The same, on a device, of the part whose turn it is in ops->update; the host need not know which. */

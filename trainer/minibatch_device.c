@@ -1,5 +1,5 @@
-/* Choosing a rank's rows on its device (minibatch_device.h): once an epoch, all parts at once, so that the host waits once.
- * The rows and their order are those that minibatch.c comes to on a host. */
+/* Choosing a rank's rows on its device (minibatch_device.h): once an epoch, all parts at once, so that the host waits
+ * once. The rows and their order are those that minibatch.c comes to on a host. */
 #include "trainer/minibatch_device.h"
 
 #include <math.h>
@@ -15,12 +15,19 @@ enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
 
 static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout) {
   const Shards *shards = &rollout->shards;
-  return (OpsChooseRows){
-    .order = minibatch->order, .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS : OPS_ROWS,
-    .part_rows = (uint32_t)minibatch->all_rows, .parts = (uint32_t)minibatch->parts, .steps = (uint32_t)rollout->steps,
-    .all_worlds = (uint32_t)shards->all_worlds, .first_world = (uint32_t)shards->first_world,
-    .worlds = (uint32_t)shards->worlds, .shard_worlds = (uint32_t)shards_worlds(shards), .shards = (uint32_t)shards->shards,
-    .count = minibatch->chunk_rows, .total = minibatch->part_begins, .rows = minibatch->own};
+  return (OpsChooseRows){.order = minibatch->order,
+                         .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS : OPS_ROWS,
+                         .part_rows = (uint32_t)minibatch->all_rows,
+                         .parts = (uint32_t)minibatch->parts,
+                         .steps = (uint32_t)rollout->steps,
+                         .all_worlds = (uint32_t)shards->all_worlds,
+                         .first_world = (uint32_t)shards->first_world,
+                         .worlds = (uint32_t)shards->worlds,
+                         .shard_worlds = (uint32_t)shards_worlds(shards),
+                         .shards = (uint32_t)shards->shards,
+                         .count = minibatch->chunk_rows,
+                         .total = minibatch->part_begins,
+                         .rows = minibatch->own};
 }
 
 void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, CoreArena *arena) {
@@ -28,7 +35,8 @@ void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, Cor
   const size_t parts = (size_t)minibatch->parts, shards = (size_t)rollout->shards.shards;
   CORE_ARENA_DEVICE(arena, minibatch->own, (size_t)rollout->steps * (size_t)rollout->worlds,
                     "minibatch rows of this rank [minibatches][rows]");
-  CORE_ARENA_DEVICE(arena, minibatch->chunk_rows, parts * ops_chunks(&rows) * shards, "rows of chunks [chunks][shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->chunk_rows, parts * ops_chunks(&rows) * shards,
+                    "rows of chunks [chunks][shards]");
   CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1,
                     "where rows of shards begin [minibatches][shards]");
   CORE_ARENA(arena, minibatch->part_rows, parts * shards, "minibatch rows of shards [minibatches][shards]");
@@ -131,6 +139,6 @@ void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, 
   const Shards *shards = &rollout->shards;
   const OpsRunRows run = {rows, (size_t)minibatch->rows, (uint32_t)shards->worlds, (uint32_t)shards->all_worlds,
                           (uint32_t)shards->first_world, minibatch->index_room};
-  rollout->device->launch(rollout->device, &ops_run_rows_launch, core_device_blocks(run.n, THREADS, BLOCKS_MAX), THREADS, 0,
-                          &run);
+  rollout->device->launch(rollout->device, &ops_run_rows_launch, core_device_blocks(run.n, THREADS, BLOCKS_MAX),
+                          THREADS, 0, &run);
 }

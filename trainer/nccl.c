@@ -1,9 +1,9 @@
-/* The way of gradients through NCCL (communicator.h), whose library is opened when it is first needed, so that the program
- * starts where there is none. The ranks' common id is made by the first one and told to the others through MPI.
+/* The way of gradients through NCCL (communicator.h), whose library is opened when it is first needed, so that the
+ * program starts where there is none. The ranks' common id is made by the first one and told to the others through MPI.
  *
- * A rank that dies is noticed by the lifeline (lifeline.c), which ends the others even while their GPUs wait for it. What
- * the lifeline can not see, a broken network or GPU, NCCL reports asynchronously: the host looks for that whenever it waits
- * for the device, and ends its process, which the lifeline then tells the others.
+ * A rank that dies is noticed by the lifeline (lifeline.c), which ends the others even while their GPUs wait for it.
+ * What the lifeline can not see, a broken network or GPU, NCCL reports asynchronously: the host looks for that whenever
+ * it waits for the device, and ends its process, which the lifeline then tells the others.
  *
  * Calls may be recorded in graphs, by NCCL's rules: one GPU a process; all ranks record the same calls, and launch what
  * they recorded as often; the first calls, in which NCCL connects, are not recorded; graphs go before the communicator,

@@ -47,8 +47,8 @@ typedef struct NetworkActivations {
   float *normalised[NETWORK_LAYERS_MAX];  /* [rows][width[l+1]] with layer norm: before gain and offset */
   float *inverse[NETWORK_LAYERS_MAX];     /* [rows] with layer norm: 1 / standard deviation */
 } NetworkActivations;
-/* Floats that the activations of the first `layers` layers take for `rows` rows, and of all; and placing all in one block
- * of that many floats, layer after layer. */
+/* Floats that the activations of the first `layers` layers take for `rows` rows, and of all; and placing all in one
+ * block of that many floats, layer after layer. */
 size_t network_layers_floats(const NetworkShape *shape, int layers, int rows);
 size_t network_activation_floats(const NetworkShape *shape, int rows);
 void network_place_activations(const NetworkShape *shape, int rows, float *block, NetworkActivations *activations);
@@ -61,8 +61,8 @@ void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, co
 void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                       const NetworkActivations *activations, float *doutput, float *scratch, float *gradient);
 
-/* Output [rows][width[layer+1]] of a hidden layer of the last forward pass, which ran over the ops' device, to the host:
- * ops may keep it in a form of their own (ops.h, chain_forward). is_last: the pass ended with this layer. */
+/* Output [rows][width[layer+1]] of a hidden layer of the last forward pass, which ran over the ops' device, to the
+ * host: ops may keep it in a form of their own (ops.h, chain_forward). is_last: the pass ended with this layer. */
 void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
                          bool is_last, int rows, float *host);
 

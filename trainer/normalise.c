@@ -54,7 +54,8 @@ double normalise_merge(double count, double *mean, double *m2, int features, con
 
 /* ---- observations ----------------------------------------------------------------------------------------------- */
 
-void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards, CoreArena *arena) {
+void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards,
+                        CoreArena *arena) {
   *normaliser = (Normaliser){.rule = rule, .features = features, .shards = *shards, .device = core_arena_device(arena)};
   CORE_ARENA_DEVICE(arena, normaliser->moments, normalise_moments(features), "observation moments [1 + 2 features]");
   CORE_ARENA_DEVICE(arena, normaliser->next, normalise_moments(features), "next observation moments [1 + 2 features]");

@@ -31,7 +31,8 @@ typedef struct Normaliser {
 static inline size_t normalise_moments(int features) { return 1 + 2 * (size_t)features; }
 
 /* shards: how the rows that are added divide, on a device; on the host they are those of all ranks. */
-void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards, CoreArena *arena);
+void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards,
+                        CoreArena *arena);
 /* No observations yet: the rule's prior. */
 void normalise_start(Normaliser *normaliser);
 /* x [rows][features] as they come from the environment: on a device this rank's worlds, and all ranks add theirs. */

@@ -29,7 +29,8 @@ void normalise_device_register(Normaliser *normaliser, CoreArena *arena) {
   const size_t all = parts * (size_t)normaliser->shards.all_shards;
   CORE_ARENA_DEVICE(arena, normaliser->sums, own * features, "sums of observations [parts][features]");
   if (all > own)
-    CORE_ARENA_DEVICE(arena, normaliser->all_sums, all * features, "sums of observations of all ranks [parts][features]");
+    CORE_ARENA_DEVICE(arena, normaliser->all_sums, all * features,
+                      "sums of observations of all ranks [parts][features]");
   CORE_ARENA_DEVICE(arena, normaliser->shift, features, "shifts of means [features]");
 }
 
@@ -38,11 +39,17 @@ void normalise_device_add(const Normaliser *normaliser, const float *x, int rows
   const size_t features = (size_t)normaliser->features;
   const Shards *shards = &normaliser->shards;
   const size_t parts = parts_of_shard(shards), own = parts * (size_t)shards->shards;
-  const OpsMergeMoments arguments = {
-    .x = x, .shard_rows = (size_t)shards_worlds(shards), .features = features, .parts = parts, .own_parts = own,
-    .all_parts = parts * (size_t)shards->all_shards, .all_rows = (size_t)shards->all_worlds, .moments = normaliser->next,
-    .sums = normaliser->sums, .all_sums = normaliser->communicator ? normaliser->all_sums : normaliser->sums,
-    .shift = normaliser->shift};
+  const OpsMergeMoments arguments = {.x = x,
+                                     .shard_rows = (size_t)shards_worlds(shards),
+                                     .features = features,
+                                     .parts = parts,
+                                     .own_parts = own,
+                                     .all_parts = parts * (size_t)shards->all_shards,
+                                     .all_rows = (size_t)shards->all_worlds,
+                                     .moments = normaliser->next,
+                                     .sums = normaliser->sums,
+                                     .all_sums = normaliser->communicator ? normaliser->all_sums : normaliser->sums,
+                                     .shift = normaliser->shift};
   CORE_CHECK(rows == shards->worlds);
   launch(device, &ops_shift_parts_launch, own * features, &arguments);
   gather(normaliser->communicator, normaliser->sums, own * features, normaliser->all_sums);

@@ -24,12 +24,14 @@ void observer_register(Observer *observer, const CoreConfig *config, const Env *
                          .all_worlds = all_worlds, .first_world = shards->first_world,
                          .device = core_arena_device(arena), .blocks = observer_blocks(config),
                          .warm_up = rule == NORMALISE_STOIX ? (int)config->env.normalize_warmup : 0};
-  if (observer->blocks > 0) observer->first_reported = all_worlds - all_worlds / observer->blocks - observer->first_world;
+  if (observer->blocks > 0)
+    observer->first_reported = all_worlds - all_worlds / observer->blocks - observer->first_world;
   observer->is_half = strcmp(config->train.observation_storage, "float16") == 0;
   observer->has_moments = rule != NORMALISE_NONE || observer->blocks > 0;
   observer->active = observer->has_moments || observer->is_half;
   if (!observer->active) return;
-  CORE_ARENA_DEVICE(arena, observer->raw, (size_t)worlds * (size_t)observer->shown, "raw observations [worlds][features]");
+  CORE_ARENA_DEVICE(arena, observer->raw, (size_t)worlds * (size_t)observer->shown,
+                    "raw observations [worlds][features]");
   if (!observer->has_moments) return;
   if (all_worlds > worlds && core_arena_device(arena) == NULL)
     CORE_ARENA(arena, observer->all, (size_t)all_worlds * (size_t)observer->shown, "observations of all ranks");

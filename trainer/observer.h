@@ -1,7 +1,7 @@
-/* From what the environment shows to what the agent sees: normalised (normalise.h), where worlds form blocks (SAPG) with
- * the block's number as a last column, and rounded to what half precision holds where rollouts store that
- * (train.observation_storage): so whoever acts sees what the learner will see. Between the environment and whoever acts: rollouts, evaluations,
- * play. */
+/* From what the environment shows to what the agent sees: normalised (normalise.h), where worlds form blocks (SAPG)
+ * with the block's number as a last column, and rounded to what half precision holds where rollouts store that
+ * (train.observation_storage): so whoever acts sees what the learner will see. Between the environment and whoever
+ * acts: rollouts, evaluations, play. */
 #ifndef TRAINER_OBSERVER_H
 #define TRAINER_OBSERVER_H
 #include "core/config.h"
@@ -21,8 +21,8 @@ typedef struct Observer {
   int warm_up;           /* steps of random actions that the statistics begin with */
   Normaliser normaliser;
   int all_worlds;        /* of all ranks */
-  float *all;            /* [all_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank, and on
-                          * devices, which gather sums */
+  float *all; /* [all_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank, and on
+               * devices, which gather sums */
   float *raw;            /* [worlds][shown] of the training's worlds as they stand: part of a checkpoint */
 } Observer;
 
@@ -42,8 +42,8 @@ static inline int observer_block(const float *row, int seen) { return (int)row[s
 void observer_register(Observer *observer, const CoreConfig *config, const Env *env, const Shards *shards,
                        CoreArena *arena);
 void observer_start(Observer *observer);
-/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that change
- * with every step count them at the one moment, those that change once an iteration at the other. All ranks. */
+/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that
+ * change with every step count them at the one moment, those that change once an iteration at the other. All ranks. */
 void observer_count_arrived(Observer *observer);
 void observer_count_acted_on(Observer *observer);
 /* The training worlds as the agent sees them, [worlds][seen]. */

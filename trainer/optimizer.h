@@ -20,8 +20,8 @@ OpsAdamScalars optimizer_scalars(const Optimizer *optimizer, double rate, int64_
 /* One update of theta[n] with the gradient times `factor`: for a vector whose norm is part of a larger one's. */
 void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
                      double factor);
-/* Both: one update of theta[n]. *norm: ||gradient|| before clipping; *clipped: whether the clip acted. The gradient is used
- * unchanged if norm < max_norm, else times max_norm/norm. */
+/* Both: one update of theta[n]. *norm: ||gradient|| before clipping; *clipped: whether the clip acted. The gradient is
+ * used unchanged if norm < max_norm, else times max_norm/norm. */
 void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
                     double *norm, int *clipped);
 

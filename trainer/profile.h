@@ -1,6 +1,7 @@
-/* How the policy moves within one iteration (spec metrics.md 2.8): KL between the policies after successive minibatches,
- * and from the last one to each; and how much the rollout is still worth to each (4.3). The learner calls profile_take; nothing is changed. Snapshots are the policy's outputs in
- * fixed states of the rollout, not weights; of many minibatches only every q-th is kept. */
+/* How the policy moves within one iteration (spec metrics.md 2.8): KL between the policies after successive
+ * minibatches, and from the last one to each; and how much the rollout is still worth to each (4.3). The learner calls
+ * profile_take; nothing is changed. Snapshots are the policy's outputs in fixed states of the rollout, not weights; of
+ * many minibatches only every q-th is kept. */
 #ifndef TRAINER_PROFILE_H
 #define TRAINER_PROFILE_H
 #include "trainer/rollout.h"

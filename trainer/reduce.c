@@ -40,13 +40,15 @@ void reduce_shard_moments(const Shards *shards, const Moments *records, Moments 
   free(all);
 }
 
-void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count, float *packed) {
+void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count,
+                 float *packed) {
   const OpsColumns columns = {x, rows, of, first, count, packed};
   KERNELS_EACH(device, ops_columns, ops_column, rows * count, &columns);
 }
 
 /* The columns of one shard -> packed [steps][worlds of a shard]. */
-static const float *pack(CoreDevice *device, const Shards *shards, int shard, const float *x, int steps, float *packed) {
+static const float *pack(CoreDevice *device, const Shards *shards, int shard, const float *x, int steps,
+                         float *packed) {
   const size_t columns = (size_t)shards_worlds(shards);
   if (shards->shards == 1) return x;
   reduce_pack(device, x, (size_t)steps, (size_t)shards->worlds, (size_t)shard * columns, columns, packed);
@@ -58,8 +60,8 @@ void reduce_rollout_moments(Ops *ops, const Shards *shards, const float *x, cons
   const size_t n = (size_t)steps * (size_t)shards_worlds(shards);
   Moments *records = core_memory_zero_allocate((size_t)shards->shards, sizeof *records);
   for (int s = 0; s < shards->shards; s++)
-    ops->moments(ops, pack(ops->device, shards, s, x, steps, scratch), y ? pack(ops->device, shards, s, y, steps, scratch + n) : NULL, n,
-                 &records[s]);
+    ops->moments(ops, pack(ops->device, shards, s, x, steps, scratch),
+                 y ? pack(ops->device, shards, s, y, steps, scratch + n) : NULL, n, &records[s]);
   reduce_shard_moments(shards, records, moments);
   free(records);
 }

@@ -6,7 +6,8 @@
 #include "core/memory.h"
 #include "trainer/network.h"
 
-/* Ranks of features X [n][width] from the singular values s_1 >= s_2 >= ... of X, which is not centred but for `centred`. */
+/* Ranks of features X [n][width] from the singular values s_1 >= s_2 >= ... of X, which is not centred but for
+ * `centred`. */
 typedef struct RepresentationRank {
   double pca;        /* least k with sum_{i<=k} s_i^2 >= 0.99 of all (Yang et al. 2019) */
   double centred;    /* the same of X less the mean of each feature */

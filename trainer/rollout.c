@@ -35,10 +35,12 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
     compact_register(&rollout->compact, config, env, steps, worlds, arena);
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else if (rollout->observer.is_half) {
-    CORE_ARENA_DEVICE(arena, rollout->halves, (k + 1) * block, "rollout observations, halves [steps + 1][worlds][features]");
+    CORE_ARENA_DEVICE(arena, rollout->halves, (k + 1) * block,
+                      "rollout observations, halves [steps + 1][worlds][features]");
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else {
-    CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * block, "rollout observations [steps + 1][worlds][features]");
+    CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * block,
+                      "rollout observations [steps + 1][worlds][features]");
   }
   CORE_ARENA_DEVICE(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
   CORE_ARENA_DEVICE(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
@@ -78,7 +80,8 @@ static float *shown_at(Rollout *rollout, int t) {
   return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
 }
 
-/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is what is kept. */
+/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is what is kept.
+ */
 static void see(Rollout *rollout, Ops *ops, int t) {
   const size_t block = observation_block(rollout);
   float *observations = observations_at(rollout, t);
@@ -108,7 +111,8 @@ static const void *bound_actions(Rollout *rollout, Ops *ops, int t, Part part) {
                                                                                       : actions;
 }
 
-/* One step of the part's worlds from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is kept. */
+/* One step of the part's worlds from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is
+ * kept. */
 static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
@@ -216,7 +220,8 @@ static OpsEpisodes book_of(const Rollout *rollout) {
 static void open_book(const Rollout *rollout) {
   const OpsEpisodes book = book_of(rollout);
   const size_t levels = (size_t)rollout->levels;
-  core_device_zero(rollout->device, book.finished, (rollout->device ? (size_t)rollout->worlds : 1) * sizeof *book.finished);
+  core_device_zero(rollout->device, book.finished,
+                   (rollout->device ? (size_t)rollout->worlds : 1) * sizeof *book.finished);
   core_device_zero(rollout->device, book.count, 2 * sizeof *book.count);
   core_device_zero(rollout->device, book.attempts, levels * sizeof *book.attempts);
   core_device_zero(rollout->device, book.solutions, levels * sizeof *book.solutions);
@@ -271,7 +276,7 @@ static void close_book(const Rollout *rollout, RolloutEpisodes *episodes) {
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Two parts where that was asked for and no worlds' steps depend on all of them. Cut where the pieces that the policy
  * takes begin, so that they have the shapes that they have undivided. */
@@ -296,8 +301,8 @@ static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Pa
   const uint32_t world = (uint32_t)(rollout->shards.first_world + part.first);
   void *actions = rollout->actions + row * rollout->action_bytes;
   if (rollout->clock) {
-    ops->policy_sample_at(ops, &rollout->head, logits, part.worlds, draw->seed, CORE_RANDOM_ACTION, world, rollout->clock,
-                          (uint32_t)t, actions, rollout->logp + row);
+    ops->policy_sample_at(ops, &rollout->head, logits, part.worlds, draw->seed, CORE_RANDOM_ACTION, world,
+                          rollout->clock, (uint32_t)t, actions, rollout->logp + row);
     return;
   }
   const uint64_t step = draw->first_step + (uint64_t)t;
@@ -307,8 +312,8 @@ static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Pa
                      rollout->logp + row);
 }
 
-/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. Then the
- * actions of step t. */
+/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. Then
+ * the actions of step t. */
 static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw *draw, int t, Part part) {
   const int shard = shards_worlds(&rollout->shards), end = part.first + part.worlds;
   const size_t row = (size_t)t * (size_t)rollout->worlds;
@@ -385,8 +390,8 @@ static bool is_recordable(const Rollout *rollout) {
          !rollout->visited && !rollout->reward_scale.communicator;
 }
 
-/* The first time kernel by kernel, which a graph is recorded of the second time. What is not in device memory is the same
- * in all rollouts, but for the share of random actions with Q values. */
+/* The first time kernel by kernel, which a graph is recorded of the second time. What is not in device memory is the
+ * same in all rollouts, but for the share of random actions with Q values. */
 static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
   CoreDevice *device = rollout->device;
   if (device) core_device_to_device(device, rollout->clock, &draw->first_step, sizeof draw->first_step);
@@ -415,7 +420,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   close_book(rollout, episodes);
 }
 
-void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations) {
+void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,
+                                 float *observations) {
   if (rollout->is_compact) compact_gather(&rollout->compact, index, rows, observations);
   else if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
   else ops->gather_rows(ops, rollout->observations, index, observations, rows, rollout->features);

@@ -50,8 +50,8 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
-  /* The run's number of what the environment calls a level, where the worlds are: a rank's environment has places for its
-   * own levels, the book one for each of the run. NULL: the same (one rank). */
+  /* The run's number of what the environment calls a level, where the worlds are: a rank's environment has places for
+   * its own levels, the book one for each of the run. NULL: the same (one rank). */
   const int32_t *level_of_place;
   int divided;           /* train.rollout_halves */
   uint64_t *clock;       /* on the device: the number of this rollout's first step in the run; NULL without one */
@@ -61,7 +61,7 @@ typedef struct Rollout {
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
   int64_t *attempts, *solutions;      /* [levels], on the host */
   OpsEpisodes book;                   /* with the same on the device, where there is one */
-  float *shown;                       /* [worlds][features] on the host, for coverage and visited; NULL without a device */
+  float *shown; /* [worlds][features] on the host, for coverage and visited; NULL without a device */
 } Rollout;
 
 /* For the worlds of this rank. */
@@ -89,7 +89,8 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                      RolloutEpisodes *episodes);
 
 /* Rows `index` of the observations -> observations [rows][features]. */
-void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations);
+void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,
+                                 float *observations);
 /* The same for chains alone to read, as their input (ops->gather_inputs). */
 void rollout_gather_inputs(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations);
 /* Rows `index` of the actions -> actions [rows][action_bytes]. */

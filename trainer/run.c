@@ -217,7 +217,8 @@ static void log_layers(Run *run) {
   for (int critic = 0; critic < 2; critic++) {
     const AgentNetwork *network = critic ? &training->agent.critic : &training->agent.actor;
     for (int layer = 1; network->n > 0 && layer <= network->shape.layers; layer++) {
-      StoreLayer row = metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, run->row.iteration);
+      StoreLayer row =
+        metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, run->row.iteration);
       row.transitions = run->row.transitions;
       store_runlog_layer(run->layers, &row);
     }
@@ -417,7 +418,8 @@ static void note_device(Run *run) {
   const Training *training = run->training;
   const char *reason = training->device_note[0] ? training->device_note : CORE_HAS_CUDA ? "" : "built without CUDA";
   if (strcmp(run->config->train.device, "auto") != 0) return;
-  if (training->device) progress_note(&run->progress, "train.device = auto: computing on %s", training->device->description);
+  if (training->device)
+    progress_note(&run->progress, "train.device = auto: computing on %s", training->device->description);
   else progress_note(&run->progress, "train.device = auto: computing on the CPU%s%s%s", *reason ? " (" : "", reason,
                      *reason ? ")" : "");
 }

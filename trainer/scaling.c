@@ -12,8 +12,8 @@
 
 /* ---- one sum ----------------------------------------------------------------------------------------------------- */
 
-/* NCCL's protocols: what of a line is data (LL: 4 bytes of 8, LL128: 120 of 128), and microseconds of a call and of a step,
- * by NVLink and by network (NCCL 2.2x, src/graph/tuning.cc: baseLat, hwLat). */
+/* NCCL's protocols: what of a line is data (LL: 4 bytes of 8, LL128: 120 of 128), and microseconds of a call and of a
+ * step, by NVLink and by network (NCCL 2.2x, src/graph/tuning.cc: baseLat, hwLat). */
 typedef struct Latency { double call, nvlink, network; } Latency;
 static const struct { double data; Latency ring, tree; } PROTOCOLS[] = {
   {0.5, {6.6, 0.6, 2.7}, {6.8, 0.6, 5.0}},
@@ -40,8 +40,9 @@ double scaling_sum_us(const ScalingMachine *machine, int gpus, double bytes) {
 
 /* ---- a minibatch ------------------------------------------------------------------------------------------------- */
 
-/* When, of a minibatch's time in shares, a network's gradient from parameter `first` on is complete. Forward passes take a
- * third, backward passes two thirds of a network's products; the actor's come first, a trunk's backward pass last. */
+/* When, of a minibatch's time in shares, a network's gradient from parameter `first` on is complete. Forward passes
+ * take a third, backward passes two thirds of a network's products; the actor's come first, a trunk's backward pass
+ * last. */
 static double complete_at(const Agent *agent, const GradientBucket *bucket) {
   const double actor = (double)agent->actor.n, critic = (double)agent->critic.n, all = actor + critic;
   const double trunk = agent->trunk > 0 ? (double)network_kernel(&agent->actor.shape, agent->trunk) : 0;
@@ -65,8 +66,8 @@ static double uneven_share(const ScalingRun *run, int gpus) {
   return run->by_transitions && gpus > 1 ? sqrt(2 * log(gpus) / run->minibatch_rows) : 0;
 }
 
-ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *run, const Agent *agent, size_t bucket_bytes,
-                             int gpus) {
+ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *run, const Agent *agent,
+                             size_t bucket_bytes, int gpus) {
   const double iteration_us = run->transitions / run->steps_per_second * 1e6;
   ScalingPoint point = {.gpus = gpus, .minibatch_us = iteration_us * run->update_share / run->minibatches};
   GradientSending sending = {.buckets = 0};
@@ -94,10 +95,11 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static const char TEXT[] =
-  "Predicts how a run scales over GPUs: bytes and time of the gradients' sums, what hides behind the backward pass, and the "
-  "efficiency, each GPU with env.num worlds of its own. A model (docs/cuda.md), not a measurement: NCCL's published cost "
-  "model on NVLink and 400 Gb/s InfiniBand.";
+static const char TEXT[] = "Predicts how a run scales over GPUs: bytes and time of the gradients' sums, what hides "
+                           "behind the backward pass, and the "
+                           "efficiency, each GPU with env.num worlds of its own. A model (docs/cuda.md), not a "
+                           "measurement: NCCL's published cost "
+                           "model on NVLink and 400 Gb/s InfiniBand.";
 
 static void print_points(const ScalingRun *run, const Training *training) {
   static const int gpus[] = {1, 2, 8, 64, 128};
@@ -163,7 +165,8 @@ int trainer_scaling(int argc, char **argv) {
     else if (!(speed > 0 && share > 0 && share <= 1))
       code = core_error(CORE_USAGE, "--speed must be above 0, --update-share above 0 and at most 1");
     if (code == CORE_OK && file) code = core_config_read(file, &config);
-    for (size_t i = 0; i < settings.count && code == CORE_OK; i++) code = core_config_set_pair(&config, settings.items[i]);
+    for (size_t i = 0; i < settings.count && code == CORE_OK; i++)
+      code = core_config_set_pair(&config, settings.items[i]);
     if (code == CORE_OK) code = core_config_check(&config);
     if (code == CORE_OK) code = predict(&config, speed, share);
   }

@@ -1,11 +1,11 @@
-/* How fast a run would be on many GPUs, worked out from its configuration: the bytes of each sum over ranks, how much of it
- * hides behind the backward pass, and what is left to wait for. A model with published figures, no measurement; `trainer
- * scaling` prints it. Each GPU has env.num worlds of its own (weak scaling).
+/* How fast a run would be on many GPUs, worked out from its configuration: the bytes of each sum over ranks, how much
+ * of it hides behind the backward pass, and what is left to wait for. A model with published figures, no measurement;
+ * `trainer scaling` prints it. Each GPU has env.num worlds of its own (weak scaling).
  *
- * A sum takes what NCCL's own cost model says of the better of ring and tree (src/graph/tuning.cc of NCCL 2.2x: a latency
- * for the call and one for each step, by protocol), plus bytes over bandwidth: all of a ring's links carry 2 (n-1)/n bytes,
- * a tree's 2. Links: NVLink 4, 450 GB/s each way a GPU (H100 and H200 data sheets: 900 both ways); InfiniBand NDR, 400
- * Gb/s = 50 GB/s, one port a GPU. */
+ * A sum takes what NCCL's own cost model says of the better of ring and tree (src/graph/tuning.cc of NCCL 2.2x: a
+ * latency for the call and one for each step, by protocol), plus bytes over bandwidth: all of a ring's links carry 2
+ * (n-1)/n bytes, a tree's 2. Links: NVLink 4, 450 GB/s each way a GPU (H100 and H200 data sheets: 900 both ways);
+ * InfiniBand NDR, 400 Gb/s = 50 GB/s, one port a GPU. */
 #ifndef TRAINER_SCALING_H
 #define TRAINER_SCALING_H
 #include "trainer/gradient.h"
@@ -42,8 +42,8 @@ typedef struct ScalingPoint {
 
 /* Microseconds of one sum over so many GPUs: the best of NCCL's algorithms and protocols. */
 double scaling_sum_us(const ScalingMachine *machine, int gpus, double bytes);
-ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *run, const Agent *agent, size_t bucket_bytes,
-                             int gpus);
+ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *run, const Agent *agent,
+                             size_t bucket_bytes, int gpus);
 
 /* `trainer scaling` */
 int trainer_scaling(int argc, char **argv);

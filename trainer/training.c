@@ -64,8 +64,9 @@ static int estimate_memory(Training *training) {
     /* A checkpoint copies the training worlds' state, which is most of what they hold; the first rank copies all. */
     plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
-  plan->buffer_bytes = (double)core_arena_bytes(training->arena) +
-                       ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
+  plan->buffer_bytes =
+    (double)core_arena_bytes(training->arena) +
+    ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   if (training->device == NULL) return CORE_OK;
   plan->device_worlds_bytes = training_worlds + search_worlds + evaluation_worlds;
@@ -342,7 +343,8 @@ static void choose_metrics(Training *training, uint64_t seed, int64_t iteration)
   metrics_choose(&training->metrics, &training->config, iteration);
   training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
   if (training->rollout.coverage) coverage_begin(&training->coverage, seed, iteration);
-  const bool visited = training->config.metrics.visited_states > 0 && visited_begin(&training->visited, seed, iteration);
+  const bool visited =
+    training->config.metrics.visited_states > 0 && visited_begin(&training->visited, seed, iteration);
   training->rollout.visited = visited ? &training->visited : NULL;
 }
 

@@ -21,7 +21,8 @@ typedef struct TrainingPlan {
   int ranks, threads;            /* threads: of this rank */
   int generated;               /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
-  double device_bytes, device_worlds_bytes; /* that training takes of the device's memory, worlds' of it; 0 without one */
+  double device_bytes,
+    device_worlds_bytes; /* that training takes of the device's memory, worlds' of it; 0 without one */
 } TrainingPlan;
 
 /* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */

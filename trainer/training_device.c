@@ -7,14 +7,15 @@
 #include "trainer/device_choice.h"
 #include "trainer/ranks.h"
 
-/* ---- which one ----------------------------------------------------------------------------------------------------- */
+/* ---- which one --------------------------------------------------------------------------------------------------- */
 
 /* What only a GPU can do. */
 static int check_host(const Training *training) {
   if (training->device || strcmp(training->config.train.precision, "tf32") != 0) return CORE_OK;
-  return core_error(CORE_USAGE, "train.precision = tf32 is for GPUs, and this is trained on the CPU%s%s: set "
-                    "train.precision = bf16 or float32, or train.device = cuda", training->device_note[0] ? ", as " : "",
-                    training->device_note);
+  return core_error(CORE_USAGE,
+                    "train.precision = tf32 is for GPUs, and this is trained on the CPU%s%s: set "
+                    "train.precision = bf16 or float32, or train.device = cuda",
+                    training->device_note[0] ? ", as " : "", training->device_note);
 }
 
 /* All ranks on GPUs, or none: where auto leaves one of them on the CPU, all go there. */
@@ -77,12 +78,13 @@ int training_device_connect(Training *training) {
 
 int training_device_create_ops(Training *training) {
   const Agent *agent = &training->agent;
-  if (training->device == NULL) return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
+  if (training->device == NULL)
+    return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
   return ops_device_create(training->device, training_device_precision(&training->config), agent_ops_rows(agent),
                            agent_ops_width(agent), agent_is_apart(agent), &training->ops);
 }
 
-/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 static void *mirror_of(Training *training, void *device, size_t bytes) {
   TrainingMirror *mirror = &training->mirror[training->mirrors++];
@@ -109,7 +111,8 @@ void training_device_mirror(Training *training, Checkpoint *checkpoint) {
 
 void training_device_fetch(const Training *training) {
   for (int i = 0; i < training->mirrors; i++)
-    core_device_to_host(training->device, training->mirror[i].host, training->mirror[i].device, training->mirror[i].bytes);
+    core_device_to_host(training->device, training->mirror[i].host, training->mirror[i].device,
+                        training->mirror[i].bytes);
 }
 
 void training_device_put(const Training *training) {

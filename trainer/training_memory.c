@@ -43,13 +43,15 @@ double training_memory_estimate(const Training *training, double worlds_bytes) {
          (training->device->stream ? CONTEXT_BYTES : 0);
 }
 
-/* Another way to keep observations that takes less: the one without an error where these settings allow it (compact.h). */
+/* Another way to keep observations that takes less: the one without an error where these settings allow it (compact.h).
+ */
 static const char *smaller_observations(const Training *training) {
   const char *storage = training->config.train.observation_storage;
   const bool has_state = strcmp(storage, "state") != 0 && compact_check(&training->config, training->levels) == CORE_OK;
   core_error_clear();
   if (has_state) return "set train.observation_storage = state, or lower env.num or ppo.num_steps";
-  if (strcmp(storage, "float32") == 0) return "set train.observation_storage = float16, or lower env.num or ppo.num_steps";
+  if (strcmp(storage, "float32") == 0)
+    return "set train.observation_storage = float16, or lower env.num or ppo.num_steps";
   return "lower env.num or ppo.num_steps";
 }
 
@@ -95,7 +97,8 @@ int training_memory_check(const Training *training) {
 
 int training_memory_explain(const Training *training, int code) {
   CoreArenaEntry largest;
-  if (code != CORE_FAIL || training->device == NULL || strstr(core_error_message(), "out of memory") == NULL) return code;
+  if (code != CORE_FAIL || training->device == NULL || strstr(core_error_message(), "out of memory") == NULL)
+    return code;
   if (core_arena_largest(training->arena, true, 1, &largest) == 0) return code;
   char message[1024];
   snprintf(message, sizeof message, "%s", core_error_message());

@@ -32,7 +32,8 @@ typedef struct TrialKey { uint64_t seed; uint32_t purpose, first_world, step; } 
 
 void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, int worlds, CoreArena *arena);
 /* The worlds first, up to end[0], then up to end[1] ... go through the networks in passes of their own, so that what a
- * part does does not depend on its neighbours (comm.deterministic). `end` [parts] is the caller's. At first all are one. */
+ * part does does not depend on its neighbours (comm.deterministic). `end` [parts] is the caller's. At first all are
+ * one. */
 void trial_divide(Trial *trial, const int *end, int parts);
 /* One step of all worlds of env, from raw to the next raw; `now` is then of it. */
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key);

@@ -44,7 +44,8 @@ void visited_see(Visited *visited, int t, const float *shown) {
     const int64_t world = row - t * worlds - visited->shards.first_world;
     if (row >= (t + 1) * worlds) return; /* of a later step */
     if (world < 0 || world >= visited->shards.worlds) continue; /* another rank's: zeros, to which that rank adds */
-    memcpy(visited->rows + (size_t)visited->next * features, shown + (size_t)world * features, features * sizeof *shown);
+    memcpy(visited->rows + (size_t)visited->next * features, shown + (size_t)world * features,
+           features * sizeof *shown);
   }
 }
 
@@ -55,12 +56,14 @@ void visited_finish(Visited *visited) {
 void visited_format(const Visited *visited, CoreText *file) {
   enum { PREFIX = 10, BLOCK = 64 }; /* magic, version, the header's length; what all of it is a multiple of */
   char header[128];
-  const int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" PRId64 ", %d), }",
-                              visited->count, visited->features);
+  const int length =
+    snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" PRId64 ", %d), }",
+             visited->count, visited->features);
   const int padded = (PREFIX + length + 1 + BLOCK - 1) / BLOCK * BLOCK - PREFIX; /* with the newline that ends it */
   const unsigned char prefix[PREFIX] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(padded & 255),
                                         (unsigned char)(padded >> 8)};
   core_text_append_bytes(file, prefix, sizeof prefix);
   core_text_appendf(file, "%-*s\n", padded - 1, header);
-  core_text_append_bytes(file, visited->rows, (size_t)visited->count * (size_t)visited->features * sizeof *visited->rows);
+  core_text_append_bytes(file, visited->rows,
+                         (size_t)visited->count * (size_t)visited->features * sizeof *visited->rows);
 }

@@ -1,7 +1,7 @@
-/* The GPU's figures: environment steps a second on random levels of size S, M and L, products of the paper's layers, and
- * whole rollouts with all worlds together and in halves (train.rollout_halves).
- * Without a GPU it says so and measures nothing: what the emulator takes tells nothing about a GPU. Rows start before the
- * first kernel of a case and end when the device has finished; the first pass is not counted. */
+/* The GPU's figures: environment steps a second on random levels of size S, M and L, products of the paper's layers,
+ * and whole rollouts with all worlds together and in halves (train.rollout_halves). Without a GPU it says so and
+ * measures nothing: what the emulator takes tells nothing about a GPU. Rows start before the first kernel of a case and
+ * end when the device has finished; the first pass is not counted. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -97,7 +97,8 @@ static void bench_layer(OpsPrecision precision, const char *name, int in, int ou
     for (int t = 0; t < STEPS; t++) ops->dense_forward(ops, x, w, b, y, ROWS, in, out, OPS_TANH);
     device->synchronise(device);
   }
-  bench_row("device", name, "dense_forward", 2.0 * ROWS * in * out * STEPS / (bench_seconds() - start) * 1e-12, "TFLOP/s", 0);
+  bench_row("device", name, "dense_forward", 2.0 * ROWS * in * out * STEPS / (bench_seconds() - start) * 1e-12,
+            "TFLOP/s", 0);
   free(host);
   device->release(device, x), device->release(device, w), device->release(device, b), device->release(device, y);
   ops_destroy(&ops);
@@ -105,10 +106,19 @@ static void bench_layer(OpsPrecision precision, const char *name, int in, int ou
 
 /* Acting and stepping, 3 x 256 separate networks: as a graph, from the third pass on. */
 static void bench_rollout(const char *reset, const char *halves) {
-  const char *const settings[][2] = {
-    {"train.device", "cuda"}, {"train.rollout_halves", halves}, {"train.observation_storage", "state"}, {"env.task", "random_s"},
-    {"env.level_count", "256"}, {"env.reset", reset}, {"env.num", "65536"}, {"ppo.num_steps", "64"},
-    {"ppo.num_minibatches", "64"}, {"net.width", "256"}, {"net.depth", "3"}, {"eval.count", "0"}, {"train.precision", "bf16"}};
+  const char *const settings[][2] = {{"train.device", "cuda"},
+                                     {"train.rollout_halves", halves},
+                                     {"train.observation_storage", "state"},
+                                     {"env.task", "random_s"},
+                                     {"env.level_count", "256"},
+                                     {"env.reset", reset},
+                                     {"env.num", "65536"},
+                                     {"ppo.num_steps", "64"},
+                                     {"ppo.num_minibatches", "64"},
+                                     {"net.width", "256"},
+                                     {"net.depth", "3"},
+                                     {"eval.count", "0"},
+                                     {"train.precision", "bf16"}};
   CoreConfig config = core_config_default();
   RolloutEpisodes episodes;
   Training *training;

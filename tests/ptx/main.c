@@ -1,6 +1,7 @@
 /* ptx_translate: kernels that nvcc compiled to PTX become C, from which gcc makes a library for the emulator
  * (CORE_DEVICE_CODE, core/emulated_code.h). The Makefile says how.
- * Usage: ptx_translate [--target sm_90] [--without KERNEL] --parts N PREFIX FILE.ptx...   writes PREFIX.0.c to PREFIX.N-1.c */
+ * Usage: ptx_translate [--target sm_90] [--without KERNEL] --parts N PREFIX FILE.ptx...   writes PREFIX.0.c to
+ * PREFIX.N-1.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static int usage(void) {
   return CORE_USAGE;
 }
 
-static int translate_files(const char *target, const char *without, int parts, const char *prefix, char **paths, int files) {
+static int translate_files(const char *target, const char *without, int parts, const char *prefix, char **paths,
+                           int files) {
   PtxModule *module = core_memory_zero_allocate(1, sizeof *module);
   int code = CORE_OK;
   for (int i = 0; i < files && code == CORE_OK; i++) {

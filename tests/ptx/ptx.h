@@ -122,8 +122,8 @@ typedef struct PtxModule {
   CoreText arrays, declarations, ranges; /* C: definitions, declarations, entries of ptx_arrays */
 } PtxModule;
 
-/* Adds what a source has. `number` tells its names from those of other sources. Of the kernel `without` (NULL: none) only
- * the name is taken: the emulator runs its own body. */
+/* Adds what a source has. `number` tells its names from those of other sources. Of the kernel `without` (NULL: none)
+ * only the name is taken: the emulator runs its own body. */
 int ptx_translate(PtxModule *module, const PtxSource *source, int number, const char *without);
 
 /* Writes `parts` files PREFIX.0.c ..., of about the same length. */

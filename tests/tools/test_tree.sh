@@ -42,6 +42,8 @@ result "each header compiles alone" "$problems"
 
 result "no source file is longer than 600 lines" \
   "$(git ls-files -co --exclude-standard 'core/*' 'sim/*' 'store/*' 'trainer/*' 'slurm/*' 'sweep/*' 'analysis/*' | grep -E '\.(c|h|cu|inc|def)$' | grep -v '_attempts.h$' | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 }')"
+result "no line of C is longer than 120 characters" \
+  "$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.inc' | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}')"
 result "docs/config.md is what core/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md 2>&1 | head -5)"
 echo "1..$n"
 exit $bad

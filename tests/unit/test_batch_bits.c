@@ -2,11 +2,11 @@
  * run, any number of threads, any division into batches and so into blocks. Two hashes are pinned, so other compilers,
  * flags and machines must come to them as well; a change of the physics has to change them on purpose.
  *
- * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000 steps,
- * final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one, all but one division and all
- * but one size of a device's teams (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large one in every way
- * (tests/long/test_bits.sh). On a GPU alone, which must be there: TEST_BITS=gpu the small one, gpu_brief in one way only (for
- * compute-sanitizer), gpu_large the large one. */
+ * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000
+ * steps, final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one, all but one
+ * division and all but one size of a device's teams (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large
+ * one in every way (tests/long/test_bits.sh). On a GPU alone, which must be there: TEST_BITS=gpu the small one,
+ * gpu_brief in one way only (for compute-sanitizer), gpu_large the large one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,7 +63,8 @@ static SimLevel pile(uint32_t number, SimSize size) {
   SimLevel level = sim_level_empty(size, true);
   CoreRandomStream stream = core_random_stream(5, CORE_RANDOM_TEST, number, 0);
   snprintf(level.name, sizeof level.name, "pile %u", (unsigned)number);
-  for (int k = SIM_STATIC_POLYGONS; k < size.polygons; k++) level.polygon[k] = polygon(&stream, (number + (uint32_t)k) % 3 == 0);
+  for (int k = SIM_STATIC_POLYGONS; k < size.polygons; k++)
+    level.polygon[k] = polygon(&stream, (number + (uint32_t)k) % 3 == 0);
   for (int k = 0; k < size.circles; k++) {
     level.circle[k] = polygon(&stream, false);
     level.circle[k].vertex_count = 0;
@@ -142,7 +143,8 @@ static void draw_actions(uint32_t first, int worlds, uint32_t t, uint8_t *action
   for (int w = 0; w < worlds; w++) {
     CoreRandomStream stream = core_random_stream(6, CORE_RANDOM_TEST, first + (uint32_t)w, t);
     for (int i = 0; i < SIM_ACTIONS; i++)
-      actions[w * SIM_ACTIONS + i] = (uint8_t)core_random_below(core_random_next(&stream), i < SIM_MOTOR_BINDINGS ? 3 : 2);
+      actions[w * SIM_ACTIONS + i] =
+        (uint8_t)core_random_below(core_random_next(&stream), i < SIM_MOTOR_BINDINGS ? 3 : 2);
   }
 }
 
@@ -184,7 +186,8 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
     core_device_to_device(device, on.actions, actions, (size_t)worlds * SIM_ACTIONS);
     sim_batch_step(batch, on.actions, &out);
     core_device_to_host(device, reward, on.reward, (size_t)worlds * sizeof *reward);
-    if (extent->observed) core_device_to_host(device, observations, on.observations, (size_t)worlds * length * sizeof *observations);
+    if (extent->observed)
+      core_device_to_host(device, observations, on.observations, (size_t)worlds * length * sizeof *observations);
     for (int w = 0; w < worlds && extent->observed; w++) {
       hash[w] = mix(hash[w], observations + (size_t)w * length, length * sizeof *observations);
       hash[w] = mix(hash[w], &reward[w], sizeof reward[w]);

@@ -1,5 +1,5 @@
-/* trainer/ops: chains of dense layers give the bits of the same layers one after the other, for any number of threads; and
- * kernels too large for copies of their gradients are right too. Single layers against the definition: test_ops.c;
+/* trainer/ops: chains of dense layers give the bits of the same layers one after the other, for any number of threads;
+ * and kernels too large for copies of their gradients are right too. Single layers against the definition: test_ops.c;
  * gradients of whole networks: test_network.c. */
 #include "tests/unit/ops_tools.h"
 
@@ -17,10 +17,14 @@ static Chain make_chain(int rows, const int *width, int count, OpsActivation act
   const size_t n = (size_t)rows;
   for (int l = 0; l < count; l++) {
     const size_t in = (size_t)width[l], out = (size_t)width[l + 1];
-    chain.layer[l] = (OpsLayer){.in = width[l], .out = width[l + 1], .activation = l + 1 < count ? activation : OPS_LINEAR,
+    chain.layer[l] = (OpsLayer){.in = width[l],
+                                .out = width[l + 1],
+                                .activation = l + 1 < count ? activation : OPS_LINEAR,
                                 .w = normals(10 + (uint32_t)l, in * out, 1 / sqrt(width[l])),
-                                .b = normals(20 + (uint32_t)l, out, 0.3), .y = normals(30, n * out, 1),
-                                .dw = normals(30, in * out, 1), .db = normals(30, out, 1)};
+                                .b = normals(20 + (uint32_t)l, out, 0.3),
+                                .y = normals(30, n * out, 1),
+                                .dw = normals(30, in * out, 1),
+                                .db = normals(30, out, 1)};
   }
   chain.x = normals(1, n * (size_t)width[0], 1);
   chain.dx = normals(30, n * (size_t)width[0], 1);

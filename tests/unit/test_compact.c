@@ -12,8 +12,9 @@
 #include "training_tools.h"
 
 static CoreConfig small_config(const char *device, const char *storage) {
-  CoreConfig config = CONFIGURED_SMALL("env.num=8", "ppo.num_minibatches=2", "eval.count=0", "metrics.states=64", "env.max_steps=12",
-                                       "env.morphologies=all", "env.level_count=5", "metrics.representation_every=1");
+  CoreConfig config =
+    CONFIGURED_SMALL("env.num=8", "ppo.num_minibatches=2", "eval.count=0", "metrics.states=64", "env.max_steps=12",
+                     "env.morphologies=all", "env.level_count=5", "metrics.representation_every=1");
   set(&config, device);
   set(&config, storage);
   return config;
@@ -45,8 +46,8 @@ static void assert_same_observations(const Rollout *floats, const Rollout *state
   compact_gather(&state->compact, index, rows, got);
   for (size_t i = 0; i < n; i++)
     if (memcmp(&got[i], &floats->observations[i], sizeof *got) != 0)
-      fail_msg("row %zu, number %zu is %g, not %g", i / (size_t)floats->features, i % (size_t)floats->features, (double)got[i],
-               (double)floats->observations[i]);
+      fail_msg("row %zu, number %zu is %g, not %g", i / (size_t)floats->features, i % (size_t)floats->features,
+               (double)got[i], (double)floats->observations[i]);
   free(index), free(got);
 }
 
@@ -85,7 +86,8 @@ static void compare(Case c) {
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     if (a->device == NULL) assert_same_observations(&a->rollout, &b->rollout);
     if (!(x.kl == y.kl && x.value_loss == y.value_loss && x.policy_loss == y.policy_loss && x.kl > 0))
-      fail_msg("iteration %d: KL %.17g and %.17g, value loss %.17g and %.17g", i + 1, x.kl, y.kl, x.value_loss, y.value_loss);
+      fail_msg("iteration %d: KL %.17g and %.17g, value loss %.17g and %.17g", i + 1, x.kl, y.kl, x.value_loss,
+               y.value_loss);
     assert_true(x.episodes > 0 && x.episodes == y.episodes && x.coverage_states == y.coverage_states);
     assert_same_weights(a, b);
   }
@@ -97,10 +99,11 @@ static void compare(Case c) {
 #define CPU "train.device=cpu"
 #define CUDA "train.device=cuda"
 /* Episodes so short that there are more than places; L slots, of which drawn levels of size M take some. */
-#define NEW(reset) "env.task=random_m", "env.size=l", "env.level_count=1", "env.reset=" reset, "env.max_steps=5", "ppo.num_steps=24"
+#define NEW(reset)                                                                                                     \
+  "env.task=random_m", "env.size=l", "env.level_count=1", "env.reset=" reset, "env.max_steps=5", "ppo.num_steps=24"
 /* Levels change with each rollout; some come from a search. */
-#define CURRICULUM "env.task=random_s", "env.curriculum=sfl", "env.size=m", "sfl.batch_size=4", "sfl.rollout_steps=12", \
-                   "sfl.buffer_size=3", "sfl.period=2"
+#define CURRICULUM "env.task=random_s", "env.curriculum=sfl", "env.size=m", "sfl.batch_size=4", \
+                   "sfl.rollout_steps=12", "sfl.buffer_size=3", "sfl.period=2"
 
 static void test_cpu(void **state) { (void)state, compare((Case){CPU, {NULL}, COMPACT_STAY}); }
 static void test_device(void **state) { (void)state, compare((Case){CUDA, {"algo.name=ppo_ewma"}, COMPACT_STAY}); }
@@ -113,7 +116,9 @@ static void test_filtered_device(void **state) {
   (void)state, compare((Case){CUDA, {NEW("new_filtered"), "env.num=4"}, COMPACT_OF_EPISODE});
 }
 static void test_curriculum_cpu(void **state) { (void)state, compare((Case){CPU, {CURRICULUM}, COMPACT_OF_ROLLOUT}); }
-static void test_curriculum_device(void **state) { (void)state, compare((Case){CUDA, {CURRICULUM}, COMPACT_OF_ROLLOUT}); }
+static void test_curriculum_device(void **state) {
+  (void)state, compare((Case){CUDA, {CURRICULUM}, COMPACT_OF_ROLLOUT});
+}
 
 static void test_refusals(void **state) {
   static const char *const settings[] = {"env.normalize_observations=cleanrl", "env.observations=padded"};
@@ -127,7 +132,7 @@ static void test_refusals(void **state) {
   }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static Training *planned(const CoreConfig *config, const char *device) {
   Training *training = NULL;
@@ -137,11 +142,13 @@ static Training *planned(const CoreConfig *config, const char *device) {
   return training;
 }
 
-/* 1 048 576 worlds of the 512 public morphologies (232 numbers an observation), 256 steps, 3 x 256 separate networks, on 141 GB (131 GiB). */
+/* 1 048 576 worlds of the 512 public morphologies (232 numbers an observation), 256 steps, 3 x 256 separate networks,
+ * on 141 GB (131 GiB). */
 static void test_million(void **state) {
   CoreConfig config = small_config("train.device=cuda", "train.observation_storage=float32");
-  static const char *const settings[] = {"env.num=1048576", "ppo.num_steps=256", "ppo.num_minibatches=4096", "net.width=256",
-                                         "net.depth=3", "env.difficulty=all", "env.morphologies=public", "env.level_count=512", "env.max_steps=256"};
+  static const char *const settings[] = {"env.num=1048576",         "ppo.num_steps=256",   "ppo.num_minibatches=4096",
+                                         "net.width=256",           "net.depth=3",         "env.difficulty=all",
+                                         "env.morphologies=public", "env.level_count=512", "env.max_steps=256"};
   (void)state;
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) set(&config, settings[i]);
   Training *training = planned(&config, "emulated:memory=131G");
@@ -168,8 +175,9 @@ static void test_million(void **state) {
 
 /* As many worlds on levels that are drawn: for each iteration, or for each episode. */
 static void check_million_drawn(const char *const *settings) {
-  static const char *const common[] = {"env.num=1048576", "ppo.num_steps=256", "ppo.num_minibatches=4096", "net.width=256",
-                                       "net.depth=3", "env.task=random_s", "env.level_count=1", "env.max_steps=256"};
+  static const char *const common[] = {"env.num=1048576",   "ppo.num_steps=256", "ppo.num_minibatches=4096",
+                                       "net.width=256",     "net.depth=3",       "env.task=random_s",
+                                       "env.level_count=1", "env.max_steps=256"};
   CoreConfig config = small_config(CUDA, "train.observation_storage=float32");
   for (size_t i = 0; i < sizeof common / sizeof *common; i++) set(&config, common[i]);
   for (size_t i = 0; settings[i]; i++) set(&config, settings[i]);
@@ -181,9 +189,10 @@ static void check_million_drawn(const char *const *settings) {
   training = planned(&config, "emulated:memory=131G");
   const Compact *compact = &training->rollout.compact;
   const double constants = (double)compact->places * (compact->features - compact->changing) * sizeof *compact->table;
-  print_message("# state, %s: %.1f GB on the device, worlds %.1f GB, constants %.1f GB of it; %d of %d numbers change\n",
-                settings[0], training->plan.device_bytes / 1e9, training->plan.device_worlds_bytes / 1e9, constants / 1e9,
-                compact->changing, compact->features);
+  print_message(
+    "# state, %s: %.1f GB on the device, worlds %.1f GB, constants %.1f GB of it; %d of %d numbers change\n",
+    settings[0], training->plan.device_bytes / 1e9, training->plan.device_worlds_bytes / 1e9, constants / 1e9,
+    compact->changing, compact->features);
   if (training_memory_check(training) != CORE_OK) fail_msg("%s", core_error_message());
   assert_true(training->plan.device_bytes > constants + training->plan.device_worlds_bytes);
   training_destroy(&training);
@@ -217,8 +226,10 @@ static void check_estimate(const char *const *settings) {
 static void test_estimate(void **state) {
   (void)state;
   check_estimate((const char *const[]){"env.num=1024", "env.morphologies=public", "env.difficulty=all", NULL});
-  check_estimate((const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new", "env.num=1024", NULL});
-  check_estimate((const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.num=1024", NULL});
+  check_estimate(
+    (const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new", "env.num=1024", NULL});
+  check_estimate(
+    (const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.num=1024", NULL});
 }
 
 static void expect_lack(const CoreConfig *config, const char *message) {
@@ -233,7 +244,8 @@ static void test_settings(void **state) {
   CoreConfig config = small_config("train.device=cuda", "train.observation_storage=state");
   CoreConfig normalised = small_config("train.device=cuda", "train.observation_storage=float32");
   (void)state;
-  set(&normalised, "env.normalize_observations=cleanrl"), set(&normalised, "env.num=512"), set(&normalised, "ppo.num_minibatches=16");
+  set(&normalised, "env.normalize_observations=cleanrl"), set(&normalised, "env.num=512"),
+    set(&normalised, "ppo.num_minibatches=16");
   expect_lack(&normalised, "set train.observation_storage = float16, or lower");
   set(&normalised, "train.observation_storage=float16");
   expect_lack(&normalised, "; lower env.num or ppo.num_steps");
@@ -251,19 +263,27 @@ static void test_out_of_memory(void **state) {
   assert_int_equal(training->device->allocate(training->device, (64 << 20) - (128 << 10), &taken), CORE_OK);
   assert_int_equal(training_allocate(training), CORE_FAIL);
   const char *message = core_error_message();
-  if (!strstr(message, "out of memory of emulated on the CPU") || !strstr(message, "largest:") || !strstr(message, "nvidia-smi"))
+  if (!strstr(message, "out of memory of emulated on the CPU") || !strstr(message, "largest:") ||
+      !strstr(message, "nvidia-smi"))
     fail_msg("%s", message);
   training->device->release(training->device, taken);
   training_destroy(&training);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_cpu), cmocka_unit_test(test_device), cmocka_unit_test(test_by_environments),
-    cmocka_unit_test(test_new_cpu), cmocka_unit_test(test_new_device), cmocka_unit_test(test_filtered_device),
-    cmocka_unit_test(test_curriculum_cpu), cmocka_unit_test(test_curriculum_device),
-    cmocka_unit_test(test_refusals), cmocka_unit_test(test_million), cmocka_unit_test(test_million_drawn), cmocka_unit_test(test_estimate),
-    cmocka_unit_test(test_settings),
-    cmocka_unit_test(test_out_of_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu),
+                                     cmocka_unit_test(test_device),
+                                     cmocka_unit_test(test_by_environments),
+                                     cmocka_unit_test(test_new_cpu),
+                                     cmocka_unit_test(test_new_device),
+                                     cmocka_unit_test(test_filtered_device),
+                                     cmocka_unit_test(test_curriculum_cpu),
+                                     cmocka_unit_test(test_curriculum_device),
+                                     cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_million),
+                                     cmocka_unit_test(test_million_drawn),
+                                     cmocka_unit_test(test_estimate),
+                                     cmocka_unit_test(test_settings),
+                                     cmocka_unit_test(test_out_of_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

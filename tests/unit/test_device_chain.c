@@ -1,6 +1,7 @@
-/* trainer/ops/device_chain.c: chains whose hidden layers are bf16 in the device's memory, against the CPU's bf16 chain, which
- * rounds the same factors but keeps everything between them in float32; and the fused epilogues of ReLU against the kernels
- * that stand in for them where the library refuses. On a machine with a GPU the same comparisons run there. */
+/* trainer/ops/device_chain.c: chains whose hidden layers are bf16 in the device's memory, against the CPU's bf16 chain,
+ * which rounds the same factors but keeps everything between them in float32; and the fused epilogues of ReLU against
+ * the kernels that stand in for them where the library refuses. On a machine with a GPU the same comparisons run there.
+ */
 #include "tests/unit/ops_tools.h"
 #include "trainer/ops/device_internal.h"
 
@@ -87,8 +88,8 @@ static void run(Ops *ops, const Chain *chain, float *block, Order *order) {
   OpsLayer layers[LAYERS];
   lay_out(chain, block, layers);
   ops->chain_forward(ops, block + chain->x, layers, LAYERS, chain->rows);
-  ops->chain_backward(ops, block + chain->x, layers, LAYERS, block + chain->dy, block + chain->dx, block + chain->scratch,
-                      chain->rows, &(OpsWatch){note, order});
+  ops->chain_backward(ops, block + chain->x, layers, LAYERS, block + chain->dy, block + chain->dx,
+                      block + chain->scratch, chain->rows, &(OpsWatch){note, order});
 }
 
 static Ops *device_ops(int refuses) {
@@ -114,7 +115,7 @@ static float *fetch(const Chain *chain) {
   return got;
 }
 
-/* ---- against the definition and the CPU ------------------------------------------------------------------------------ */
+/* ---- against the definition and the CPU -------------------------------------------------------------------------- */
 
 static void assert_near_to(const char *what, int layer, double error, double most) {
   if (!(error <= most)) fail_msg("%s of layer %d: relative error %.3g, at most %.3g", what, layer, error, most);
@@ -126,11 +127,13 @@ static void round_all(float *x, size_t n) {
 }
 
 /* c[m][n] = a b, terms in order; a[m][k] or, transposed, [k][m]. */
-static void product(const float *a, bool transpose_a, const float *b, bool transpose_b, size_t m, size_t n, size_t k, float *c) {
+static void product(const float *a, bool transpose_a, const float *b, bool transpose_b, size_t m, size_t n, size_t k,
+                    float *c) {
   for (size_t i = 0; i < m; i++)
     for (size_t j = 0; j < n; j++) {
       float sum = 0;
-      for (size_t l = 0; l < k; l++) sum += (transpose_a ? a[l * m + i] : a[i * k + l]) * (transpose_b ? b[j * k + l] : b[l * n + j]);
+      for (size_t l = 0; l < k; l++)
+        sum += (transpose_a ? a[l * m + i] : a[i * k + l]) * (transpose_b ? b[j * k + l] : b[l * n + j]);
       c[i * n + j] = sum;
     }
 }
@@ -138,8 +141,8 @@ static void product(const float *a, bool transpose_a, const float *b, bool trans
 /* A mask's row of 16 bytes has no room beside a few numbers. */
 static bool is_fused(const OpsLayer *layer) { return layer->activation == OPS_RELU && layer->out > 8; }
 
-/* What device_chain.c says it computes, in plain loops on the host: every rounding at its place. The outputs of hidden layers
- * and their gradients in chain->host are as they stand in bf16. fused: ReLU leaves with the product. */
+/* What device_chain.c says it computes, in plain loops on the host: every rounding at its place. The outputs of hidden
+ * layers and their gradients in chain->host are as they stand in bf16. fused: ReLU leaves with the product. */
 static void define_chain(const Chain *chain, bool fused) {
   OpsLayer layers[LAYERS];
   const size_t rows = (size_t)chain->rows;
@@ -162,7 +165,8 @@ static void define_chain(const Chain *chain, bool fused) {
     }
     if (!last) round_all(layer->y, rows * out);
   }
-  float *dz = core_memory_allocate(rows * WIDEST * sizeof *dz), *below = core_memory_allocate(rows * WIDEST * sizeof *below);
+  float *dz = core_memory_allocate(rows * WIDEST * sizeof *dz),
+        *below = core_memory_allocate(rows * WIDEST * sizeof *below);
   memcpy(dz, chain->host + chain->dy, rows * (size_t)chain->width[LAYERS] * sizeof *dz);
   for (int l = LAYERS - 1; l >= 0; l--) {
     const OpsLayer *layer = &layers[l];
@@ -195,15 +199,17 @@ static void compare(Ops *ops, const Chain *chain, double most, double most_gradi
     if (l + 1 < LAYERS) ops->read_hidden(ops, chain->memory + chain->y[l], chain->rows, (int)out, got + chain->y[l]);
     assert_near_to("output", l, apart(got + chain->y[l], chain->host + chain->y[l], n), most);
     assert_near_to("kernel's gradient", l, apart(got + first, chain->host + first, in * out), most_gradient);
-    assert_near_to("bias's gradient", l, apart(got + first + in * out, chain->host + first + in * out, out), most_gradient);
+    assert_near_to("bias's gradient", l, apart(got + first + in * out, chain->host + first + in * out, out),
+                   most_gradient);
   }
   assert_near_to("input's gradient", 0, apart(got + chain->dx, chain->host + chain->dx,
                                               (size_t)chain->rows * (size_t)chain->width[0]), most_gradient);
   free(got);
 }
 
-/* A GPU sums in another order, so that a number near the middle between two of bf16 may go the other way; its library may
- * have no epilogue for some shape, which moves roundings: up to 12 % of a bias's gradient of 70 rows (with ReLU). */
+/* A GPU sums in another order, so that a number near the middle between two of bf16 may go the other way; its library
+ * may have no epilogue for some shape, which moves roundings: up to 12 % of a bias's gradient of 70 rows (with ReLU).
+ */
 static void check_definition(const int *width, int rows, OpsActivation activation, int refuses) {
   Ops *ops = device_ops(refuses);
   Chain chain = make_chain(width, rows, activation);
@@ -217,8 +223,9 @@ static void check_definition(const int *width, int rows, OpsActivation activatio
   ops_destroy(&ops);
 }
 
-/* The CPU rounds the same factors and keeps all else in float32. What bf16 in memory adds is within 0.6 % of outputs and 1 %
- * of gradients, but for ReLU: there a number near 0 that comes down on the other side takes a row's whole gradient along. */
+/* The CPU rounds the same factors and keeps all else in float32. What bf16 in memory adds is within 0.6 % of outputs
+ * and 1 % of gradients, but for ReLU: there a number near 0 that comes down on the other side takes a row's whole
+ * gradient along. */
 static void check_host(const int *width, int rows, OpsActivation activation) {
   Ops *host, *ops = device_ops(0);
   Chain chain = make_chain(width, rows, activation);
@@ -241,8 +248,8 @@ static void test_every_activation(void) {
     }
 }
 
-/* The product, the derivative and the sums in one kernel or in three: on the emulator, which adds up terms in one order,
- * the same bits. */
+/* The product, the derivative and the sums in one kernel or in three: on the emulator, which adds up terms in one
+ * order, the same bits. */
 static void check_tiles(const int *width, int rows, OpsActivation activation) {
   Chain chain = make_chain(width, rows, activation);
   const size_t n = parameters(&chain, LAYERS), inputs = (size_t)rows * (size_t)width[0];
@@ -273,8 +280,8 @@ static void test_tiles(void) {
   check_tiles(odd, 64, OPS_LINEAR);
 }
 
-/* What a pass leaves in a ReLU layer's room: its numbers, then a bit for each that is above 0. The order of the bits is the
- * library's own, so only the emulator's is looked at. */
+/* What a pass leaves in a ReLU layer's room: its numbers, then a bit for each that is above 0. The order of the bits is
+ * the library's own, so only the emulator's is looked at. */
 static void test_masks(void) {
   Ops *ops = device_ops(0);
   Chain chain = make_chain(WIDTHS[1], ROWS, OPS_RELU);
@@ -325,7 +332,8 @@ static void test_the_same_again(void) {
   free(got[1]);
   got[1] = fetch(&chain);
   if (device->stream) { /* parameters at other addresses may be other algorithms to the library */
-    assert_near_to("gradient", LAYERS, apart(got[1] + chain.gradient, got[0] + chain.gradient, parameters(&chain, LAYERS)), 0.01);
+    assert_near_to("gradient", LAYERS,
+                   apart(got[1] + chain.gradient, got[0] + chain.gradient, parameters(&chain, LAYERS)), 0.01);
   } else {
     assert_memory_equal(got[0] + chain.gradient, got[1] + chain.gradient, parameters(&chain, LAYERS) * sizeof(float));
   }
@@ -335,7 +343,8 @@ static void test_the_same_again(void) {
   ops_destroy(&ops);
 }
 
-/* Rows gathered for a chain alone are those that gather_rows puts into floats: the same bits, from a table and in place. */
+/* Rows gathered for a chain alone are those that gather_rows puts into floats: the same bits, from a table and in
+ * place. */
 static void test_gathered_inputs(void) {
   enum { SOURCE = 500 };
   float *got[3];
@@ -362,7 +371,8 @@ static void test_gathered_inputs(void) {
     assert_memory_equal(got[way] + chain.gradient, got[0] + chain.gradient, parameters(&chain, LAYERS) * sizeof(float));
     assert_memory_equal(got[way] + chain.dx, got[0] + chain.dx, ROWS * columns * sizeof(float));
   }
-  assert_memory_equal(got[1] + chain.x, chain.host + chain.x, ROWS * columns * sizeof(float)); /* target stays as it was */
+  assert_memory_equal(got[1] + chain.x, chain.host + chain.x,
+                      ROWS * columns * sizeof(float)); /* target stays as it was */
   for (int way = 0; way < 3; way++) free(got[way]);
   free(rows);
   device->release(device, source), device->release(device, on_device);
@@ -370,7 +380,7 @@ static void test_gathered_inputs(void) {
   ops_destroy(&ops);
 }
 
-/* ---- on every device --------------------------------------------------------------------------------------------------- */
+/* ---- on every device --------------------------------------------------------------------------------------------- */
 
 static void run_all(void) {
   test_every_activation();
@@ -407,8 +417,17 @@ static void say_what_is_fused(void) {
   Ops *ops = device_ops(0);
   void *room;
   assert_int_equal(device->allocate(device, 1 << 20, &room), CORE_OK);
-  const DeviceProduct p = {.m = ROWS, .n = WIDEST, .k = WIDEST, .a = room, .b = room, .c = room, .bias = room, .mask = room,
-                           .factors = OPS_NUMBERS_BF16, .result = OPS_NUMBERS_BF16, .epilogue = OPS_PRODUCT_RELU_MASK};
+  const DeviceProduct p = {.m = ROWS,
+                           .n = WIDEST,
+                           .k = WIDEST,
+                           .a = room,
+                           .b = room,
+                           .c = room,
+                           .bias = room,
+                           .mask = room,
+                           .factors = OPS_NUMBERS_BF16,
+                           .result = OPS_NUMBERS_BF16,
+                           .epilogue = OPS_PRODUCT_RELU_MASK};
   DeviceProduct back = p;
   back.transpose_b = 1;
   back.epilogue = OPS_PRODUCT_MASKED;

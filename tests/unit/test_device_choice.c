@@ -1,5 +1,5 @@
-/* Which GPU is whose (trainer/device_choice.h), for what launchers show; memory in the hands of a device's second order; a
- * device of limited memory; and NCCL's library, as far as it goes without a GPU. */
+/* Which GPU is whose (trainer/device_choice.h), for what launchers show; memory in the hands of a device's second
+ * order; a device of limited memory; and NCCL's library, as far as it goes without a GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,13 +36,14 @@ static void assert_choice(const DeviceSight *sight, int ranks, bool share, const
 
 static void test_choice(void **state) {
   (void)state;
-  const DeviceSight all_see_all[] = {sight_of("a", "WXYZ"), sight_of("a", "WXYZ"), sight_of("b", "PQ"), sight_of("a", "WXYZ"),
-                                     sight_of("b", "PQ")};
+  const DeviceSight all_see_all[] = {sight_of("a", "WXYZ"), sight_of("a", "WXYZ"), sight_of("b", "PQ"),
+                                     sight_of("a", "WXYZ"), sight_of("b", "PQ")};
   assert_choice(all_see_all, 5, false, "WXPYQ");
   /* srun --gpus-per-task=1: each sees its own as number 0. */
   const DeviceSight own_only[] = {sight_of("a", "W"), sight_of("a", "X"), sight_of("a", "Y")};
   assert_choice(own_only, 3, false, "WXY");
-  /* CUDA_VISIBLE_DEVICES that differ in order and overlap: the second rank leaves W to the third, who sees nothing else. */
+  /* CUDA_VISIBLE_DEVICES that differ in order and overlap: the second rank leaves W to the third, who sees nothing
+   * else. */
   const DeviceSight overlap[] = {sight_of("a", "XW"), sight_of("a", "WY"), sight_of("a", "W")};
   assert_choice(overlap, 3, false, "XYW");
   const DeviceSight chain[] = {sight_of("a", "WX"), sight_of("a", "WY"), sight_of("a", "WY"), sight_of("a", "XW")};
@@ -72,7 +73,8 @@ static void test_hand_over(void **state) {
   device->hand_over(device, x + 100, 50 * sizeof *x);
   device->hand_over(device, x + 200, 10 * sizeof *x);
   device->to_host(device, seen, x, sizeof seen);
-  assert_true(seen[99] == 99 && seen[100] != seen[100] && seen[149] != seen[149] && seen[150] == 150); /* NaN: not yet */
+  assert_true(seen[99] == 99 && seen[100] != seen[100] && seen[149] != seen[149] &&
+              seen[150] == 150); /* NaN: not yet */
   device->fill(device, x, 0, 100 * sizeof *x); /* beside what was handed over */
   device->take_back(device);
   device->to_host(device, seen, x, sizeof seen);
@@ -119,7 +121,7 @@ static void test_misuse(void **state) {
   assert_true(aborts(hand_over_the_hosts));
 }
 
-/* ---- the emulator's limits ------------------------------------------------------------------------------------------ */
+/* ---- the emulator's limits --------------------------------------------------------------------------------------- */
 
 static void test_emulation(void **state) {
   CoreDevice *device;

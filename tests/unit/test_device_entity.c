@@ -36,7 +36,8 @@ static void assert_same(const float *host, const float *memory, size_t n) {
   core_device_to_host(device, got, memory, n * sizeof *got);
   for (size_t i = 0; i < n; i++) {
     some |= host[i] != 0;
-    if (memcmp(&got[i], &host[i], sizeof *got) != 0) fail_msg("number %zu: %.9g there, %.9g here", i, (double)got[i], (double)host[i]);
+    if (memcmp(&got[i], &host[i], sizeof *got) != 0)
+      fail_msg("number %zu: %.9g there, %.9g here", i, (double)got[i], (double)host[i]);
   }
   assert_true(some);
   free(got);
@@ -69,11 +70,14 @@ static void test_packing(void) {
   const size_t n = (size_t)(ROWS * entities * columns), each = (size_t)(ROWS * shapes * WIDTH);
   float *matrix = normals(1, n, 1), *embedding = normals(2, each, 1);
   float *dmatrix = up(matrix, n), *dembedding = up(embedding, each);
-  host_ops->entity->pack(host_ops, here, &pack, embedding, matrix), ops->entity->pack(ops, there, &pack, dembedding, dmatrix);
+  host_ops->entity->pack(host_ops, here, &pack, embedding, matrix),
+    ops->entity->pack(ops, there, &pack, dembedding, dmatrix);
   assert_same(matrix, dmatrix, n);
-  host_ops->entity->dummy(host_ops, ROWS, entities, columns, matrix), ops->entity->dummy(ops, ROWS, entities, columns, dmatrix);
+  host_ops->entity->dummy(host_ops, ROWS, entities, columns, matrix),
+    ops->entity->dummy(ops, ROWS, entities, columns, dmatrix);
   assert_same(matrix, dmatrix, n);
-  host_ops->entity->unpack(host_ops, here, &pack, matrix, embedding), ops->entity->unpack(ops, there, &pack, dmatrix, dembedding);
+  host_ops->entity->unpack(host_ops, here, &pack, matrix, embedding),
+    ops->entity->unpack(ops, there, &pack, dmatrix, dembedding);
   assert_same(embedding, dembedding, each);
   host_ops->entity->slice(host_ops, here, 5, WIDTH, matrix), ops->entity->slice(ops, there, 5, WIDTH, dmatrix);
   assert_same(matrix, dmatrix, (size_t)(ROWS * WIDTH));
@@ -83,8 +87,10 @@ static void test_packing(void) {
 static void test_pooling(void) {
   const int entities = layout.shapes + 1;
   const size_t n = (size_t)(ROWS * entities * WIDTH), weighed = (size_t)(ROWS * entities), each = ROWS * WIDTH;
-  float *matrix = normals(3, n, 1), *weights = normals(4, weighed, 1), *out = normals(5, each, 1), *dout = normals(6, each, 1);
-  float *there_matrix = up(matrix, n), *there_weights = up(weights, weighed), *there_out = up(out, each), *there_dout = up(dout, each);
+  float *matrix = normals(3, n, 1), *weights = normals(4, weighed, 1), *out = normals(5, each, 1),
+        *dout = normals(6, each, 1);
+  float *there_matrix = up(matrix, n), *there_weights = up(weights, weighed), *there_out = up(out, each),
+        *there_dout = up(dout, each);
   host_ops->entity->mean_weights(host_ops, here, layout.polygon_mask, layout.shapes, weights);
   ops->entity->mean_weights(ops, there, layout.polygon_mask, layout.shapes, there_weights);
   assert_same(weights, there_weights, weighed);
@@ -154,7 +160,8 @@ static void check_messages(const OpsMessage *m) {
   assert_same(h[1], d[1], things);
   host_ops->entity->scatter(host_ops, here, m, h[1], h[0]), ops->entity->scatter(ops, there, m, d[1], d[0]);
   assert_same(h[0], d[0], shapes);
-  host_ops->entity->scatter_backward(host_ops, here, m, h[0], h[1]), ops->entity->scatter_backward(ops, there, m, d[0], d[1]);
+  host_ops->entity->scatter_backward(host_ops, here, m, h[0], h[1]),
+    ops->entity->scatter_backward(ops, there, m, d[0], d[1]);
   assert_same(h[1], d[1], things);
   for (int i = 0; i < 3; i++) free(h[i]);
 }
@@ -162,13 +169,17 @@ static void check_messages(const OpsMessage *m) {
 static void test_messages(void) {
   const OpsMessage joints = {.mask = layout.joint_mask, .shapes = layout.joint_shapes, .count = 2 * layout.size.joints,
                              .ends = 2, .entities = layout.shapes + 1, .width = WIDTH};
-  const OpsMessage thrusters = {.mask = layout.thruster_mask, .shapes = layout.thruster_shapes,
-                                .count = layout.size.thrusters, .ends = 1, .entities = layout.shapes + 1, .width = WIDTH};
+  const OpsMessage thrusters = {.mask = layout.thruster_mask,
+                                .shapes = layout.thruster_shapes,
+                                .count = layout.size.thrusters,
+                                .ends = 1,
+                                .entities = layout.shapes + 1,
+                                .width = WIDTH};
   check_messages(&joints);
   check_messages(&thrusters);
 }
 
-/* ---- on every device ---------------------------------------------------------------------------------------------- */
+/* ---- on every device --------------------------------------------------------------------------------------------- */
 
 static void run_all(void) {
   static void (*const all[])(void) = {test_packing, test_pooling, test_attention, test_gates, test_messages};

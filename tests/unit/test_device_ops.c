@@ -1,7 +1,7 @@
-/* The device's ops against the CPU's: every kernel's body is run by the emulator for all blocks and threads, between two
- * barriers forward and backward, in memory that host code can not touch. Where no matrix product and no sum over the rows
- * of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a GPU the
- * same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
+/* The device's ops against the CPU's: every kernel's body is run by the emulator for all blocks and threads, between
+ * two barriers forward and backward, in memory that host code can not touch. Where no matrix product and no sum over
+ * the rows of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a
+ * GPU the same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
 #include "sim/kernels_bodies.h"
 #include "trainer/ops/device_internal.h"
 #include "trainer/ops/kernels_bodies.h"
@@ -199,8 +199,9 @@ static void test_episodes(void) {
   }
   const int32_t number[LEVELS] = {2, 0, 1}, *numbers = UP(number, LEVELS);
   OpsEpisodes here = {WORLDS, 50, returns, finished, attempts, solutions, count, NULL};
-  OpsEpisodes there = {WORLDS, 50, UP(returns, WORLDS), UP(finished, WORLDS), UP(attempts, LEVELS), UP(solutions, LEVELS),
-                       UP(count, 2), NULL};
+  OpsEpisodes there = {
+    WORLDS,       50,  UP(returns, WORLDS), UP(finished, WORLDS), UP(attempts, LEVELS), UP(solutions, LEVELS),
+    UP(count, 2), NULL};
   const OpsEpisodeStep step = {reward, done, solved, level, length};
   const OpsEpisodeStep device_step = {UP(reward, WORLDS), UP(done, WORLDS), UP(solved, WORLDS), UP(level, WORLDS),
                                       UP(length, WORLDS)};
@@ -296,7 +297,8 @@ static void test_norm(void) {
   float *z = normals(16, ROWS * OUT, 2), *gain = normals(17, OUT, 1), *offset = normals(18, OUT, 1), inverse[ROWS];
   float *upstream = normals(19, ROWS * OUT, 1), y[ROWS * OUT], dy[ROWS * OUT], dgain[OUT], doffset[OUT];
   float *ggain = UP(gain, OUT), *goffset = UP(offset, OUT), *ginverse = UP(inverse, ROWS), *gy = UP(y, ROWS * OUT);
-  float *gz = UP(z, ROWS * OUT), *gdy = UP(upstream, ROWS * OUT), *gdgain = UP(dgain, OUT), *gdoffset = UP(doffset, OUT);
+  float *gz = UP(z, ROWS * OUT), *gdy = UP(upstream, ROWS * OUT), *gdgain = UP(dgain, OUT),
+        *gdoffset = UP(doffset, OUT);
   for (OpsActivation a = OPS_LINEAR; a <= OPS_ELU; a++) {
     host_ops->norm_forward(host_ops, z, inverse, gain, offset, y, ROWS, OUT, 1e-6, a);
     ops->norm_forward(ops, gz, ginverse, ggain, goffset, gy, ROWS, OUT, 1e-6, a);
@@ -345,7 +347,8 @@ static void check_head(const OpsHead *head) {
   ops->policy_kl(ops, head, glogits, gother, ROWS, &kl[2], &kl[3]);
   assert_near(kl[2], kl[0], 1e-12 * fabs(kl[0]));
   assert_near(kl[3], kl[1], 1e-12 * fabs(kl[1]));
-  for (int i = 0; i < ROWS; i++) behaviour[i] = logp[i] + 0.2f * (float)sin(i), proximal[i] = logp[i] + 0.1f * (float)cos(i);
+  for (int i = 0; i < ROWS; i++)
+    behaviour[i] = logp[i] + 0.2f * (float)sin(i), proximal[i] = logp[i] + 0.1f * (float)cos(i);
   float *gbehaviour = UP(behaviour, ROWS), *gproximal = UP(proximal, ROWS), *gadvantage = UP(advantage, ROWS);
   for (int ewma = 0; ewma < 2; ewma++) {
     OpsPolicySums a, b;
@@ -355,7 +358,8 @@ static void check_head(const OpsHead *head) {
                      gdlogits, &b);
     assert_same(dlogits, gdlogits, ROWS * width, exact);
     const double *left = (const double *)&a, *right = (const double *)&b;
-    for (size_t k = 0; k < sizeof a / sizeof *left; k++) assert_near(right[k], left[k], 1e-6 * (is_gpu() ? 1 : 1e-6) * (1 + fabs(left[k])));
+    for (size_t k = 0; k < sizeof a / sizeof *left; k++)
+      assert_near(right[k], left[k], 1e-6 * (is_gpu() ? 1 : 1e-6) * (1 + fabs(left[k])));
   }
   free(logits), free(other), free(advantage), free(dlogits), free(actions);
 }
@@ -436,12 +440,18 @@ static void test_values_and_q(void) {
 }
 
 static void test_embedding(void) {
-  enum { FEATURES = 5, WIDTH = 4, SETS = 30, JOINED = FEATURES + WIDTH }; /* more sums than a row of the ops has room for */
+  enum {
+    FEATURES = 5,
+    WIDTH = 4,
+    SETS = 30,
+    JOINED = FEATURES + WIDTH
+  }; /* more sums than a row of the ops has room for */
   float *x = normals(30, ROWS * (FEATURES + 1), 1), *embedding = normals(31, SETS * WIDTH, 1), joined[ROWS * JOINED];
   float dembedding[SETS * WIDTH];
   int32_t set[ROWS], *got;
   for (int i = 0; i < ROWS; i++) x[i * (FEATURES + 1) + FEATURES] = (float)(i % SETS);
-  float *gx = UP(x, ROWS * (FEATURES + 1)), *gembedding = UP(embedding, SETS * WIDTH), *gjoined = UP(joined, ROWS * JOINED);
+  float *gx = UP(x, ROWS * (FEATURES + 1)), *gembedding = UP(embedding, SETS * WIDTH),
+        *gjoined = UP(joined, ROWS * JOINED);
   float *gdembedding = UP(dembedding, SETS * WIDTH);
   int32_t *gset = UP(set, ROWS);
   host_ops->embed_forward(host_ops, x, embedding, ROWS, FEATURES, WIDTH, joined, set);
@@ -456,7 +466,7 @@ static void test_embedding(void) {
   free(x), free(embedding);
 }
 
-/* ---- the emulator itself ------------------------------------------------------------------------------------------ */
+/* ---- the emulator itself ----------------------------------------------------------------------------------------- */
 
 /* Waits in half of its threads only, or lacks the barrier between writing and reading a neighbour's number. */
 typedef struct Neighbours { int32_t *out; int barrier; } Neighbours;
@@ -538,7 +548,7 @@ static void test_arguments_have_one_layout(void **state) {
 #endif
 }
 
-/* ---- on every device ------------------------------------------------------------------------------------------------ */
+/* ---- on every device --------------------------------------------------------------------------------------------- */
 
 #define PARTS(F) \
   F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm) F(heads) \
@@ -584,8 +594,8 @@ static void test_gpu(void **state) {
   run_all();
 }
 
-/* TEST_DEVICE=gpu (tests/gpu/all.sh): on the GPU alone, which must be there; each part is a test of its own, so that one that
- * fails hides no other. */
+/* TEST_DEVICE=gpu (tests/gpu/all.sh): on the GPU alone, which must be there; each part is a test of its own, so that
+ * one that fails hides no other. */
 static void on_gpu(void (*part)(void)) {
   char reason[256];
   if (core_device_open("cuda", 0, &device, reason) != CORE_OK) fail_msg("%s", core_error_message());
@@ -606,7 +616,8 @@ int main(void) {
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   if (asked && strcmp(asked, "gpu") == 0) return cmocka_run_group_tests(gpu, NULL, NULL);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph), cmocka_unit_test(test_arguments_have_one_layout),
+    cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph),
+    cmocka_unit_test(test_arguments_have_one_layout),
     cmocka_unit_test(test_emulated), cmocka_unit_test(test_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

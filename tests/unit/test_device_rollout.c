@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "training_tools.h"
 
-/* ---- lanes -------------------------------------------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------------------------------------- */
 
 enum { BYTES = 64 };
 
@@ -92,7 +92,7 @@ static void test_nested(void **state) {
   }
 }
 
-/* ---- halves ------------------------------------------------------------------------------------------------------- */
+/* ---- halves ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Case { const char *settings[12]; } Case;
 
@@ -158,10 +158,11 @@ static void test_isolated(void **state) {
 static void test_odd(void **state) { (void)state, compare_orders((Case){{"env.num=7", "ppo.num_minibatches=4"}}); }
 static void test_new_levels(void **state) {
   (void)state;
-  compare_orders((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new", "train.observation_storage=state"}});
+  compare_orders(
+    (Case){{"env.task=random_s", "env.level_count=1", "env.reset=new", "train.observation_storage=state"}});
 }
-/* Filtered ones, tried ahead of their time on a lane of their own: with episodes that are over before it has got anywhere,
- * and with such as it can keep up with. */
+/* Filtered ones, tried ahead of their time on a lane of their own: with episodes that are over before it has got
+ * anywhere, and with such as it can keep up with. */
 static void test_filtered_levels(void **state) {
   (void)state;
   setenv("SIM_TEAM_WORLDS", "alone", 1);
@@ -200,11 +201,12 @@ static void test_gpu(void **state) {
   core_device_close(&gpu);
   compare((Case){{NULL}}, NULL);
   compare((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new", "train.observation_storage=state"}}, NULL);
-  compare((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.max_steps=20", "ppo.num_steps=70"}},
+  compare((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.max_steps=20",
+                  "ppo.num_steps=70"}},
           NULL);
 }
 
-/* ---- what a rollout launches and waits for -------------------------------------------------------------------------- */
+/* ---- what a rollout launches and waits for ----------------------------------------------------------------------- */
 
 typedef struct Counted { double launches, waits, graphs; } Counted; /* of an iteration's rollout */
 
@@ -213,7 +215,8 @@ static Counted count(Training *training) {
   const CoreDevice *device = training->device;
   const uint64_t launches = device->launches, waits = device->waits, graphs = device->graphs;
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, 1, 2, &episodes);
-  return (Counted){(double)(device->launches - launches), (double)(device->waits - waits), (double)(device->graphs - graphs)};
+  return (Counted){(double)(device->launches - launches), (double)(device->waits - waits),
+                   (double)(device->graphs - graphs)};
 }
 
 /* Kernel by kernel first, then as a graph. */
@@ -223,8 +226,9 @@ static void check_counts(const CoreConfig *config, const char *what) {
     set(&parts, halves == 1 ? "train.rollout_halves=1" : "train.rollout_halves=2");
     Training *training = made(&parts, "forward");
     const Counted single = count(training), recorded = count(training);
-    print_message("# %s, %d part%s: %.1f launches a step kernel by kernel, %.0f as a graph; %.0f waits a rollout\n", what, halves,
-                  halves == 1 ? "" : "s", single.launches / training->rollout.steps, recorded.graphs, recorded.waits);
+    print_message("# %s, %d part%s: %.1f launches a step kernel by kernel, %.0f as a graph; %.0f waits a rollout\n",
+                  what, halves, halves == 1 ? "" : "s", single.launches / training->rollout.steps, recorded.graphs,
+                  recorded.waits);
     assert_true(single.launches > training->rollout.steps && single.graphs == 0);
     assert_true(recorded.launches == 0 && recorded.graphs == 1);
     assert_true(recorded.waits == single.waits && single.waits < 8);
@@ -245,12 +249,19 @@ static void test_counts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_join), cmocka_unit_test(test_nested), cmocka_unit_test(test_halves), cmocka_unit_test(test_isolated),
-    cmocka_unit_test(test_odd), cmocka_unit_test(test_new_levels),
-    cmocka_unit_test(test_filtered_levels), cmocka_unit_test(test_curriculum),
-    cmocka_unit_test(test_gaussian), cmocka_unit_test(test_normalised), cmocka_unit_test(test_shards),
-    cmocka_unit_test(test_counts), cmocka_unit_test(test_gpu)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_join),
+                                     cmocka_unit_test(test_nested),
+                                     cmocka_unit_test(test_halves),
+                                     cmocka_unit_test(test_isolated),
+                                     cmocka_unit_test(test_odd),
+                                     cmocka_unit_test(test_new_levels),
+                                     cmocka_unit_test(test_filtered_levels),
+                                     cmocka_unit_test(test_curriculum),
+                                     cmocka_unit_test(test_gaussian),
+                                     cmocka_unit_test(test_normalised),
+                                     cmocka_unit_test(test_shards),
+                                     cmocka_unit_test(test_counts),
+                                     cmocka_unit_test(test_gpu)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void assert_same(const void *host, const void *memory, size_t bytes) {
   free(copy);
 }
 
-/* ---- functions of ops.h ------------------------------------------------------------------------------------------- */
+/* ---- functions of ops.h ------------------------------------------------------------------------------------------ */
 
 static void check_controller_kl(void) {
   const OpsHead head = {.kind = OPS_GAUSSIAN, .factors = FACTORS, .logits = LOGITS, .low = -1, .high = 1};
@@ -71,7 +71,8 @@ static void check_controller_kl(void) {
   for (int r = 0; r < ROWS; r++) /* metrics.md 2.4 */
     for (int k = 0; k < FACTORS; k++) {
       const float *p = logits + r * LOGITS, *q = reference + index[r] * LOGITS;
-      const double of_p = exp((double)p[FACTORS + k]), of_q = exp((double)q[FACTORS + k]), move = (double)q[k] - (double)p[k];
+      const double of_p = exp((double)p[FACTORS + k]), of_q = exp((double)q[FACTORS + k]),
+                   move = (double)q[k] - (double)p[k];
       expected += log(of_q / of_p + 1e-5) + (of_p * of_p + move * move) / (2 * (of_q * of_q + 1e-5)) - 0.5;
     }
   host_ops->controller_kl(host_ops, &head, logits, index, ROWS, reference, &host_sum);
@@ -151,7 +152,7 @@ static void test_gpu(void **state) {
   check_ops(gpu);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------ */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* The samples of a rank, on a device (NULL: the host). */
 typedef struct Side { CoreArena *arena; Env *env; Agent agent; Rollout rollout; SapgData data; } Side;
@@ -197,7 +198,10 @@ static int compare_pieces(Side *there, Side *here) {
 /* One rank, one rank in shards, and three ranks of which the middle one has worlds of two blocks; some of these have no
  * column of some followers. */
 static void test_samples(void **state) {
-  const Shards ways[] = {{12, 0, 12, 1, 1, false}, {12, 0, 12, 6, 6, true}, {12, 0, 4, 6, 2, true}, {12, 4, 4, 6, 2, true},
+  const Shards ways[] = {{12, 0, 12, 1, 1, false},
+                         {12, 0, 12, 6, 6, true},
+                         {12, 0, 4, 6, 2, true},
+                         {12, 4, 4, 6, 2, true},
                          {12, 8, 4, 6, 2, true}};
   CoreConfig config = CONFIGURED_SMALL("algo.name=sapg", "env.actions=continuous", "env.num=12", "sapg.blocks=4",
                                        "sapg.sequence_length=4", "ppo.num_steps=32");
@@ -232,6 +236,7 @@ static void test_samples(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_samples), cmocka_unit_test(test_gpu)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_samples),
+                                     cmocka_unit_test(test_gpu)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-/* Training on a device against training on the CPU: the same environment, agent and learner, once with everything in the
- * host's memory and once in an emulated device's, where host code can not touch it (core/device.h). What differs is the
- * order of terms in matrix products, so numbers agree closely for a few iterations; actions, rewards and episodes are the
- * same as long as no probability comes down on the other side of a random number. */
+/* Training on a device against training on the CPU: the same environment, agent and learner, once with everything in
+ * the host's memory and once in an emulated device's, where host code can not touch it (core/device.h). What differs is
+ * the order of terms in matrix products, so numbers agree closely for a few iterations; actions, rewards and episodes
+ * are the same as long as no probability comes down on the other side of a random number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "trainer/learners/sapg.h"
 #include "training_tools.h"
 
-/* Whether trainings on a device that begin from here on are on an emulated one. TEST_DEVICE=gpu (tests/gpu/all.sh) asks for
- * the GPU, which must be there, whatever a test says. */
+/* Whether trainings on a device that begin from here on are on an emulated one. TEST_DEVICE=gpu (tests/gpu/all.sh) asks
+ * for the GPU, which must be there, whatever a test says. */
 static bool asked_for_gpu(void) {
   const char *asked = getenv("TEST_DEVICE");
   return asked && strcmp(asked, "gpu") == 0;
@@ -35,7 +35,8 @@ static CoreConfig small_config(const char *algorithm, const char *device) {
 
 static void assert_near_to(const char *what, double got, double want, double tolerance) {
   if (isnan(got) && isnan(want)) return;
-  if (!(fabs(got - want) <= tolerance * (1e-3 + fabs(want)))) fail_msg("%s: %.9g on the device, %.9g on the CPU", what, got, want);
+  if (!(fabs(got - want) <= tolerance * (1e-3 + fabs(want))))
+    fail_msg("%s: %.9g on the device, %.9g on the CPU", what, got, want);
 }
 
 static float *weights(const Training *training, const AgentNetwork *network) {
@@ -44,8 +45,8 @@ static float *weights(const Training *training, const AgentNetwork *network) {
   return host;
 }
 
-static void assert_close_weights(const Training *a, const AgentNetwork *left, const Training *b, const AgentNetwork *right,
-                                 double tolerance) {
+static void assert_close_weights(const Training *a, const AgentNetwork *left, const Training *b,
+                                 const AgentNetwork *right, double tolerance) {
   float *x = weights(a, left), *y = weights(b, right);
   double apart = 0, norm = 0;
   for (size_t i = 0; i < left->n; i++) {
@@ -84,7 +85,8 @@ static void assert_same_rows(const StoreIteration *device, const StoreIteration 
 /* more: settings of both, NULL at the end; NULL: none. */
 #define WITH(...) (const char *const[]){__VA_ARGS__, NULL}
 static void compare_within(double slack, int iterations, const char *algorithm, const char *const *more) {
-  CoreConfig on_device = small_config(algorithm, "train.device=cuda"), on_host = small_config(algorithm, "train.device=cpu");
+  CoreConfig on_device = small_config(algorithm, "train.device=cuda"),
+             on_host = small_config(algorithm, "train.device=cpu");
   for (int i = 0; more && more[i]; i++) set(&on_device, more[i]), set(&on_host, more[i]);
   emulate(true);
   Training *a = make(&on_device), *b = make(&on_host);
@@ -117,14 +119,17 @@ static void compare(const char *algorithm, const char *const *more) { compare_fo
 
 static void test_ppo(void **state) { (void)state, compare("algo.name=ppo", NULL); }
 static void test_ppo_ewma(void **state) { (void)state, compare("algo.name=ppo_ewma", WITH("net.norm=layer")); }
-static void test_minibatch_norm(void **state) { (void)state, compare("algo.name=ppo", WITH("ppo.normalize_advantage=minibatch")); }
-/* Hidden layers that are bf16 in the device's memory, where the CPU has floats: with activations of their own, with ReLU in
- * the products and a trunk, and with layer norm, which keeps floats. */
+static void test_minibatch_norm(void **state) {
+  (void)state, compare("algo.name=ppo", WITH("ppo.normalize_advantage=minibatch"));
+}
+/* Hidden layers that are bf16 in the device's memory, where the CPU has floats: with activations of their own, with
+ * ReLU in the products and a trunk, and with layer norm, which keeps floats. */
 enum { BF16_SLACK = 30 };
 static void test_bf16(void **state) {
   (void)state;
   compare_within(BF16_SLACK, 2, "algo.name=ppo", WITH("train.precision=bf16"));
-  compare_within(BF16_SLACK, 2, "algo.name=ppo", WITH("train.precision=bf16", "net.activation=relu", "net.sharing=shared"));
+  compare_within(BF16_SLACK, 2, "algo.name=ppo",
+                 WITH("train.precision=bf16", "net.activation=relu", "net.sharing=shared"));
   compare_within(BF16_SLACK, 2, "algo.name=ppo_ewma", WITH("train.precision=bf16", "net.norm=layer"));
 }
 static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", WITH("net.sharing=shared")); }
@@ -163,15 +168,16 @@ static void test_set_encoder(void **state) {
 }
 static void test_transformer(void **state) {
   (void)state;
-  compare_for(1, "algo.name=ppo", WITH(FEW, "env.observations=entity", "net.encoder=transformer", "net.sharing=shared"));
+  compare_for(1, "algo.name=ppo",
+              WITH(FEW, "env.observations=entity", "net.encoder=transformer", "net.sharing=shared"));
 }
 /* Levels are drawn, filtered and searched on the device. */
 static void test_curriculum(void **state) {
   (void)state;
   setenv("SIM_TEAM_WORLDS", "alone", 1); /* teams are slow to emulate */
-  compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.curriculum=sfl", "env.size=m", "env.max_steps=12",
-                                       "sfl.batch_size=12",
-                                       "sfl.num_batches=2", "sfl.buffer_size=5", "sfl.period=2", "sfl.rollout_steps=30"));
+  compare_for(2, "algo.name=ppo",
+              WITH("env.task=random_s", "env.curriculum=sfl", "env.size=m", "env.max_steps=12", "sfl.batch_size=12",
+                   "sfl.num_batches=2", "sfl.buffer_size=5", "sfl.period=2", "sfl.rollout_steps=30"));
   unsetenv("SIM_TEAM_WORLDS");
 }
 static void test_new_levels(void **state) {
@@ -196,8 +202,8 @@ static void assert_same_measures(const StoreIteration *x, const StoreIteration *
 
 /* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step: the
  * same bits, in iterations that measure and in others, and what the host waits for does not grow with the minibatches.
- * recorded: minibatches of an epoch that the graph is; 0: all. room: rows of a piece, less than by rule, so that it comes
- * to epochs that can not be queued; 0: the rule's. */
+ * recorded: minibatches of an epoch that the graph is; 0: all. room: rows of a piece, less than by rule, so that it
+ * comes to epochs that can not be queued; 0: the rule's. */
 static void compare_queued_as(const char *algorithm, const char *const *more, int recorded, int room) {
   enum { ITERATIONS = 4 };
   CoreConfig config = small_config(algorithm, "train.device=cuda");
@@ -318,12 +324,13 @@ static void test_divergence(void **state) {
   compare_divergence("algo.name=sapg", WITH(SAPG));
 }
 
-/* Statistics that change with every step and once an iteration, those of rewards, warm-up, and going on from a checkpoint. */
+/* Statistics that change with every step and once an iteration, those of rewards, warm-up, and going on from a
+ * checkpoint. */
 static void test_normalisation(void **state) {
   (void)state;
   compare("algo.name=ppo", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
-  compare("algo.name=ppo", WITH("env.normalize_observations=stoix", "env.normalize_warmup=5", "env.normalize_rewards=ppo_ewma",
-                                "env.actions=continuous"));
+  compare("algo.name=ppo", WITH("env.normalize_observations=stoix", "env.normalize_warmup=5",
+                                "env.normalize_rewards=ppo_ewma", "env.actions=continuous"));
   compare("algo.name=ppo", WITH("env.normalize_observations=rl_games"));
 }
 
@@ -336,7 +343,8 @@ static void test_pqn(void **state) {
 /* Snapshots between minibatches, of which nothing else is to change. */
 static void test_profile(void **state) {
   CoreConfig plain = small_config("algo.name=ppo", "train.device=cuda");
-  CoreConfig profiled = small_config("algo.name=ppo", "train.device=cuda"), on_host = small_config("algo.name=ppo", "train.device=cpu");
+  CoreConfig profiled = small_config("algo.name=ppo", "train.device=cuda"),
+             on_host = small_config("algo.name=ppo", "train.device=cpu");
   (void)state;
   set(&profiled, "metrics.profile_every=1"), set(&on_host, "metrics.profile_every=1");
   emulate(true);
@@ -368,7 +376,8 @@ static void copy_sections(const Checkpoint *from, Checkpoint *to) {
 
 /* A device's checkpoint goes on there bit by bit, and is one that the CPU can go on from; and so is the CPU's. */
 static void compare_resumed(const char *algorithm, const char *const *more) {
-  CoreConfig on_device = small_config(algorithm, "train.device=cuda"), on_host = small_config(algorithm, "train.device=cpu");
+  CoreConfig on_device = small_config(algorithm, "train.device=cuda"),
+             on_host = small_config(algorithm, "train.device=cpu");
   Checkpoint saved = {0}, resumed = {0}, host = {0};
   for (int i = 0; more[i]; i++) set(&on_device, more[i]), set(&on_host, more[i]);
   emulate(true);
@@ -385,7 +394,8 @@ static void compare_resumed(const char *algorithm, const char *const *more) {
   assert_int_equal(training_after_load(c), CORE_OK);
   assert_close_weights(a, &a->agent.actor, c, &c->agent.actor, 0);
   const StoreIteration first = iterate(a, 1), second = iterate(b, 1), third = iterate(c, 1);
-  assert_true(first.kl == second.kl && first.value_loss == second.value_loss && first.learning_rate == second.learning_rate);
+  assert_true(first.kl == second.kl && first.value_loss == second.value_loss &&
+              first.learning_rate == second.learning_rate);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
   assert_same_rows(&first, &third, 1);
   training_before_save(c);
@@ -403,15 +413,16 @@ static void test_checkpoint(void **state) {
   compare_resumed("algo.name=ppo_ewma", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
   compare_resumed("algo.name=sapg", WITH(SAPG, "env.normalize_rewards=ppo_ewma", "train.observation_storage=float16"));
   setenv("SIM_TEAM_WORLDS", "alone", 1);
-  compare_resumed("algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=19", "ppo.num_steps=40",
-                                        "train.observation_storage=state"));
+  compare_resumed("algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=19",
+                                        "ppo.num_steps=40", "train.observation_storage=state"));
   unsetenv("SIM_TEAM_WORLDS");
 }
 
-/* On the GPU itself, with products of each precision: near the CPU's weights after an iteration, which its first products
- * already begin to leave. */
+/* On the GPU itself, with products of each precision: near the CPU's weights after an iteration, which its first
+ * products already begin to leave. */
 static void check_gpu(const char *precision) {
-  CoreConfig on_device = small_config("algo.name=ppo", "train.device=cuda"), on_host = small_config("algo.name=ppo", "train.device=cpu");
+  CoreConfig on_device = small_config("algo.name=ppo", "train.device=cuda"),
+             on_host = small_config("algo.name=ppo", "train.device=cpu");
   CoreDevice *gpu = NULL;
   char reason[256];
   if (core_device_open("cuda", 0, &gpu, reason) != CORE_OK) {
@@ -447,16 +458,33 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { /* what matters most on a GPU first */
-    cmocka_unit_test(test_gpu), cmocka_unit_test(test_ppo), cmocka_unit_test(test_queued), cmocka_unit_test(test_queued_shards),
-    cmocka_unit_test(test_gpu_bf16),
-    cmocka_unit_test(test_gpu_tf32), cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_ppo_ewma),
-    cmocka_unit_test(test_minibatch_norm), cmocka_unit_test(test_sapg), cmocka_unit_test(test_sapg_in_shards),
-    cmocka_unit_test(test_queued_sapg), cmocka_unit_test(test_half_observations), cmocka_unit_test(test_set_encoder),
-    cmocka_unit_test(test_transformer), cmocka_unit_test(test_padded), cmocka_unit_test(test_curriculum),
-    cmocka_unit_test(test_new_levels), cmocka_unit_test(test_shared_trunk), cmocka_unit_test(test_bf16),
-    cmocka_unit_test(test_gaussian), cmocka_unit_test(test_pqn), cmocka_unit_test(test_normalisation),
-    cmocka_unit_test(test_profile), cmocka_unit_test(test_divergence), cmocka_unit_test(test_refusals)};
+  const struct CMUnitTest tests[] = {/* what matters most on a GPU first */
+                                     cmocka_unit_test(test_gpu),
+                                     cmocka_unit_test(test_ppo),
+                                     cmocka_unit_test(test_queued),
+                                     cmocka_unit_test(test_queued_shards),
+                                     cmocka_unit_test(test_gpu_bf16),
+                                     cmocka_unit_test(test_gpu_tf32),
+                                     cmocka_unit_test(test_checkpoint),
+                                     cmocka_unit_test(test_ppo_ewma),
+                                     cmocka_unit_test(test_minibatch_norm),
+                                     cmocka_unit_test(test_sapg),
+                                     cmocka_unit_test(test_sapg_in_shards),
+                                     cmocka_unit_test(test_queued_sapg),
+                                     cmocka_unit_test(test_half_observations),
+                                     cmocka_unit_test(test_set_encoder),
+                                     cmocka_unit_test(test_transformer),
+                                     cmocka_unit_test(test_padded),
+                                     cmocka_unit_test(test_curriculum),
+                                     cmocka_unit_test(test_new_levels),
+                                     cmocka_unit_test(test_shared_trunk),
+                                     cmocka_unit_test(test_bf16),
+                                     cmocka_unit_test(test_gaussian),
+                                     cmocka_unit_test(test_pqn),
+                                     cmocka_unit_test(test_normalisation),
+                                     cmocka_unit_test(test_profile),
+                                     cmocka_unit_test(test_divergence),
+                                     cmocka_unit_test(test_refusals)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Random levels drawn on a device against those drawn on the host: the same numbers are kept by the filter, and worlds on
- * them go the same way bit by bit, whether places are filled with levels of a sequence or worlds get new ones when their
- * episodes end. Kernels are run by the emulator, one way and the other. */
+/* Random levels drawn on a device against those drawn on the host: the same numbers are kept by the filter, and worlds
+ * on them go the same way bit by bit, whether places are filled with levels of a sequence or worlds get new ones when
+ * their episodes end. Kernels are run by the emulator, one way and the other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static void assert_alike(const Worlds *there, const Worlds *here) {
   assert_same(there, there->out.level, here->out.level, here->count * sizeof(int32_t));
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 enum { PLACES = 260, FIRST = 50, DRAWN = 250, PLACE = 7, KEY = 77 };
 
@@ -122,7 +122,7 @@ static void check_places(SimSize drawn, SimSize size, SimObservationKind kind) {
   destroy(&there), destroy(&here);
 }
 
-/* ---- new levels ---------------------------------------------------------------------------------------------------- */
+/* ---- new levels -------------------------------------------------------------------------------------------------- */
 
 typedef struct New {
   SimReset reset;
@@ -215,8 +215,8 @@ static uint32_t find_world(uint32_t episode, bool both) {
 static void check_choices(void) {
   for (uint32_t i = 0; i < 6; i++) {
     const uint32_t episode = i / 2;
-    check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 1, 80, find_world(episode, i % 2),
-                    80 * episode + 5});
+    check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 1, 80,
+                    find_world(episode, i % 2), 80 * episode + 5});
   }
 }
 
@@ -230,7 +230,7 @@ static void test_teams(void **state) {
   core_device_close(&device);
 }
 
-/* ---- one way and the other ----------------------------------------------------------------------------------------- */
+/* ---- one way and the other --------------------------------------------------------------------------------------- */
 
 static void run_all(void) {
   check_places(SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT);
@@ -275,9 +275,11 @@ static void test_gpu(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward), cmocka_unit_test(test_teams),
-                                     cmocka_unit_test(test_gpu)};
-  if (!asked_for_gpu()) setenv("SIM_TEAM_WORLDS", "alone", 1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_teams), cmocka_unit_test(test_gpu)};
+  if (!asked_for_gpu())
+    setenv("SIM_TEAM_WORLDS", "alone",
+           1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

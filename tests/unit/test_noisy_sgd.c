@@ -120,7 +120,8 @@ static void test_resumes_bit_for_bit(void **state) {
 }
 
 /* On an emulated device: x takes the same steps to the bit, sums have another order; in every order of threads. In
- * nvcc's code (tests/ptx/test_ptx.sh) the noise's logarithm, sine and cosine are CUDA's, whose last bits of float64 differ. */
+ * nvcc's code (tests/ptx/test_ptx.sh) the noise's logarithm, sine and cosine are CUDA's, whose last bits of float64
+ * differ. */
 static void test_device(void **state) {
   const CoreDeviceOrder orders[] = {CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED};
   for (int order = 0; order < 3; order++) {

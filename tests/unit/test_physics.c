@@ -240,7 +240,8 @@ static void waves_give_what_groups_give(void **state) {
     const uint32_t count = core_random_below(core_random_next(&random), repeat % 47 + 2);
     const uint32_t bodies = 5 + core_random_below(core_random_next(&random), 11);
     for (uint32_t i = 0; i < count; i++) {
-      const uint32_t drawn = core_random_below(core_random_next(&random), bodies), b = (drawn + 1 + i % (bodies - 1)) % bodies;
+      const uint32_t drawn = core_random_below(core_random_next(&random), bodies),
+                     b = (drawn + 1 + i % (bodies - 1)) % bodies;
       const uint32_t a = drawn < 4 && b < 4 ? 4 : drawn; /* two that never move do not push each other */
       const uint32_t group = core_random_below(core_random_next(&random), SIM_MAX_BATCHES);
       contact[i] = (SimWaveContact){(uint8_t)(a < 4 ? a : a | SIM_WAVE_MOVES),

@@ -28,15 +28,15 @@ typedef struct EnvConstants {
   const float *rows;        /* [levels][length] of whole observations */
   size_t length;
   const int32_t *features;  /* [observation_length] of a whole one */
-  const int32_t *level;     /* the row of the level that world 0 is on now; the next world's is `stride` bytes further */
+  const int32_t *level; /* the row of the level that world 0 is on now; the next world's is `stride` bytes further */
   size_t stride;
-  const uint32_t *number;   /* [worlds] where every episode is on a new level: which of its world's sequence; else NULL */
+  const uint32_t *number; /* [worlds] where every episode is on a new level: which of its world's sequence; else NULL */
 } EnvConstants;
 
 typedef struct Env Env;
 struct Env {
   const char *name;       /* "kinetix" */
-  CoreDevice *device;     /* where siblings that are made from now on have their worlds, and their buffers; NULL: host */
+  CoreDevice *device; /* where siblings that are made from now on have their worlds, and their buffers; NULL: host */
   int worlds, observation_length;
   /* The observation is part of a whole one of `whole_length` features, the others being always 0: [observation_length]
    * numbers, borrowed; NULL: it is the whole one. Networks are initialised as if they saw the whole one. */
@@ -53,14 +53,14 @@ struct Env {
   /* Puts world w on level[w] and keeps it there at every auto-reset. */
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
   void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
-  /* Nothing goes on beside the steps any more, and the next one begins as the first after a rest does: before a graph of
-   * steps begins or is launched, and before it ends (sim_batch_rest). NULL: nothing ever does. */
+  /* Nothing goes on beside the steps any more, and the next one begins as the first after a rest does: before a graph
+   * of steps begins or is launched, and before it ends (sim_batch_rest). NULL: nothing ever does. */
   void (*rest)(Env *env);
   /* The same of worlds first .. first + count - 1, the arrays being those of all; NULL: all step together. */
   void (*step_part)(Env *env, int first, int count, const void *actions, const EnvStep *out);
 
-  /* Everything that later steps depend on, for checkpoints: a head that is the same for any part of a run's worlds, then
-   * one record of world_bytes a world, in order. load: CORE_USAGE when the bytes are not this batch's. */
+  /* Everything that later steps depend on, for checkpoints: a head that is the same for any part of a run's worlds,
+   * then one record of world_bytes a world, in order. load: CORE_USAGE when the bytes are not this batch's. */
   size_t world_bytes;
   size_t (*state_bytes)(const Env *env);
   void (*save)(const Env *env, void *state);

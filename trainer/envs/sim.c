@@ -30,8 +30,12 @@ static void sim_env_reset_to(Env *env, const int32_t *level, float *observations
 }
 
 static SimStepOut step_out(const EnvStep *out) {
-  return (SimStepOut){.observations = out->observations, .reward = out->rewards, .done = out->dones, .solved = out->solved,
-                      .level = out->levels, .episode_steps = out->episode_steps};
+  return (SimStepOut){.observations = out->observations,
+                      .reward = out->rewards,
+                      .done = out->dones,
+                      .solved = out->solved,
+                      .level = out->levels,
+                      .episode_steps = out->episode_steps};
 }
 
 static void sim_env_step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {

@@ -1,5 +1,5 @@
-/* What learners share that go down a gradient of the agent's networks: the learning rate of an iteration, a clipped step,
- * the book of gradients, sections of a checkpoint, and naming what is not finite. */
+/* What learners share that go down a gradient of the agent's networks: the learning rate of an iteration, a clipped
+ * step, the book of gradients, sections of a checkpoint, and naming what is not finite. */
 #ifndef TRAINER_LEARNERS_DESCENT_H
 #define TRAINER_LEARNERS_DESCENT_H
 #include "trainer/learners/learner.h"
@@ -13,8 +13,8 @@ void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n);
 
 /* The norm of a network's gradient. CORE_FAIL naming the element that is not finite. */
 int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm);
-/* One step on one network, its gradient clipped by `clip_norm`: its own norm, or that of all parameters of a common loss.
- * Adds to the book, of which descent_average makes means. */
+/* One step on one network, its gradient clipped by `clip_norm`: its own norm, or that of all parameters of a common
+ * loss. Adds to the book, of which descent_average makes means. */
 void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
                   double rate, double norm, double clip_norm, LearnerGradients *gradients);
 /* A step on both networks of an agent: with a common loss the gradients are clipped together (net.sharing). */
@@ -22,7 +22,8 @@ int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGr
                       Optimizer *critic, double rate, LearnerUpdate *update);
 /* What each rank summed over its rows, over all ranks; gradients are the same at all of them already. */
 void descent_reduce(LearnerUpdate *update);
-/* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not measured to NaN. */
+/* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not measured to NaN.
+ */
 void descent_average(LearnerUpdate *update, double steps, bool measured);
 
 /* Rows whose ratio, exp(logp - around), stands where the clip is flat: no gradient goes through them. */

@@ -18,7 +18,7 @@ typedef struct LearnerGradients {
 typedef struct LearnerUpdate {
   double learning_rate;
   LearnerGradients actor, critic;
-  double joint_norm;               /* of both networks' gradients together before clipping, mean; NaN with one network */
+  double joint_norm; /* of both networks' gradients together before clipping, mean; NaN with one network */
   double policy_loss, value_loss;  /* without the entropy term; without ppo.value_coef */
   double entropy, clip_fraction;
   double silent_fraction;          /* samples that the clip leaves without policy gradient; NaN unless step->measure */
@@ -57,8 +57,8 @@ typedef struct LearnerKind {
   void (*destroy)(void *state);
   /* Before the first update, after the weights are initialised (or inherited): everything but the weights. */
   void (*start)(void *state);
-  /* Of all ranks and shards together (minibatch.h, gradient.h). CORE_FAIL when something is NaN or infinite: the message names tensor and element, the weights are then
-   * undefined. */
+  /* Of all ranks and shards together (minibatch.h, gradient.h). CORE_FAIL when something is NaN or infinite: the
+   * message names tensor and element, the weights are then undefined. */
   int (*update)(void *state, const LearnerStep *step, LearnerUpdate *update);
   /* Everything that later updates depend on, the networks' weights first ("actor", "critic"), in a fixed order. */
   void (*add_sections)(void *state, Checkpoint *checkpoint);

@@ -1,5 +1,6 @@
-/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each the gradients
- * of actor and critic, a step of both and (PPO-EWMA) one of the proximal weights. Arithmetic is ops'; nothing here allocates. */
+/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each the
+ * gradients of actor and critic, a step of both and (PPO-EWMA) one of the proximal weights. Arithmetic is ops'; nothing
+ * here allocates. */
 #include "trainer/learners/ppo.h"
 
 #include <inttypes.h>
@@ -99,7 +100,8 @@ static const float *logp_around(const Ppo *ppo) { return ppo->ewma ? ppo->proxim
 static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
-  return descent_count_silent(ops, ppo->logp, logp_around(ppo), batch->advantages, batch->rows, ppo->config->ppo.epsilon);
+  return descent_count_silent(ops, ppo->logp, logp_around(ppo), batch->advantages, batch->rows,
+                              ppo->config->ppo.epsilon);
 }
 
 /* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the

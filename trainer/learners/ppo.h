@@ -1,7 +1,7 @@
 /* PPO and PPO-EWMA (Schulman et al. 2017; Hilton et al. 2022; spec ppo.md 1 and 2): from a rollout to new weights.
- * Actor and critic have separate losses and Adam states; their gradients are clipped apart, or together where net.sharing
- * gives them a common loss. PPO clips the ratio to the behaviour policy; PPO-EWMA clips the ratio to the proximal policy,
- * an average of past weights, and weights by proximal/behaviour. */
+ * Actor and critic have separate losses and Adam states; their gradients are clipped apart, or together where
+ * net.sharing gives them a common loss. PPO clips the ratio to the behaviour policy; PPO-EWMA clips the ratio to the
+ * proximal policy, an average of past weights, and weights by proximal/behaviour. */
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "trainer/advantage.h"
@@ -22,7 +22,7 @@ typedef struct Ppo {
   float *moments_scratch;          /* of reduce_rollout_moments; NULL where it needs none */
   float *doutput, *dvalue;         /* [rows][logits], [rows]: gradients at the networks' outputs */
   float *logp;                     /* [rows] of the present policy, when measured or needed below */
-  float *capped;                   /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */
+  float *capped; /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */
   float *pull, *dpenalty;          /* [rows], [rows][logits] of ppo.kl_penalty; NULL: off */
   Moments *moments;                /* of advantages, over iterations; NULL: standardised otherwise */
   float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */

@@ -1,5 +1,5 @@
-/* The update of PQN: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. What the
- * run log has for an actor is here the Q network's; nothing here allocates. */
+/* The update of PQN: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. What
+ * the run log has for an actor is here the Q network's; nothing here allocates. */
 #include "trainer/learners/pqn.h"
 
 #include <math.h>

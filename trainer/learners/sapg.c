@@ -60,8 +60,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA(arena, sapg->rate, 1, "learning rate");
   CORE_ARENA(arena, sapg->value_moments, 3, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
-  queue_register(&sapg->queue, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows, false,
-                 minibatches->count, arena);
+  queue_register(&sapg->queue, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
+                 false, minibatches->count, arena);
   return CORE_OK;
 }
 
@@ -83,8 +83,8 @@ static void start(void *state) {
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
  * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
- * loss with pi_old in the proximal policy's place. On-policy m = 1. The gradient goes to sapg->doutput, the new policy to
- * those that the KL is taken to; sums NULL: all is queued. */
+ * loss with pi_old in the proximal policy's place. On-policy m = 1. The gradient goes to sapg->doutput, the new policy
+ * to those that the KL is taken to; sums NULL: all is queued. */
 typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double kl; } ActorSums;
 static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = sapg->config;
@@ -243,14 +243,15 @@ static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerU
   const SapgMinibatches *all = &sapg->data.minibatches;
   Queued queued = {sapg, step};
   OpsUpdateBook book;
-  queue_begin(&sapg->queue, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL,
-              *sapg->rate);
+  queue_begin(&sapg->queue, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
+              NULL, *sapg->rate);
   for (int m = 0; m < all->count; m++) {
     if (sapg_data_rows(&sapg->data, m) == all->rows) queue_minibatch(&sapg->queue, queue_one, &queued);
     else queue_operations(&queued, m);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
-  const int failed = queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &book, update);
+  const int failed =
+    queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &book, update);
   if (failed >= 0) return explain(sapg, step, number, failed);
   update->policy_loss += book.mean[OPS_BOOK_POLICY];
   update->entropy += book.mean[OPS_BOOK_POLICY + 1];

@@ -3,7 +3,8 @@
  * (agent.h). All blocks learn by PPO from their own transitions. The last one, the leader, also learns from those of a
  * few followers, by importance weighting and one-step returns; it alone is evaluated and reported.
  *
- * Ranks divide the worlds, not the blocks; a rank computes with the samples of its own worlds, whoever learns from them.
+ * Ranks divide the worlds, not the blocks; a rank computes with the samples of its own worlds, whoever learns from
+ * them.
  *
  *   rollout -> sapg_data.c: on-policy ++ off-policy samples, values, returns, advantages, shuffled once
  *           -> sapg.c:      epochs of minibatches; after each epoch the learning rate follows the KL */
@@ -16,8 +17,8 @@
 #include "trainer/learners/sapg_layout.h"
 #include "trainer/optimizer.h"
 
-/* How the samples are cut: minibatches are as large as if there were on-policy samples only; what is left over joins the
- * last. */
+/* How the samples are cut: minibatches are as large as if there were on-policy samples only; what is left over joins
+ * the last. */
 typedef struct SapgMinibatches {
   int count;                   /* of an epoch */
   int rows, last_rows;         /* of each, and of the last one */

@@ -69,7 +69,8 @@ static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
   CORE_ARENA(arena, data->part_rows, parts * shards, "minibatch samples of shards [minibatches][shards]");
   if (data->device == NULL) return;
   CORE_ARENA_DEVICE(arena, data->lists, 2 * sequences, "lists of a permutation");
-  CORE_ARENA_DEVICE(arena, data->chunk_rows, parts * ops_chunks(&choice) * shards, "samples of chunks [chunks][shards]");
+  CORE_ARENA_DEVICE(arena, data->chunk_rows, parts * ops_chunks(&choice) * shards,
+                    "samples of chunks [chunks][shards]");
   CORE_ARENA_DEVICE(arena, data->part_begins, parts * shards + 1,
                     "where samples of shards begin [minibatches][shards]");
 }
@@ -101,7 +102,8 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
                      .minibatches = sapg_minibatches(config)};
   data->room = data->minibatches.last_rows;
   /* No more than the activations hold, and a number that does not follow from the ranks where the shards do not. */
-  if (shards->all_shards > 1 && minibatch_room(config, shards) < data->room) data->room = minibatch_room(config, shards);
+  if (shards->all_shards > 1 && minibatch_room(config, shards) < data->room)
+    data->room = minibatch_room(config, shards);
   const size_t worlds = (size_t)shards->worlds, off_policy = most_off_policy(&layout, shards);
   const size_t samples = own_on_policy(data) + off_policy;
   register_order(data, samples, arena);
@@ -196,7 +198,8 @@ static void choose(SapgData *data) {
 
 void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration) {
   const SapgLayout *layout = &data->layout;
-  core_random_permutation(seed, CORE_RANDOM_FOLLOWERS, (uint32_t)iteration, 0, data->drawn, (uint32_t)layout->blocks - 1);
+  core_random_permutation(seed, CORE_RANDOM_FOLLOWERS, (uint32_t)iteration, 0, data->drawn,
+                          (uint32_t)layout->blocks - 1);
   ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, 0, data->sequences,
                (uint32_t)(sapg_samples(layout) / (size_t)layout->sequence), data->lists);
   find_columns(data);
@@ -312,7 +315,8 @@ static void normalise(SapgData *data, Ops *ops, float *x, double *moments) {
   moments_merge(&running, &now);
   moments[0] = running.n, moments[1] = running.mean, moments[2] = running.m2;
   ops->standardise_within(ops, x, own_on_policy(data) + own_off_policy(data), moments[1],
-                          normalise_factor(NORMALISE_RL_GAMES, moments[0], moments[2]), normalise_bound(NORMALISE_RL_GAMES));
+                          normalise_factor(NORMALISE_RL_GAMES, moments[0], moments[2]),
+                          normalise_bound(NORMALISE_RL_GAMES));
 }
 
 /* N*K samples: generalised advantage estimation with each block's own values. values has K+1 rows of worlds. */
@@ -332,7 +336,8 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
 
 /* The leader's values in a piece of states and, for the clip around its own ratio, its log-probabilities of the
  * followers' actions there. */
-static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, const OpsSapgStates *states) {
+static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
+                        const OpsSapgStates *states) {
   const int rows = (int)states->n;
   const size_t base = own_on_policy(data), acting = (size_t)data->layout.steps * (states->end - states->from);
   OpsSapgPlaces places = {*states, data->batch_values, data->values + base};

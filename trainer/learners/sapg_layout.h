@@ -1,12 +1,12 @@
-/* Which sample of a SAPG iteration is what, and whose (sapg.h): functions of numbers alone, for the host (sapg_data.c) and
- * the device's kernels (ops/kernels_sapg.h, ops/kernels_ranks.h). */
+/* Which sample of a SAPG iteration is what, and whose (sapg.h): functions of numbers alone, for the host (sapg_data.c)
+ * and the device's kernels (ops/kernels_sapg.h, ops/kernels_ranks.h). */
 #ifndef TRAINER_LEARNERS_SAPG_LAYOUT_H
 #define TRAINER_LEARNERS_SAPG_LAYOUT_H
 #include "core/device_kernel.h"
 
 /* Where an iteration's samples come from: N*K of the rollout, then those of the drawn followers. In the run a sample is
- * numbered by its place: on-policy t*N + world; off-policy, from the d-th drawn follower, N*K + d*(n*K) + t*n + world in
- * the block, n worlds a block. */
+ * numbered by its place: on-policy t*N + world; off-policy, from the d-th drawn follower, N*K + d*(n*K) + t*n + world
+ * in the block, n worlds a block. */
 typedef struct SapgLayout {
   int worlds, steps, blocks;   /* N, K */
   int drawn;                   /* followers drawn */
@@ -36,7 +36,8 @@ CORE_DEVICE_FN uint32_t sapg_sample(const SapgLayout *layout, uint32_t sequence,
   return (uint32_t)sapg_on_policy(layout) + drawn * each + t * block + world % block;
 }
 
-/* A rank's part. It has the samples that its own worlds went through, so no transition travels: on-policy t*(own worlds)
+/* A rank's part. It has the samples that its own worlds went through, so no transition travels: on-policy t*(own
+ * worlds)
  * + world, behind them off-policy t*columns + column, the columns being its worlds of drawn followers, in order. */
 typedef struct SapgShare {
   SapgLayout layout;
@@ -47,7 +48,9 @@ typedef struct SapgShare {
 } SapgShare;
 
 CORE_DEVICE_FN size_t sapg_own_on_policy(const SapgShare *share) { return (size_t)share->layout.steps * share->worlds; }
-CORE_DEVICE_FN size_t sapg_own_off_policy(const SapgShare *share) { return (size_t)share->layout.steps * share->columns; }
+CORE_DEVICE_FN size_t sapg_own_off_policy(const SapgShare *share) {
+  return (size_t)share->layout.steps * share->columns;
+}
 
 /* A follower's worlds among the first `worlds` own ones: numbers from the own first. */
 typedef struct SapgWorlds { uint32_t first, count; } SapgWorlds;
@@ -79,10 +82,12 @@ CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
   const uint32_t d = (sample - on_policy) / each, world = share->follower[d] * block + at % block - share->first_world;
   if (world >= share->worlds) return -1; /* another rank's is too large */
   const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
-  return (int64_t)sapg_own_on_policy(share) + (int64_t)(at / block) * share->columns + share->column[d] + (world - own.first);
+  return (int64_t)sapg_own_on_policy(share) + (int64_t)(at / block) * share->columns + share->column[d] +
+         (world - own.first);
 }
 
-/* Whether another block's transition is learnt from by the leader; and the row of the rank's rollout [steps][worlds]. */
+/* Whether another block's transition is learnt from by the leader; and the row of the rank's rollout [steps][worlds].
+ */
 CORE_DEVICE_FN int sapg_is_led(const SapgShare *share, uint32_t own) { return own >= sapg_own_on_policy(share); }
 CORE_DEVICE_FN uint32_t sapg_row(const SapgShare *share, uint32_t own) {
   if (!sapg_is_led(share, own)) return own;

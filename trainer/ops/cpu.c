@@ -55,7 +55,8 @@ static int choose_arithmetic(const CpuLibrary *library, CpuArithmetic *arithmeti
   if (strcmp(wanted, "rounded") != 0 && strcmp(wanted, "library") != 0)
     return core_error(CORE_USAGE, "TRAINER_BF16=%s: it is rounded or library", wanted);
   if (strcmp(wanted, "library") == 0 && !has_product)
-    return core_error(CORE_USAGE, "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
+    return core_error(CORE_USAGE,
+                      "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
                       library->name);
   *arithmetic = strcmp(wanted, "library") == 0 ? CPU_BF16_PACKED : CPU_BF16_ROUNDED;
   return CORE_OK;
@@ -129,7 +130,8 @@ const char *ops_cpu_bf16_description(void) {
   size_t count;
   CpuArithmetic arithmetic;
   if (choose_arithmetic(cpu_libraries(&count), &arithmetic) != CORE_OK) return core_error_message();
-  return arithmetic == CPU_BF16_PACKED ? "by the library" : "rounded factors in float32 products (no AMX: as fast as float32)";
+  return arithmetic == CPU_BF16_PACKED ? "by the library"
+                                       : "rounded factors in float32 products (no AMX: as fast as float32)";
 }
 
 void ops_destroy(Ops **ops) {

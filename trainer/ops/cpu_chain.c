@@ -1,8 +1,8 @@
 /* Dense layers on the CPU, one or a chain of them: matrix products over blocks of rows, with bias, activation and the
- * activation's gradient applied to a block while it is in the cache. A block goes through all layers of a chain, and back
- * through all of them, before the next one comes: a gradient between layers never leaves the cache, and a layer's output
- * is read from memory once for the layer above and below it. Blocks and parts are fixed by shapes (cpu_internal.h);
- * threads take whole ones.
+ * activation's gradient applied to a block while it is in the cache. A block goes through all layers of a chain, and
+ * back through all of them, before the next one comes: a gradient between layers never leaves the cache, and a layer's
+ * output is read from memory once for the layer above and below it. Blocks and parts are fixed by shapes
+ * (cpu_internal.h); threads take whole ones.
  *
  * Kernels too large for a copy in each part go through cpu_dense.c instead. */
 #include <stdbool.h>
@@ -159,8 +159,8 @@ static void transpose_rows(const float *kernel, int in, int out, int first, int 
     for (int i = 0; i < in; i++) transposed[(size_t)o * in + i] = kernel[(size_t)i * out + o];
 }
 
-/* By the team of threads that calls it, after round_kernels. sgemm is faster where neither matrix is transposed on the way,
- * and each kernel is used for many blocks. */
+/* By the team of threads that calls it, after round_kernels. sgemm is faster where neither matrix is transposed on the
+ * way, and each kernel is used for many blocks. */
 static void transpose_kernels(const Run *run) {
   if (run->state->arithmetic == CPU_BF16_PACKED) return;
   for (int l = run->dx ? 0 : 1; l < run->count; l++) {
@@ -195,8 +195,8 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   }
   for (int r = 0; r < rows; r += CPU_BIAS_ROWS) {
     const size_t at = (size_t)r * out;
-    cpu_activation_gradient(layer->activation, y + at, layer->b, dy + at, db, rows - r < CPU_BIAS_ROWS ? rows - r : CPU_BIAS_ROWS,
-                            layer->out);
+    cpu_activation_gradient(layer->activation, y + at, layer->b, dy + at, db,
+                            rows - r < CPU_BIAS_ROWS ? rows - r : CPU_BIAS_ROWS, layer->out);
     for (size_t c = 0; c < out; c++) sums[c] += (double)db[c];
   }
 }
@@ -236,7 +236,8 @@ static void fold_parts(const Run *run) {
   const CpuState *state = run->state;
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
-    cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer), layer->dw);
+    cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer),
+                    layer->dw);
 #pragma omp for schedule(static) nowait
     for (int c = 0; c < layer->out; c++) {
       const double *sums = state->bias_sums + bias_place(run, l) + c;
@@ -265,8 +266,8 @@ static double backward_flops(const OpsLayer *layer, int rows, bool has_dx) {
   return 2.0 * rows * layer->in * layer->out * (1 + has_dx + (layer->activation == OPS_SILU));
 }
 
-void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx, float *scratch,
-                        int rows, const OpsWatch *watch) {
+void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                        float *scratch, int rows, const OpsWatch *watch) {
   CpuState *state = cpu_state(ops);
   const int parts = most_parts(rows);
   int widest = 0;
@@ -279,7 +280,13 @@ void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int co
     const OpsLayer *lowest = &layers[first];
     const float *below = first > 0 ? lowest[-1].y : x;
     float *target = first > 0 ? scratch + (size_t)(first % 2) * (size_t)rows * (size_t)widest : dx;
-    Run run = {.state = state, .layers = lowest, .count = end - first, .rows = rows, .parts = parts, .x = below, .dy = dy,
+    Run run = {.state = state,
+               .layers = lowest,
+               .count = end - first,
+               .rows = rows,
+               .parts = parts,
+               .x = below,
+               .dy = dy,
                .dx = target};
     run.kernels = kernel_place(&run, run.count);
     run.biases = bias_place(&run, run.count);

@@ -1,6 +1,6 @@
 /* What dense layers on the CPU are made of: activations and their gradients over blocks of rows, sums of parts; and the
- * backward pass of a kernel so large that few parts of rows can have a copy of its gradient, so that threads share out its
- * columns too. All others: cpu_chain.c. */
+ * backward pass of a kernel so large that few parts of rows can have a copy of its gradient, so that threads share out
+ * its columns too. All others: cpu_chain.c. */
 #include <omp.h>
 
 #include "trainer/ops/cpu_internal.h"
@@ -72,8 +72,8 @@ static Gradient *const activation_gradient[] = {
     [OPS_SILU] = gradient_silu,     [OPS_ELU] = gradient_elu,
 };
 
-void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db, int rows,
-                             int columns) {
+void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db,
+                             int rows, int columns) {
   activation_gradient[activation](y, bias, dy, db, rows, columns);
 }
 
@@ -127,7 +127,8 @@ static void backward_block(const Large *large, int block) {
   const float *y = layer->y + first * out;
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
-    const CpuOperand x = cpu_operand(state, large->x + first * in, count, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    const CpuOperand x =
+      cpu_operand(state, large->x + first * in, count, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
     cpu_product(state, 0, 0, count, out, in, x, large->w, 0, product, out);
     y = product;
   }
@@ -157,7 +158,8 @@ static void kernel_task(const Large *large, int part, int column) {
   int in = layer->in, out = layer->out, columns = in - column < KERNEL_COLUMNS ? in - column : KERNEL_COLUMNS;
   if (end > large->rows) end = large->rows;
   float *dw = parts == 1 ? layer->dw : large->state->kernel_parts + (size_t)part * in * out;
-  const int step = large->state->arithmetic == CPU_FLOAT32 ? end - first : CPU_ROWS; /* what there is room to round in */
+  const int step =
+    large->state->arithmetic == CPU_FLOAT32 ? end - first : CPU_ROWS; /* what there is room to round in */
   for (int row = first; row < end; row += step) {
     const int rows = end - row < step ? end - row : step;
     const CpuOperand x = cpu_operand(large->state, large->x + (size_t)row * in + column, rows, columns, in,
@@ -169,7 +171,8 @@ static void kernel_task(const Large *large, int part, int column) {
 }
 
 void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows) {
-  const int in = layer->in, slices = (in + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS, parts = kernel_parts(state, rows, layer);
+  const int in = layer->in, slices = (in + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS,
+            parts = kernel_parts(state, rows, layer);
   const size_t size = (size_t)in * (size_t)layer->out;
   const CpuOperand w = cpu_operand(state, layer->w, in, layer->out, layer->out, state->operands);
   const Large large = {state, layer, x, dy, dx, w, rows, parts};
@@ -180,7 +183,8 @@ void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *l
 #pragma omp for schedule(dynamic, 1)
     for (int block = 0; block < cpu_blocks(rows); block++) backward_block(&large, block);
 #pragma omp for schedule(dynamic, 1)
-    for (int task = 0; task < parts * slices; task++) kernel_task(&large, task / slices, task % slices * KERNEL_COLUMNS);
+    for (int task = 0; task < parts * slices; task++)
+      kernel_task(&large, task / slices, task % slices * KERNEL_COLUMNS);
     cpu_fold_columns(state->bias_parts, cpu_bias_parts(rows), layer->out, layer->db);
     if (parts > 1) cpu_fold_kernel(state->kernel_parts, parts, size, size, layer->dw);
   }

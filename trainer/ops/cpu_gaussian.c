@@ -1,6 +1,7 @@
 /* Continuous heads on the CPU: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh of a Gaussian stretched to the
- * action's bounds (1.7), row by row in float64 (row_gaussian_internal.h). A row costs a few elementary functions, a small part of the network's
- * work for it, so nothing here is vectorised. Called by cpu_policy.c for one row at a time; knows no batch. */
+ * action's bounds (1.7), row by row in float64 (row_gaussian_internal.h). A row costs a few elementary functions, a
+ * small part of the network's work for it, so nothing here is vectorised. Called by cpu_policy.c for one row at a time;
+ * knows no batch. */
 #include <math.h>
 #include <string.h>
 
@@ -100,8 +101,8 @@ void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits,
 }
 
 /* In the order of the rows. */
-void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows, float *reference,
-                       double *sum) {
+void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                       float *reference, double *sum) {
   const size_t columns = (size_t)head->logits;
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
   *sum = 0;

@@ -1,4 +1,5 @@
-/* Half precision for what is stored, never for arithmetic: loops around row_half_internal.h that the compiler vectorises. */
+/* Half precision for what is stored, never for arithmetic: loops around row_half_internal.h that the compiler
+ * vectorises. */
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/row_half_internal.h"
 

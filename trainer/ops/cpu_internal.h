@@ -23,8 +23,8 @@ typedef struct CpuLibrary {
 
 /* The libraries built in, the preferred first; the last one, plain C, is always there. */
 const CpuLibrary *cpu_libraries(size_t *count);
-/* Are bf16 products faster than float32's on this processor? With AMX tiles they are; AVX512_BF16's instruction was measured
- * at half the speed of float32's (docs/benchmarks.md). */
+/* Are bf16 products faster than float32's on this processor? With AMX tiles they are; AVX512_BF16's instruction was
+ * measured at half the speed of float32's (docs/benchmarks.md). */
 int cpu_library_bf16_is_fast(const CpuLibrary *library);
 /* "oneDNN 2.6.3, avx2": version and kernels of a library on this processor. buffer >= 128. */
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
@@ -54,8 +54,8 @@ typedef struct CpuState {
   double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
 } CpuState;
 enum { CPU_SUMS = 8 };
-/* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows, and factors of
- * products. */
+/* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows, and factors
+ * of products. */
 enum { CPU_PRODUCT_SCRATCH, CPU_EVEN_SCRATCH, CPU_ODD_SCRATCH, CPU_BIAS_SCRATCH, CPU_X_SCRATCH, CPU_DY_SCRATCH,
        CPU_SCRATCHES };
 
@@ -77,8 +77,8 @@ typedef struct CpuOperand {
 } CpuOperand;
 /* x [rows][columns], `stride` floats from row to row, as a factor of products: itself, or rounded in `room`. */
 CpuOperand cpu_operand(const CpuState *state, const float *x, int rows, int columns, int stride, float *room);
-void cpu_product(const CpuState *state, int transpose_a, int transpose_b, int m, int n, int k, CpuOperand a, CpuOperand b,
-                 int accumulate, float *c, int ldc);
+void cpu_product(const CpuState *state, int transpose_a, int transpose_b, int m, int n, int k, CpuOperand a,
+                 CpuOperand b, int accumulate, float *c, int ldc);
 /* The nearest bf16 number of each, ties to even. May be done in place. */
 void cpu_round_bf16(const float *x, int n, float *rounded);
 /* cpu_half.c */
@@ -93,8 +93,8 @@ static inline int cpu_bias_parts(int rows) { return (rows + CPU_BIAS_ROWS - 1) /
 void cpu_activate(OpsActivation activation, float *y, const float *bias, int rows, int columns);
 /* dy *= the derivative at y, db = column sums of dy, for a part of rows. For SILU, which can not be inverted, y is what
  * was activated, without its bias. */
-void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db, int rows,
-                             int columns);
+void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db,
+                             int rows, int columns);
 /* target[columns] = the sums of the rows of parts [count][columns], from the calling team of threads. */
 void cpu_fold_columns(const float *parts, int count, int columns, float *target);
 /* dw[size] = the sum of `parts` copies that lie `stride` apart, from the calling team of threads. */
@@ -106,8 +106,8 @@ size_t cpu_chain_kernels_floats(int max_width);
 size_t cpu_chain_parts_floats(int max_rows, int max_width);
 size_t cpu_chain_bias_sums(int max_width);
 void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
-void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx, float *scratch,
-                        int rows, const OpsWatch *watch);
+void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                        float *scratch, int rows, const OpsWatch *watch);
 void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                        OpsActivation activation);
 void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
@@ -132,8 +132,8 @@ void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const 
 /* cpu_gaussian.c: entries of the table, and for cpu_policy.c the continuous heads' part of its work, on a few rows. */
 void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                 double entropy_coef, float *dlogits, double *entropy);
-void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows, float *reference,
-                       double *sum);
+void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                       float *reference, double *sum);
 void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
 void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
 void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,

@@ -19,7 +19,9 @@ static void dnnl_product(int transpose_a, int transpose_b, int m, int n, int k, 
   CORE_CHECK(status == dnnl_success);
 }
 
-static int dnnl_has(dnnl_cpu_isa_t isa) { return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)isa) == (unsigned)isa; }
+static int dnnl_has(dnnl_cpu_isa_t isa) {
+  return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)isa) == (unsigned)isa;
+}
 
 static const char *dnnl_kernels(void) {
   if (dnnl_has(dnnl_cpu_isa_avx512_core_amx)) return "avx512, bf16, amx";

@@ -1,7 +1,7 @@
 /* oneDNN's product of bf16 matrices for cpu_library.c, through its matmul primitive (there is no gemm call for bf16). A
- * primitive belongs to one shape and is costly to make, so those made are kept until the process ends: as many as networks
- * have shapes of layers, times the last, shorter blocks. Calls come from many threads at once; a primitive is shared, the
- * memory that it works in is the thread's own. */
+ * primitive belongs to one shape and is costly to make, so those made are kept until the process ends: as many as
+ * networks have shapes of layers, times the last, shorter blocks. Calls come from many threads at once; a primitive is
+ * shared, the memory that it works in is the thread's own. */
 #include "trainer/ops/cpu_library_internal.h"
 
 #if CORE_HAS_DNNL
@@ -34,7 +34,8 @@ static _Thread_local size_t scratch_bytes;
 #define DNNL_CHECK(call) CORE_CHECK((call) == dnnl_success)
 
 /* [rows][columns], or where it is stored transposed its transpose, `stride` elements from stored row to row. */
-static void describe(dnnl_memory_desc_t *desc, int rows, int columns, int transposed, int stride, dnnl_data_type_t type) {
+static void describe(dnnl_memory_desc_t *desc, int rows, int columns, int transposed, int stride,
+                     dnnl_data_type_t type) {
   const dnnl_dims_t dims = {rows, columns}, strides = {transposed ? 1 : stride, transposed ? stride : 1};
   DNNL_CHECK(dnnl_memory_desc_init_by_strides(desc, 2, dims, type, strides));
 }

@@ -1,7 +1,7 @@
-/* Matrix products in the run's precision. In bf16 both factors are rounded to the nearest bf16 number, ties to even (8 bits
- * of significand, float32's exponents), while products are exact and summed in float32: what a processor's bf16 instructions
- * do. Where these are not faster than float32's, the rounded numbers stay float32 and the same sgemm multiplies them, which
- * differs in nothing but the order of sums, as one library differs from the next. */
+/* Matrix products in the run's precision. In bf16 both factors are rounded to the nearest bf16 number, ties to even (8
+ * bits of significand, float32's exponents), while products are exact and summed in float32: what a processor's bf16
+ * instructions do. Where these are not faster than float32's, the rounded numbers stay float32 and the same sgemm
+ * multiplies them, which differs in nothing but the order of sums, as one library differs from the next. */
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/row_round_internal.h"
 
@@ -24,10 +24,11 @@ CpuOperand cpu_operand(const CpuState *state, const float *x, int rows, int colu
   return (CpuOperand){room, columns};
 }
 
-void cpu_product(const CpuState *state, int transpose_a, int transpose_b, int m, int n, int k, CpuOperand a, CpuOperand b,
-                 int accumulate, float *c, int ldc) {
+void cpu_product(const CpuState *state, int transpose_a, int transpose_b, int m, int n, int k, CpuOperand a,
+                 CpuOperand b, int accumulate, float *c, int ldc) {
   if (state->arithmetic == CPU_BF16_PACKED)
-    state->library->product_bf16(transpose_a, transpose_b, m, n, k, a.data, a.stride, b.data, b.stride, accumulate, c, ldc);
+    state->library->product_bf16(transpose_a, transpose_b, m, n, k, a.data, a.stride, b.data, b.stride, accumulate, c,
+                                 ldc);
   else
     state->library->product(transpose_a, transpose_b, m, n, k, a.data, a.stride, b.data, b.stride, accumulate, c, ldc);
 }

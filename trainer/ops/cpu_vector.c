@@ -225,7 +225,8 @@ typedef struct GaeStep {
 CPU_VECTOR static void gae_step(GaeStep s, int worlds, float *restrict advantage, float *restrict target) {
   for (int n = 0; n < worlds; n++) {
     const int cut = s.truncated ? s.truncated[n] : 0;
-    const RowGae now = {s.reward_scale * s.reward[n], s.value[n], cut ? s.bootstrap[n] : s.next_value[n], s.done[n], cut};
+    const RowGae now = {s.reward_scale * s.reward[n], s.value[n], cut ? s.bootstrap[n] : s.next_value[n], s.done[n],
+                        cut};
     advantage[n] = row_gae(now, s.gamma, s.lambda, s.next ? s.next[n] : 0.0f, s.next != NULL);
     target[n] = s.value[n] + advantage[n];
   }

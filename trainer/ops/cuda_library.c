@@ -140,8 +140,8 @@ static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
   for (int i = 0; i < 4; i++)
     CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
           sizeof alignment[0]);
-  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue that does not go with the
-   * rest may be an invalid value to it. All else is an error. */
+  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue that does not
+   * go with the rest may be an invalid value to it. All else is an error. */
   const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
     library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, 1, &found, &count);
   const bool invalid = status == CUBLAS_STATUS_INVALID_VALUE && plan->key.epilogue != OPS_PRODUCT;
@@ -228,7 +228,9 @@ DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, c
   return NULL;
 }
 void device_library_close(DeviceLibrary **library) { (void)library; }
-int device_library_takes(DeviceLibrary *library, const DeviceProduct *product) { return (void)library, (void)product, 0; }
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *product) {
+  return (void)library, (void)product, 0;
+}
 int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace) {
   (void)workspace;
   return device_library_takes(library, product);

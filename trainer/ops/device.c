@@ -6,7 +6,8 @@
 #include "trainer/ops/cpu_internal.h"
 #include "trainer/ops/device_internal.h"
 
-_Static_assert((int)KERNEL_PART_ROWS == (int)CPU_BIAS_ROWS && (int)KERNEL_ROWS == (int)CPU_ROWS, "sums have the parts of the CPU's");
+_Static_assert((int)KERNEL_PART_ROWS == (int)CPU_BIAS_ROWS && (int)KERNEL_ROWS == (int)CPU_ROWS,
+               "sums have the parts of the CPU's");
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
@@ -72,8 +73,8 @@ static void adam(Ops *ops, float *theta, const float *gradient, float *m, float 
   DEVICE_LAUNCH(device_state(ops), ops_adam, n, &arguments);
 }
 
-static void radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
-                  double beta1, double beta2, double epsilon, int64_t t) {
+static void radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale,
+                  double rate, double beta1, double beta2, double epsilon, int64_t t) {
   const OpsAdam arguments = {theta, gradient, m, v, n, row_radam_factors(scale, rate, beta1, beta2, epsilon, t)};
   DEVICE_LAUNCH(device_state(ops), ops_adam, n, &arguments);
 }
@@ -107,9 +108,9 @@ static void bound(Ops *ops, const float *values, size_t n, float low, float high
 }
 
 static void count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep *step) {
-  const OpsCountEpisodes arguments = {
-    step->reward, step->done, step->solved, step->level, step->length, e->level_of_place, e->returns, e->finished, e->attempts,
-    e->solutions, e->count, e->worlds, e->first_reported};
+  const OpsCountEpisodes arguments = {step->reward,      step->done, step->solved,     step->level, step->length,
+                                      e->level_of_place, e->returns, e->finished,      e->attempts, e->solutions,
+                                      e->count,          e->worlds,  e->first_reported};
   DEVICE_LAUNCH(device_state(ops), ops_count_episodes, (size_t)e->worlds, &arguments);
 }
 
@@ -141,7 +142,7 @@ static void leave(Ops *ops) {
 
 static void join(Ops *ops) { ops->device->join(ops->device, CORE_LANE_ACTOR); }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static void destroy(Ops *ops) {
   DeviceState *state = device_state(ops);
@@ -177,7 +178,8 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static void register_rounded(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   DeviceRounded *rounded = &state->rounded;
-  CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width), "a chain's input in bf16 [rows][width]");
+  CORE_ARENA_DEVICE(state->arena, rounded->x, rows * device_rounded_row(width),
+                    "a chain's input in bf16 [rows][width]");
   if (is_first)
     CORE_ARENA_DEVICE(state->arena, rounded->gathered, rows * device_rounded_row(width),
                       "gathered inputs in bf16 [rows][width]");

@@ -1,6 +1,6 @@
-/* Chains of dense layers on a device with train.precision = bf16: hidden layers, and the gradients between them, stand in
- * memory as bf16, so that products read what tensor cores take and every pass moves half the bytes. Sums of products,
- * weights, their gradients, and the chain's input and output are float32.
+/* Chains of dense layers on a device with train.precision = bf16: hidden layers, and the gradients between them, stand
+ * in memory as bf16, so that products read what tensor cores take and every pass moves half the bytes. Sums of
+ * products, weights, their gradients, and the chain's input and output are float32.
  *
  * A hidden layer of ReLU takes no pass of its own where the library has epilogues for it: bias, ReLU and a bit a number
  * leave with the product (cuBLASLt's RELU_AUX_BIAS), and going back the product above it is masked with those bits and
@@ -19,7 +19,7 @@ typedef struct Pass {
   const OpsLayer *layers;
   int count, rows;
   const uint16_t *x;           /* the chain's input, rows device_rounded_row(in) apart */
-  bool is_whole;               /* all layers' parameters stand in state->rounded.theta; else those of the layer at hand */
+  bool is_whole; /* all layers' parameters stand in state->rounded.theta; else those of the layer at hand */
 } Pass;
 
 static size_t parameters_of(const OpsLayer *layer) { return ((size_t)layer->in + 1) * (size_t)layer->out; }
@@ -80,7 +80,7 @@ static uint16_t *kernel_of(const Pass *pass, int l) {
   return theta;
 }
 
-/* ---- what stands in a hidden layer's room of floats: its numbers as bf16, then their mask ----------------------------- */
+/* ---- what stands in a hidden layer's room of floats: its numbers as bf16, then their mask ------------------------ */
 
 static uint16_t *hidden(const OpsLayer *layer) { return (uint16_t *)(void *)layer->y; }
 
@@ -104,7 +104,7 @@ static int step_of(const OpsLayer *layer, const void *other) {
   return layer->out % KERNEL_EIGHT == 0 && aligned ? KERNEL_EIGHT : 1;
 }
 
-/* ---- forward --------------------------------------------------------------------------------------------------------- */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 /* x W of layer l, with what of bias and activation the product itself can have. */
 static DeviceProduct forward_product(const Pass *pass, int l, uint16_t *w) {
@@ -115,7 +115,8 @@ static DeviceProduct forward_product(const Pass *pass, int l, uint16_t *w) {
                      .row_a = l > 0 ? 0 : device_rounded_row((size_t)layer->in), .factors = OPS_NUMBERS_BF16,
                      .result = is_last ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16};
   p.bias = is_last ? (void *)(uintptr_t)layer->b : w + (size_t)layer->in * (size_t)layer->out;
-  if (is_last && (is_relu || layer->activation == OPS_LINEAR)) p.epilogue = is_relu ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
+  if (is_last && (is_relu || layer->activation == OPS_LINEAR))
+    p.epilogue = is_relu ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
   if (is_last || !is_relu || !has_room_for_mask(pass, layer)) return p;
   p.epilogue = OPS_PRODUCT_RELU_MASK;
   p.mask = mask_of(pass, layer);
@@ -160,7 +161,7 @@ void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *
   free(numbers);
 }
 
-/* ---- backward -------------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* x W of a layer again, in the ops' room: SILU can not be inverted from its output. */
 static void *product_again(const Pass *pass, int l) {
@@ -217,8 +218,15 @@ static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *
 static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
   DeviceState *state = pass->state;
   const OpsLayer *layer = &pass->layers[l - 1];
-  DeviceProduct p = {.transpose_b = 1, .m = (size_t)pass->rows, .n = (size_t)layer->out, .k = (size_t)pass->layers[l].out,
-                     .a = dz, .b = kernel_of(pass, l), .c = below, .factors = OPS_NUMBERS_BF16, .result = OPS_NUMBERS_BF16};
+  DeviceProduct p = {.transpose_b = 1,
+                     .m = (size_t)pass->rows,
+                     .n = (size_t)layer->out,
+                     .k = (size_t)pass->layers[l].out,
+                     .a = dz,
+                     .b = kernel_of(pass, l),
+                     .c = below,
+                     .factors = OPS_NUMBERS_BF16,
+                     .result = OPS_NUMBERS_BF16};
   if (leaves_mask(pass, l - 1)) {
     p.epilogue = OPS_PRODUCT_MASKED;
     p.mask = mask_of(pass, layer);

@@ -1,9 +1,9 @@
-/* Products, and dense layers of floats and layer norm on a device: the product is the library's, with bias and rectifier in it
- * where it has them; the other activations, their gradients and the sums over rows are kernels. Chains of layers in bf16:
- * device_chain.c. */
+/* Products, and dense layers of floats and layer norm on a device: the product is the library's, with bias and
+ * rectifier in it where it has them; the other activations, their gradients and the sums over rows are kernels. Chains
+ * of layers in bf16: device_chain.c. */
 #include "trainer/ops/device_internal.h"
 
-/* ---- products ------------------------------------------------------------------------------------------------------ */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
   if (p->epilogue == OPS_PRODUCT || state->refuses) return p->epilogue == OPS_PRODUCT;
@@ -33,7 +33,7 @@ int device_multiply(DeviceState *state, const DeviceProduct *p) {
   return 1;
 }
 
-/* ---- dense layers of floats ---------------------------------------------------------------------------------------- */
+/* ---- dense layers of floats -------------------------------------------------------------------------------------- */
 
 void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns) {
   const OpsActivate arguments = {y, bias, (size_t)rows, (size_t)columns, activation};
@@ -66,8 +66,8 @@ static void undo_activation(DeviceState *state, OpsActivation activation, const 
   device_fold_now(state);
 }
 
-void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
-                           float *dw, float *db, int rows, int in, int out, OpsActivation activation) {
+void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy,
+                           float *dx, float *dw, float *db, int rows, int in, int out, OpsActivation activation) {
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, i = (size_t)in, o = (size_t)out;
   CORE_CHECK(rows <= state->max_rows && in <= state->max_width && out <= state->max_width);

@@ -1,5 +1,6 @@
 /* What the files of the device's ops share: their state, launching, and the entries of the table. Buffers that callers
- * hand in are in device memory, but for what a comment calls the host's; results by value or in structs come to the host. */
+ * hand in are in device memory, but for what a comment calls the host's; results by value or in structs come to the
+ * host. */
 #ifndef TRAINER_OPS_DEVICE_INTERNAL_H
 #define TRAINER_OPS_DEVICE_INTERNAL_H
 #include "core/memory.h"
@@ -29,7 +30,8 @@ typedef struct DeviceProduct {
   uint32_t *mask;
 } DeviceProduct;
 
-/* The library for matrix products (cuda_library.c). NULL where cuBLASLt can not be opened; *reason (>= 256 bytes) then says why. */
+/* The library for matrix products (cuda_library.c). NULL where cuBLASLt can not be opened; *reason (>= 256 bytes) then
+ * says why. */
 typedef struct DeviceLibrary DeviceLibrary;
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason);
 void device_library_close(DeviceLibrary **library);
@@ -108,15 +110,16 @@ DeviceParts device_parts(size_t n);
 extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
 
 /* device_dense.c */
-/* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always made. */
+/* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always
+ * made. */
 int device_multiply(DeviceState *state, const DeviceProduct *product);
 /* Whether device_multiply makes it as it stands. */
 int device_can_multiply(DeviceState *state, const DeviceProduct *product);
 void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns);
 void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
                           OpsActivation activation);
-void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
-                           float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy,
+                           float *dx, float *dw, float *db, int rows, int in, int out, OpsActivation activation);
 void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
                          int columns, double epsilon, OpsActivation activation);
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
@@ -135,14 +138,15 @@ void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, in
 void device_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
 void device_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
-void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
+void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows,
+                          int columns);
 void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
 /* device_policy.c */
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                           uint32_t first_world, uint32_t step, void *actions, float *logp);
 void device_policy_sample_at(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
-                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions,
-                             float *logp);
+                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step,
+                             void *actions, float *logp);
 void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
 void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                       double *kl_reverse);
@@ -157,8 +161,8 @@ void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_
 void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
 void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                         int columns, float *noise);
-void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
-                          float *logits);
+void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows,
+                          int factors, float *logits);
 void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                            float *dmean, float *dlog_sigma);
 void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,

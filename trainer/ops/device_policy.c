@@ -16,18 +16,21 @@ static OpsRowsOfHead losses_of(const DeviceState *state, const OpsHead *head, co
 
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                           uint32_t first_world, uint32_t step, void *actions, float *logp) {
-  const OpsSample arguments = {rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, NULL, actions, logp};
+  const OpsSample arguments = {
+    rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, NULL, actions, logp};
   DEVICE_LAUNCH(device_state(ops), ops_sample, (size_t)rows, &arguments);
 }
 
 void device_policy_sample_at(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
-                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions,
-                             float *logp) {
-  const OpsSample arguments = {rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, clock, actions, logp};
+                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step,
+                             void *actions, float *logp) {
+  const OpsSample arguments = {
+    rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, clock, actions, logp};
   DEVICE_LAUNCH(device_state(ops), ops_sample, (size_t)rows, &arguments);
 }
 
-void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows) {
+void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp,
+                        int rows) {
   DEVICE_LAUNCH(device_state(ops), ops_logp, (size_t)rows, &(OpsLogp){rows_of(head, logits, actions, rows), logp});
 }
 
@@ -99,13 +102,14 @@ void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
   DEVICE_LAUNCH(device_state(ops), ops_normals, (size_t)rows, &arguments);
 }
 
-void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
-                          float *logits) {
+void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows,
+                          int factors, float *logits) {
   const OpsJoin arguments = {mean, log_sigma, set, (size_t)rows, (size_t)factors, logits};
   DEVICE_LAUNCH(device_state(ops), ops_join, arguments.rows * arguments.factors, &arguments);
 }
 
-/* Sums by set of some columns of source [rows][columns] -> target[sets][count]: as many sets at once as there is room for. */
+/* Sums by set of some columns of source [rows][columns] -> target[sets][count]: as many sets at once as there is room
+ * for. */
 static void sum_sets(DeviceState *state, OpsSetParts a, float *target) {
   const size_t parts = device_row_parts((int)a.rows), sets = a.sets, room = (size_t)state->max_width / a.count;
   CORE_CHECK(a.rows <= (size_t)state->max_rows && room > 0);
@@ -170,7 +174,8 @@ void device_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon) 
 }
 
 void device_q_values(Ops *ops, const float *q, int rows, int columns, float *values) {
-  const OpsQ arguments = {.q = (float *)(uintptr_t)q, .rows = (size_t)rows, .columns = (size_t)columns, .values = values};
+  const OpsQ arguments = {
+    .q = (float *)(uintptr_t)q, .rows = (size_t)rows, .columns = (size_t)columns, .values = values};
   DEVICE_LAUNCH(device_state(ops), ops_q_values, (size_t)rows, &arguments);
 }
 

@@ -34,7 +34,8 @@ void device_gather_fields(Ops *ops, const OpsField *field, int fields, const uin
   DEVICE_LAUNCH(device_state(ops), ops_gather_fields, arguments.rows * arguments.fields, &arguments);
 }
 
-void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns) {
+void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows,
+                          int columns) {
   const OpsGatherHalves arguments = {source, index, target, (size_t)rows, (size_t)columns};
   DEVICE_LAUNCH(device_state(ops), ops_gather_halves, arguments.rows * arguments.columns, &arguments);
 }

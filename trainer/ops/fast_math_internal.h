@@ -1,7 +1,8 @@
 /* Elementary functions in float32 that the compiler can vectorise: straight-line, no tables, no library calls. Built
  * from additions, multiplications, divisions and selects that are each rounded once (contraction is off), so a result
  * has the same bits on every processor and vector width. Errors are a few ulp; tests/unit/test_ops.c holds them to it.
- * The GPU's kernels compile them too. Used inside loops marked CPU_VECTOR, which the compiler builds once for each instruction set. */
+ * The GPU's kernels compile them too. Used inside loops marked CPU_VECTOR, which the compiler builds once for each
+ * instruction set. */
 #ifndef TRAINER_OPS_FAST_MATH_INTERNAL_H
 #define TRAINER_OPS_FAST_MATH_INTERNAL_H
 #include <math.h>

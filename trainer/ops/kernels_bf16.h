@@ -1,6 +1,6 @@
-/* Kernels around products whose numbers stand in memory as bf16 (device_chain.c): rounding, activations and their gradients.
- * They move memory and compute little, so a thread takes eight neighbours in one load of 16 bytes where a row's length and
- * the addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
+/* Kernels around products whose numbers stand in memory as bf16 (device_chain.c): rounding, activations and their
+ * gradients. They move memory and compute little, so a thread takes eight neighbours in one load of 16 bytes where a
+ * row's length and the addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
 #ifndef TRAINER_OPS_KERNELS_BF16_H
 #define TRAINER_OPS_KERNELS_BF16_H
 #include "trainer/ops/kernels_dense.h"
@@ -30,11 +30,12 @@ CORE_DEVICE_FN void ops_put_bf16(const float *x, int step, uint16_t *to) {
     to[0] = row_to_bf16(x[0]);
     return;
   }
-  for (int i = 0; i < KERNEL_EIGHT / 2; i++) eight.pair[i] = row_bf16_bits(x[2 * i]) >> 16 | row_bf16_bits(x[2 * i + 1]);
+  for (int i = 0; i < KERNEL_EIGHT / 2; i++)
+    eight.pair[i] = row_bf16_bits(x[2 * i]) >> 16 | row_bf16_bits(x[2 * i + 1]);
   *(OpsEight *)(void *)to = eight;
 }
 
-/* ---- rounding ------------------------------------------------------------------------------------------------------ */
+/* ---- rounding ---------------------------------------------------------------------------------------------------- */
 
 /* Rows of floats -> the nearest bf16 numbers, rows `stride` apart; index NULL: row by row, else the rows that it names.
  * A thread takes four of a row. */
@@ -58,7 +59,7 @@ CORE_KERNEL_FN void ops_round(const CoreDeviceThread *at, const OpsRound *a) {
   }
 }
 
-/* ---- hidden layers ------------------------------------------------------------------------------------------------- */
+/* ---- hidden layers ----------------------------------------------------------------------------------------------- */
 
 typedef struct OpsHiddenActivate {
   uint16_t *y;                 /* [rows][columns]: the product becomes the output */
@@ -84,9 +85,9 @@ CORE_KERNEL_FN void ops_hidden_activate(const CoreDeviceThread *at, const OpsHid
   else ops_hidden_activate_by(at, a, 1);
 }
 
-/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as it is rounded, of each part of rows: a thread
- * `step` columns of a part, of which it has several rows' loads under way: there are too few threads to hide them
- * behind each other. */
+/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as it is rounded, of each part of rows: a
+ * thread `step` columns of a part, of which it has several rows' loads under way: there are too few threads to hide
+ * them behind each other. */
 typedef struct OpsHiddenGradient {
   const uint16_t *y;
   const float *bias;

@@ -103,7 +103,8 @@ CORE_DEVICE_FN void ops_compact_restore(const OpsCompactGather *a, size_t i) {
 }
 
 CORE_KERNEL_FN void ops_compact_gather(const CoreDeviceThread *at, const OpsCompactGather *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->features; i += core_device_stride(at)) ops_compact_restore(a, i);
+  for (size_t i = core_device_first(at); i < a->rows * a->features; i += core_device_stride(at))
+    ops_compact_restore(a, i);
 }
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { KERNEL_PART_ROWS = 32 };
 
-/* ---- the product, where the library has none for it: a thread 32 numbers of a row, terms in order ------------------- */
+/* ---- the product, where the library has none for it: a thread 32 numbers of a row, terms in order ---------------- */
 
 /* What becomes of a product on its way to memory, as cuBLASLt's epilogues have it. */
 typedef enum OpsEpilogue {
@@ -72,7 +72,7 @@ CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p)
   }
 }
 
-/* ---- activations --------------------------------------------------------------------------------------------------- */
+/* ---- activations ------------------------------------------------------------------------------------------------- */
 
 CORE_DEVICE_FN float ops_activate_one(OpsActivation activation, float z) {
   switch (activation) {
@@ -130,7 +130,7 @@ CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const Op
   }
 }
 
-/* ---- layer norm: 16 threads a row ------------------------------------------------------------------------------------ */
+/* ---- layer norm: 16 threads a row -------------------------------------------------------------------------------- */
 
 typedef struct OpsNormRows {
   float *z, *inverse;          /* z becomes n */

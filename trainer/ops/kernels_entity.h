@@ -1,5 +1,5 @@
-/* Kernels of entity matrices (entity.h): a thread a number, neighbours write neighbours; what is summed over entities or
- * messages has one thread, which takes them in the CPU's order, so the bits are the CPU's. */
+/* Kernels of entity matrices (entity.h): a thread a number, neighbours write neighbours; what is summed over entities
+ * or messages has one thread, which takes them in the CPU's order, so the bits are the CPU's. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
 #include "trainer/ops/row_attention_internal.h"

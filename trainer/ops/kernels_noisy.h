@@ -1,4 +1,5 @@
-/* The kernel of the noisy convex example (trainer/learners/noisy_sgd.h), and what a coordinate's step is on the host and there. */
+/* The kernel of the noisy convex example (trainer/learners/noisy_sgd.h), and what a coordinate's step is on the host
+ * and there. */
 #ifndef TRAINER_OPS_KERNELS_NOISY_H
 #define TRAINER_OPS_KERNELS_NOISY_H
 #include "core/random.h"

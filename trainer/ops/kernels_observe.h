@@ -1,5 +1,5 @@
-/* Kernels of what the agent sees beside normalised numbers (trainer/observer.h): half precision, stored or only rounded to,
- * and the last column, which has the block of a row (SAPG). */
+/* Kernels of what the agent sees beside normalised numbers (trainer/observer.h): half precision, stored or only rounded
+ * to, and the last column, which has the block of a row (SAPG). */
 #ifndef TRAINER_OPS_KERNELS_OBSERVE_H
 #define TRAINER_OPS_KERNELS_OBSERVE_H
 #include "trainer/ops/row_half_internal.h"
@@ -8,7 +8,8 @@
 
 typedef struct OpsRoundHalves { float *x; size_t n; } OpsRoundHalves;
 CORE_KERNEL_FN void ops_round_halves(const CoreDeviceThread *at, const OpsRoundHalves *a) {
-  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) a->x[i] = row_from_half(row_to_half(a->x[i]));
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = row_from_half(row_to_half(a->x[i]));
 }
 
 typedef struct OpsStoreHalves { const float *x; size_t n; uint16_t *halves; } OpsStoreHalves;

@@ -1,5 +1,5 @@
-/* Kernels of heads and losses: a thread a row, around the rows' functions (row_policy_internal.h, row_gaussian_internal.h).
- * What is summed over rows is summed by blocks of KERNEL_ROWS in row order, as on the CPU. */
+/* Kernels of heads and losses: a thread a row, around the rows' functions (row_policy_internal.h,
+ * row_gaussian_internal.h). What is summed over rows is summed by blocks of KERNEL_ROWS in row order, as on the CPU. */
 #ifndef TRAINER_OPS_KERNELS_POLICY_H
 #define TRAINER_OPS_KERNELS_POLICY_H
 #include "trainer/ops/row_gaussian_internal.h"
@@ -41,7 +41,7 @@ CORE_DEVICE_FN float ops_logp_of(const OpsRowsOfHead *p, const void *actions, si
   return row_gaussian_logp(&p->head, ops_logits_of(p, r), (const float *)actions + at);
 }
 
-/* ---- acting ----------------------------------------------------------------------------------------------------------- */
+/* ---- acting ------------------------------------------------------------------------------------------------------ */
 
 typedef struct OpsSample {
   OpsRowsOfHead p;
@@ -83,7 +83,7 @@ CORE_KERNEL_FN void ops_bound(const CoreDeviceThread *at, const OpsBound *a) {
   }
 }
 
-/* ---- sums over rows: blocks of KERNEL_ROWS threads ------------------------------------------------------------------- */
+/* ---- sums over rows: blocks of KERNEL_ROWS threads --------------------------------------------------------------- */
 
 typedef struct OpsKl { OpsRowsOfHead p; const float *q; double *sums; } OpsKl;
 CORE_KERNEL_FN void ops_kl(const CoreDeviceThread *at, const OpsKl *a) {
@@ -116,7 +116,8 @@ CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyL
     const float weight = (float)(a->entropy_coef / (double)rows);
     const float *logits = ops_logits_of(&a->p, r);
     const float logp = ops_logp_of(&a->p, a->p.actions, r), behaviour = a->behaviour[r];
-    const RowSurrogate s = row_surrogate(logp, behaviour, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
+    const RowSurrogate s =
+      row_surrogate(logp, behaviour, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
     const float slope = s.slope / (float)(int)rows;
     float *dlogits = a->dlogits + r * (size_t)head->logits;
     const float entropy = head->kind == OPS_MULTI_DISCRETE
@@ -237,7 +238,7 @@ CORE_KERNEL_FN void ops_value_loss(const CoreDeviceThread *at, const OpsValueLos
   ops_sum_rows(at, own, a->sums);
 }
 
-/* ---- Q values ----------------------------------------------------------------------------------------------------------- */
+/* ---- Q values ---------------------------------------------------------------------------------------------------- */
 
 typedef struct OpsQ {
   float *q;               /* [rows][columns]; the policy takes their place */
@@ -278,7 +279,7 @@ CORE_KERNEL_FN void ops_q_loss(const CoreDeviceThread *at, const OpsQ *a) {
   ops_sum_rows(at, own, a->sums);
 }
 
-/* ---- noise, free deviations, embeddings ----------------------------------------------------------------------------------- */
+/* ---- noise, free deviations, embeddings -------------------------------------------------------------------------- */
 
 typedef struct OpsNormals {
   uint64_t seed;
@@ -295,7 +296,12 @@ CORE_KERNEL_FN void ops_normals(const CoreDeviceThread *at, const OpsNormals *a)
   }
 }
 
-typedef struct OpsJoin { const float *mean, *log_sigma; const int32_t *set; size_t rows, factors; float *logits; } OpsJoin;
+typedef struct OpsJoin {
+  const float *mean, *log_sigma;
+  const int32_t *set;
+  size_t rows, factors;
+  float *logits;
+} OpsJoin;
 CORE_KERNEL_FN void ops_join(const CoreDeviceThread *at, const OpsJoin *a) {
   for (size_t i = core_device_first(at); i < a->rows * a->factors; i += core_device_stride(at)) {
     const size_t r = i / a->factors, k = i % a->factors, set = a->set ? (size_t)a->set[r] : 0;
@@ -311,8 +317,8 @@ CORE_KERNEL_FN void ops_slice(const CoreDeviceThread *at, const OpsSlice *a) {
     a->target[i] = a->source[i / a->count * a->columns + a->first + i % a->count];
 }
 
-/* Sums by set, of `sets` sets from first_set on, of columns first .. first + count - 1 of source[rows][columns], for parts of
- * KERNEL_ROWS rows: parts[part][sets][count]. set NULL: all are of the first. */
+/* Sums by set, of `sets` sets from first_set on, of columns first .. first + count - 1 of source[rows][columns], for
+ * parts of KERNEL_ROWS rows: parts[part][sets][count]. set NULL: all are of the first. */
 typedef struct OpsSetParts {
   const float *source;
   const int32_t *set;

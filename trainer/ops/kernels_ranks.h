@@ -1,5 +1,5 @@
-/* Kernels of what ranks and shards divide and add up: weighted sums of gradients, folding shards in their order, the columns
- * that a shard's worlds are, and which rows of a permutation are whose. */
+/* Kernels of what ranks and shards divide and add up: weighted sums of gradients, folding shards in their order, the
+ * columns that a shard's worlds are, and which rows of a permutation are whose. */
 #ifndef TRAINER_OPS_KERNELS_RANKS_H
 #define TRAINER_OPS_KERNELS_RANKS_H
 #include "trainer/learners/sapg_layout.h"
@@ -65,10 +65,11 @@ CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a)
   for (size_t i = core_device_first(at); i < a->rows * a->count; i += core_device_stride(at)) ops_column(a, i);
 }
 
-/* ---- a rank's rows of minibatches, part after part of a permutation, within a part shard after shard, within a shard in the
- * permutation's order. A part is cut into chunks, a thread each: how many rows of each shard there are (ops_count_rows), where
- * in a shard's rows of the part each chunk's begin (ops_scan_rows), and, once the host has said where a part's rows of a
- * shard begin, the rows in their places (ops_place_rows). ---------------------------------------------------------------- */
+/* ---- a rank's rows of minibatches, part after part of a permutation, within a part shard after shard, within a shard
+ * in the permutation's order. A part is cut into chunks, a thread each: how many rows of each shard there are
+ * (ops_count_rows), where in a shard's rows of the part each chunk's begin (ops_scan_rows), and, once the host has said
+ * where a part's rows of a shard begin, the rows in their places (ops_place_rows).
+ * ---------------------------------------------------------------- */
 
 enum { OPS_CHUNK = 256 };
 
@@ -159,7 +160,12 @@ CORE_KERNEL_FN void ops_place_rows(const CoreDeviceThread *at, const OpsChooseRo
 }
 
 /* This rank's rows as rows of the run. */
-typedef struct OpsRunRows { const uint32_t *rows; size_t n; uint32_t worlds, all_worlds, first_world; uint32_t *of_run; } OpsRunRows;
+typedef struct OpsRunRows {
+  const uint32_t *rows;
+  size_t n;
+  uint32_t worlds, all_worlds, first_world;
+  uint32_t *of_run;
+} OpsRunRows;
 CORE_KERNEL_FN void ops_run_rows(const CoreDeviceThread *at, const OpsRunRows *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
     a->of_run[i] = a->rows[i] / a->worlds * a->all_worlds + a->first_world + a->rows[i] % a->worlds;

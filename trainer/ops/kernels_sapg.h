@@ -1,5 +1,5 @@
-/* Kernels of SAPG's samples (trainer/learners/sapg_data.c): which rows of the rollout they are, the states that the leader
- * values, and the drawn followers' transitions. The functions of one element are the host's, too. */
+/* Kernels of SAPG's samples (trainer/learners/sapg_data.c): which rows of the rollout they are, the states that the
+ * leader values, and the drawn followers' transitions. The functions of one element are the host's, too. */
 #ifndef TRAINER_OPS_KERNELS_SAPG_H
 #define TRAINER_OPS_KERNELS_SAPG_H
 #include "trainer/learners/sapg_layout.h"

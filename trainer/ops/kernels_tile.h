@@ -85,8 +85,8 @@ CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t
 }
 
 /* Times the derivative: y [OPS_TILE_ROWS][n] becomes the result, each number by the thread that has its product. */
-CORE_KERNEL_FN void ops_tile_derive(const CoreDeviceThread *at, OpsActivation activation, const OpsTileSum *sum, size_t n,
-                                    size_t column, int wide, uint16_t *y) {
+CORE_KERNEL_FN void ops_tile_derive(const CoreDeviceThread *at, OpsActivation activation, const OpsTileSum *sum,
+                                    size_t n, size_t column, int wide, uint16_t *y) {
   const size_t words = ops_tile_row(n) / 2, g = at->thread % 32 / 4, t = at->thread % 4;
   uint32_t *own = (uint32_t *)(void *)y + g * words + column / 2 + t;
   CORE_DEVICE_UNROLL for (int m = 0; m < OPS_TILE_HIGH; m++)
@@ -118,7 +118,8 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
 }
 
 CORE_KERNEL_FN void ops_tile_gradient(const CoreDeviceThread *at, const OpsTileGradient *a) {
-  const size_t deep = ops_tile_deep(a->k), row = ops_tile_row(deep), tiles = (a->rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS;
+  const size_t deep = ops_tile_deep(a->k), row = ops_tile_row(deep),
+               tiles = (a->rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS;
   const size_t column = at->thread / 32 * (a->n / 8);
   const int wide = (int)(a->n / OPS_TILE_COLUMNS);
   uint16_t *w = (uint16_t *)at->shared, *dz = w + a->n * row, *y = dz + OPS_TILE_ROWS * row;

@@ -188,7 +188,7 @@ CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep 
   }
 }
 
-/* ---- what is measured of a step, now and then ---------------------------------------------------------------------- */
+/* ---- what is measured of a step, now and then -------------------------------------------------------------------- */
 
 typedef struct OpsSilent {
   OpsRowsOfHead p;
@@ -208,8 +208,8 @@ CORE_KERNEL_FN void ops_silent(const CoreDeviceThread *at, const OpsSilent *a) {
 
 CORE_DEVICE_FN double ops_logarithm(float g) { return log(fabs((double)g) + KURTOSIS_FLOOR); }
 
-/* Moments of the logarithms of a part's entries that are not 0 (kurtosis.h): KERNEL_LANES threads a part, by differences to
- * the first, so that equal numbers have exactly no spread. */
+/* Moments of the logarithms of a part's entries that are not 0 (kurtosis.h): KERNEL_LANES threads a part, by
+ * differences to the first, so that equal numbers have exactly no spread. */
 typedef struct OpsLogParts { const float *gradient; size_t n, size; Moments *records; } OpsLogParts;
 CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts *a) {
   const OpsPart part = ops_part(a->n, a->size, at->block);

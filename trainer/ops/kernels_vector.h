@@ -1,5 +1,5 @@
-/* Kernels of long vectors: sums in float64, Adam, averages, advantages, gathering. Sums have the CPU's order (cpu_vector.c):
- * parts whose borders follow from the length, 16 interleaved sums a part. */
+/* Kernels of long vectors: sums in float64, Adam, averages, advantages, gathering. Sums have the CPU's order
+ * (cpu_vector.c): parts whose borders follow from the length, 16 interleaved sums a part. */
 #ifndef TRAINER_OPS_KERNELS_VECTOR_H
 #define TRAINER_OPS_KERNELS_VECTOR_H
 #include "trainer/moments.h"
@@ -186,7 +186,13 @@ CORE_KERNEL_FN void ops_ewma(const CoreDeviceThread *at, const OpsEwma *a) {
 }
 
 /* Rows of `words` 32-bit numbers, or of `words` bytes. */
-typedef struct OpsGather { const void *source; const uint32_t *index; void *target; size_t rows, words; int bytes; } OpsGather;
+typedef struct OpsGather {
+  const void *source;
+  const uint32_t *index;
+  void *target;
+  size_t rows, words;
+  int bytes;
+} OpsGather;
 CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
   for (size_t i = core_device_first(at); i < a->rows * a->words; i += core_device_stride(at)) {
     const size_t from = (size_t)a->index[i / a->words] * a->words + i % a->words;
@@ -225,7 +231,7 @@ CORE_KERNEL_FN void ops_nonfinite(const CoreDeviceThread *at, const OpsNonfinite
   }
 }
 
-/* ---- generalised advantage estimation: a thread a world, from the last step to the first -------------------------- */
+/* ---- generalised advantage estimation: a thread a world, from the last step to the first ------------------------- */
 
 typedef struct OpsGae {
   float gamma, lambda, reward_scale;
@@ -250,7 +256,7 @@ CORE_KERNEL_FN void ops_gae(const CoreDeviceThread *at, const OpsGae *a) {
   }
 }
 
-/* ---- the book of episodes ------------------------------------------------------------------------------------------ */
+/* ---- the book of episodes ---------------------------------------------------------------------------------------- */
 
 /* A step's rewards and finished episodes, a thread a world. Sums of real numbers stay with their world, so that their
  * order is fixed; those of whole numbers are common to all. */

@@ -1,9 +1,9 @@
 /* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, that of a device
- * (device.c) stands beside it. Learners and networks call ops, never a kernel. All matrices are row-major float32 on the
- * ops' device; all sums that become a statistic are float64. Nothing is allocated after the ops are made.
+ * (device.c) stands beside it. Learners and networks call ops, never a kernel. All matrices are row-major float32 on
+ * the ops' device; all sums that become a statistic are float64. Nothing is allocated after the ops are made.
  *
- * Every array that a function takes is in the memory of ops->device (NULL: the host's); structs and results by value are
- * the host's. Between ops->update's begin and finish sums may be NULL: they then stay in its book. */
+ * Every array that a function takes is in the memory of ops->device (NULL: the host's); structs and results by value
+ * are the host's. Between ops->update's begin and finish sums may be NULL: they then stay in its book. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 #include <math.h>
@@ -29,7 +29,9 @@ typedef struct OpsGaussianSums {
   double entropy;         /* of coefficient times entropy */
   double bounds;          /* of squares beyond the bound, without their coefficient */
 } OpsGaussianSums;
-typedef struct OpsValueSums { double loss; /* 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2, summed; Q: (Q-T)^2 */ } OpsValueSums;
+typedef struct OpsValueSums {
+  double loss; /* 0.5*max((V-T)^2, (Vclip-T)^2) or 0.5*(V-T)^2, summed; Q: (Q-T)^2 */
+} OpsValueSums;
 
 /* What a policy's outputs mean. An action has `factors` components; a state's policy is `logits` numbers, below called
  * its logits whatever they are:
@@ -59,8 +61,8 @@ static inline double ops_head_deviation(const OpsHead *head, const float *logits
   return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
 }
 
-/* Of matrix products on a GPU; all else is float32, sums float64. TF32 and bf16 round their operands to 10 and 7 bits; with
- * bf16 a chain's hidden layers are bf16 in memory, too. */
+/* Of matrix products on a GPU; all else is float32, sums float64. TF32 and bf16 round their operands to 10 and 7 bits;
+ * with bf16 a chain's hidden layers are bf16 in memory, too. */
 typedef enum OpsPrecision { OPS_FLOAT32, OPS_TF32, OPS_BF16 } OpsPrecision;
 
 /* The book of a rollout's episodes, on the device; zeroed by its owner before each rollout, but for `returns`. */
@@ -112,9 +114,9 @@ struct Ops {
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);
   /* dense_forward and dense_backward of layers 0 .. count-1, x[rows][layers[0].in] the input of the first, dy at the
    * output of the last, which may be overwritten. A device may take rows through several layers at once, so dy of the
-   * layers between is kept nowhere, and may keep outputs of all layers but the last in a form of its own: the same rows'
-   * chain_backward and read_hidden know it. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are NULL where
-   * one layer after the other is as fast. */
+   * layers between is kept nowhere, and may keep outputs of all layers but the last in a form of its own: the same
+   * rows' chain_backward and read_hidden know it. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are
+   * NULL where one layer after the other is as fast. */
   void (*chain_forward)(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
   void (*chain_backward)(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                          float *scratch, int rows, const OpsWatch *watch);
@@ -128,23 +130,24 @@ struct Ops {
   void (*norm_backward)(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                         const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                         OpsActivation activation);
-  /* order[n] = core_random_permutation(seed, purpose, a, b), the same on every device. scratch[2 n]; NULL on the CPU. */
+  /* order[n] = core_random_permutation(seed, purpose, a, b), the same on every device. scratch[2 n]; NULL on the CPU.
+   */
   void (*permute)(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                   uint32_t *scratch);
   /* The rows of a rollout [steps][worlds] that `count` worlds went through, world after world -> rows[count*steps] */
   void (*world_rows)(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
   /* rows of `source` [*][columns] named by index -> target [rows][columns] */
   void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
-  /* The same of rows that chains alone will read, as their input `target`: ops may keep them in a form of their own and leave
-   * target as it is. Chains over target find them until the next call. index NULL: of target's own rows (source = target).
-   * NULL: there is no other form. */
+  /* The same of rows that chains alone will read, as their input `target`: ops may keep them in a form of their own and
+   * leave target as it is. Chains over target find them until the next call. index NULL: of target's own rows (source =
+   * target). NULL: there is no other form. */
   void (*gather_inputs)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
   /* gather_rows of rows of so many bytes; and of several arrays by one index, at once. */
   void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
   void (*gather_fields)(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
 
-  /* The same of half-precision numbers (IEEE binary16), exactly; and x[n] -> the nearest halves, ties to even, the largest
-   * for what is larger and finite. */
+  /* The same of half-precision numbers (IEEE binary16), exactly; and x[n] -> the nearest halves, ties to even, the
+   * largest for what is larger and finite. */
   void (*gather_halves)(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
   void (*store_halves)(Ops *ops, const float *x, size_t n, uint16_t *halves);
 
@@ -153,10 +156,12 @@ struct Ops {
    * type. */
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                         uint32_t first_world, uint32_t step, void *actions, float *logp);
-  /* The same, where the step's number is *clock + step, *clock being in device memory, so that it can be recorded (graphs of
-   * core/device.h): its upper half goes where 32-bit seeds leave room, so that the stream never repeats. NULL: on the CPU. */
-  void (*policy_sample_at)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
-                           uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions, float *logp);
+  /* The same, where the step's number is *clock + step, *clock being in device memory, so that it can be recorded
+   * (graphs of core/device.h): its upper half goes where 32-bit seeds leave room, so that the stream never repeats.
+   * NULL: on the CPU. */
+  void (*policy_sample_at)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
+                           uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions,
+                           float *logp);
   /* logp[rows] of given actions. */
   void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
   /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. TANH_AFFINE: of the Gaussians. (metrics.md 2.2) */
@@ -204,8 +209,8 @@ struct Ops {
    * sum of (Q(s, a) - target)^2 with dq[rows][columns], the gradient of its mean. */
   void (*q_policy)(Ops *ops, float *q, int rows, int columns, double epsilon);
   void (*q_values)(Ops *ops, const float *q, int rows, int columns, float *values);
-  void (*q_loss)(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
-                 OpsValueSums *sums);
+  void (*q_loss)(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns,
+                 float *dq, OpsValueSums *sums);
 
   void (*add)(Ops *ops, float *x, const float *y, size_t n);                  /* x += y */
   double (*norm_squared)(Ops *ops, const float *x, size_t n);                 /* sum x^2 in float64, fixed order */
@@ -233,8 +238,8 @@ struct Ops {
   void (*bound)(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
   void (*count_episodes)(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
   /* Where done, adds 1 to a world's episodes, up to `most`, and to its solutions where solved: all [worlds]. */
-  void (*count_trials)(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most, int64_t *episodes,
-                       int64_t *solutions);
+  void (*count_trials)(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most,
+                       int64_t *episodes, int64_t *solutions);
 
   /* What the cap on the importance ratio and ppo.kl_penalty need (spec ppo.md 2.3): capped[n] = max(behaviour, logp -
    * log_cap); and with d = logp - around, pull[rows] = -weight d, returning the sum of d^2/2. */
@@ -243,10 +248,10 @@ struct Ops {
 
   /* What SAPG needs (spec ppo.md 7.3). GAUSSIAN: *sum of KL(logits[r] || reference[index[r]]) over the rows as the
    * controller of the learning rate takes it (metrics.md 2.4); each of these rows of reference [*][logits], no two of
-   * which are one, becomes logits[r]. And x[n] -> (x - shift)*factor within +-bound; and x within +-bound, times factor,
-   * plus shift: both in double, rounded once. */
-  void (*controller_kl)(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows, float *reference,
-                        double *sum);
+   * which are one, becomes logits[r]. And x[n] -> (x - shift)*factor within +-bound; and x within +-bound, times
+   * factor, plus shift: both in double, rounded once. */
+  void (*controller_kl)(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                        float *reference, double *sum);
   void (*standardise_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
   void (*restore_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 
@@ -269,10 +274,10 @@ struct Ops {
  * alone. max_rows, max_width bound every later call (inputs count as a width). Names the library and kernel in
  * ops_cpu_description(). */
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
-/* The same with bf16 matrix products in dense layers and chains: both factors rounded to the nearest bf16 number (ties to
- * even), products and sums in float32. Whatever the processor has, this is what is computed: by oneDNN where there are AMX
- * tiles, elsewhere by sgemm on rounded numbers. TRAINER_BF16=rounded|library in the environment chooses, for tests
- * (CORE_USAGE where the library can not). All else, attention too, stays as it is. */
+/* The same with bf16 matrix products in dense layers and chains: both factors rounded to the nearest bf16 number (ties
+ * to even), products and sums in float32. Whatever the processor has, this is what is computed: by oneDNN where there
+ * are AMX tiles, elsewhere by sgemm on rounded numbers. TRAINER_BF16=rounded|library in the environment chooses, for
+ * tests (CORE_USAGE where the library can not). All else, attention too, stays as it is. */
 int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops);
 /* Bytes that either takes at most. */
 double ops_cpu_bytes(int threads, int max_rows, int max_width);

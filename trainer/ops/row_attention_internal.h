@@ -1,6 +1,6 @@
 /* Masked attention among the shapes of one world (entity.h): what a query of a head sees and sends, shared by the CPU's
- * loops over worlds and the device's threads. Worlds have a dozen shapes and heads of two numbers, so this is loops, not
- * matrix products; probabilities are computed again for the gradient. */
+ * loops over worlds and the device's threads. Worlds have a dozen shapes and heads of two numbers, so this is loops,
+ * not matrix products; probabilities are computed again for the gradient. */
 #ifndef TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
 #define TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
 #include "trainer/ops/entity.h"

@@ -1,6 +1,6 @@
-/* Continuous heads, one row at a time in float64: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh of a Gaussian
- * stretched to the action's bounds (1.7). The CPU's loops (cpu_gaussian.c) and the GPU's kernels (kernels_policy.h) are
- * around these. */
+/* Continuous heads, one row at a time in float64: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh of a
+ * Gaussian stretched to the action's bounds (1.7). The CPU's loops (cpu_gaussian.c) and the GPU's kernels
+ * (kernels_policy.h) are around these. */
 #ifndef TRAINER_OPS_ROW_GAUSSIAN_INTERNAL_H
 #define TRAINER_OPS_ROW_GAUSSIAN_INTERNAL_H
 #include <math.h>
@@ -51,7 +51,8 @@ CORE_DEVICE_FN RowDensity row_normal_density(RowComponent c, double x) {
   return (RowDensity){-z * z / 2 - c.log_scale - ROW_HALF_LOG_2PI, z / c.scale, z * z - 1};
 }
 
-/* The probability of all actions nearer than ROW_TAIL to a bound, as a density over that stretch. side: -1 low, 1 high. */
+/* The probability of all actions nearer than ROW_TAIL to a bound, as a density over that stretch. side: -1 low, 1 high.
+ */
 CORE_DEVICE_FN RowDensity row_tail_density(RowComponent c, double cut, int side) {
   const double u = (cut - c.location) / c.scale;
   double slope;
@@ -60,7 +61,9 @@ CORE_DEVICE_FN RowDensity row_tail_density(RowComponent c, double cut, int side)
 }
 
 /* log |d action / d x| of the tanh stretched by `half`. */
-CORE_DEVICE_FN double row_log_jacobian(double x, double half) { return log(half) + 2 * (M_LN2 - x - row_softplus(-2 * x)); }
+CORE_DEVICE_FN double row_log_jacobian(double x, double half) {
+  return log(half) + 2 * (M_LN2 - x - row_softplus(-2 * x));
+}
 
 CORE_DEVICE_FN RowDensity row_tanh_density(const OpsHead *head, RowComponent c, double action) {
   const double low = (double)head->low, high = (double)head->high, half = (high - low) / 2, middle = (high + low) / 2;
@@ -89,8 +92,8 @@ CORE_DEVICE_FN void row_draw_normals(uint64_t seed, uint32_t purpose, uint32_t a
   }
 }
 
-CORE_DEVICE_FN void row_gaussian_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose, uint32_t world,
-                         uint32_t step, float *action) {
+CORE_DEVICE_FN void row_gaussian_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose,
+                                        uint32_t world, uint32_t step, float *action) {
   double normal[OPS_FACTORS_MAX];
   row_draw_normals(seed, purpose, world, step, head->factors, normal);
   for (int k = 0; k < head->factors; k++) {
@@ -107,8 +110,8 @@ CORE_DEVICE_FN float row_gaussian_logp(const OpsHead *head, const float *logits,
   return (float)sum;
 }
 
-CORE_DEVICE_FN float row_gaussian_gradient(const OpsHead *head, const float *logits, const float *action, double slope, double weight,
-                            float *dlogits) {
+CORE_DEVICE_FN float row_gaussian_gradient(const OpsHead *head, const float *logits, const float *action, double slope,
+                                           double weight, float *dlogits) {
   const int closed = head->kind == OPS_GAUSSIAN; /* entropy log(scale) + constant */
   double entropy = 0;
   for (int k = 0; k < head->factors; k++) {
@@ -122,7 +125,8 @@ CORE_DEVICE_FN float row_gaussian_gradient(const OpsHead *head, const float *log
 }
 
 /* d = log(scale_q / scale_p): d + (e^(-2d) - 1)/2 keeps its digits when the scales are nearly the same. */
-CORE_DEVICE_FN void row_gaussian_kl(const OpsHead *head, const float *p, const float *q, double *kl, double *kl_reverse) {
+CORE_DEVICE_FN void row_gaussian_kl(const OpsHead *head, const float *p, const float *q, double *kl,
+                                    double *kl_reverse) {
   for (int k = 0; k < head->factors; k++) {
     const RowComponent cp = row_component(head, p, k), cq = row_component(head, q, k);
     const double d = cq.log_scale - cp.log_scale, move = cp.location - cq.location;

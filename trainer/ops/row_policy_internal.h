@@ -1,6 +1,6 @@
-/* Losses and categorical heads, one row at a time (spec ppo.md 1.4, 2.1; metrics.md 2): what the CPU's loops over groups of
- * rows (cpu_policy.c) and the GPU's kernels (kernels_policy.h) have in common, and the form of a row that only the latter
- * take. A row's operations have the order of the groups', so both have the same bits. */
+/* Losses and categorical heads, one row at a time (spec ppo.md 1.4, 2.1; metrics.md 2): what the CPU's loops over
+ * groups of rows (cpu_policy.c) and the GPU's kernels (kernels_policy.h) have in common, and the form of a row that
+ * only the latter take. A row's operations have the order of the groups', so both have the same bits. */
 #ifndef TRAINER_OPS_ROW_POLICY_INTERNAL_H
 #define TRAINER_OPS_ROW_POLICY_INTERNAL_H
 #include "core/random.h"
@@ -126,8 +126,8 @@ CORE_DEVICE_FN void row_categorical_sample(const OpsHead *head, const float *log
 }
 
 /* dlogits = slope (1[k = action] - p) + weight p (log p + H) of each factor; returns the entropy. */
-CORE_DEVICE_FN float row_categorical_gradient(const OpsHead *head, const float *logits, const uint8_t *action, float slope,
-                                              float weight, float *dlogits) {
+CORE_DEVICE_FN float row_categorical_gradient(const OpsHead *head, const float *logits, const uint8_t *action,
+                                              float slope, float weight, float *dlogits) {
   float entropy = 0;
   for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
     const float *z = logits + first;
@@ -147,7 +147,7 @@ CORE_DEVICE_FN float row_categorical_gradient(const OpsHead *head, const float *
   return entropy;
 }
 
-/* ---- Q values ----------------------------------------------------------------------------------------------------- */
+/* ---- Q values ---------------------------------------------------------------------------------------------------- */
 
 /* Log-probabilities of the greedy and of any other action. What can not happen still has a logarithm, so that KL stays
  * finite; a probability of 1e-30 is never drawn. */

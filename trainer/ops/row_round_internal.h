@@ -1,5 +1,5 @@
-/* Factors of matrix products as a precision takes them, for the CPU (cpu_product.c) and for the kernel that stands in for
- * the GPU's library (kernels_dense.h). */
+/* Factors of matrix products as a precision takes them, for the CPU (cpu_product.c) and for the kernel that stands in
+ * for the GPU's library (kernels_dense.h). */
 #ifndef TRAINER_OPS_ROW_ROUND_INTERNAL_H
 #define TRAINER_OPS_ROW_ROUND_INTERNAL_H
 #include "trainer/ops/fast_math_internal.h"

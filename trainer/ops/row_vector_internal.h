@@ -1,5 +1,5 @@
-/* One element of long vectors: Adam, RAdam, and generalised advantage estimation, for the CPU's loops (cpu_vector.c) and
- * the GPU's kernels (kernels_vector.h). */
+/* One element of long vectors: Adam, RAdam, and generalised advantage estimation, for the CPU's loops (cpu_vector.c)
+ * and the GPU's kernels (kernels_vector.h). */
 #ifndef TRAINER_OPS_ROW_VECTOR_INTERNAL_H
 #define TRAINER_OPS_ROW_VECTOR_INTERNAL_H
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Updates without the host: what ops on a device offer to learners beyond the functions of ops.h, so that an
- * iteration's minibatches follow each other there and the host, which only queues them, reads the outcome once. Sums of losses stay
- * in a book, the clip and the step are decided by kernels, and whatever differs from one minibatch to the next is read
- * from device memory, so that one minibatch's operations can be recorded as a graph (core/device.h).
+ * iteration's minibatches follow each other there and the host, which only queues them, reads the outcome once. Sums of
+ * losses stay in a book, the clip and the step are decided by kernels, and whatever differs from one minibatch to the
+ * next is read from device memory, so that one minibatch's operations can be recorded as a graph (core/device.h).
  *
  * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host
  * may look for the cause with.
@@ -56,7 +56,8 @@ typedef struct OpsUpdateBook {
   double mean[OPS_BOOK_SUMS]; /* of each minibatch's mean over its rows, added up */
   double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
   double joint;               /* of both networks' norms together, added up */
-  double step_norm[OPS_UPDATE_NETWORKS]; /* lengths of steps, and what follows of gradients, added up; of plans that measure */
+  double step_norm[OPS_UPDATE_NETWORKS]; /* lengths of steps, and what follows of gradients, added up; of plans that
+                                            measure */
   Kurtosis kurtosis[OPS_UPDATE_NETWORKS];
   uint64_t at;                /* for the kernels: the step that is being done, */
   float scale[OPS_UPDATE_NETWORKS]; /* and what its gradients are multiplied by */
@@ -117,11 +118,12 @@ typedef struct OpsUpdate {
   /* As ops->normal_rows; the step, and the seed's upper half, are the number of steps done so far. */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
                       float *noise);
-  /* How many samples stand where the clip is flat, by the ratio to the policy of logp_around (estimators.h): to the book. */
-  void (*count_silent)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, const float *logp_around,
-                       const float *advantage, int rows, double epsilon);
-  /* Clip, Adam of all networks, and the proximal weights; where there is room for weights before it, also the length of the
-   * step and the kurtosis of the gradient. */
+  /* How many samples stand where the clip is flat, by the ratio to the policy of logp_around (estimators.h): to the
+   * book. */
+  void (*count_silent)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                       const float *logp_around, const float *advantage, int rows, double epsilon);
+  /* Clip, Adam of all networks, and the proximal weights; where there is room for weights before it, also the length of
+   * the step and the kurtosis of the gradient. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);
   /* Waits for all steps; closes the book. */
   void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book);
