@@ -62,7 +62,7 @@ same=$(for file in sim/kernels_cuda trainer/ops/kernels_cuda; do # a section a t
 done)
 tap_check "nvcc writes the same PTX for all targets" "$same"
 part "physics: the pinned hash" on_a_device test_batch_bits
-part "the same with other numbers of lanes and with a thread a world" 'on_a_device_with_*' test_batch_bits
+part "the same with a thread a world" 'on_a_device_with_a_thread*' test_batch_bits
 part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
 part "every function of ops.h, in every order of threads" '*' test_device_ops
 part "levels drawn and filtered" 'test_forward' test_level_device

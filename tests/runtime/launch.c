@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/emulated_code.h"
 #include "core/emulated_threads.h"
 #include "core/memory.h"
 #include "sim/kernels.h"
@@ -193,10 +194,15 @@ cudaError_t cudaLaunchKernel(const void *entry, dim3 grid, dim3 block, void **ar
                                                         .bytes = f->kernel->argument_bytes});
 }
 
+/* Kernels are those of the library that CORE_DEVICE_CODE names, where it names one (core/emulated_code.h): nvcc's code. */
 void runtime_launch_run(const RuntimeOperation *launch) {
+  static const CoreEmulatedServices services = {
+    core_device_barrier, core_device_team_barrier, core_device_ballot, &core_emulated_shared,
+    &core_emulated_shared_bytes, runtime_memory_find};
   static CoreEmulatedThreads *threads;
+  const CoreKernel *kernel = launch->function->kernel;
   const bool forward = runtime_order() == RUNTIME_FORWARD;
   if (threads == NULL) threads = core_emulated_threads_create(forward ? CORE_DEVICE_FORWARD : CORE_DEVICE_BACKWARD);
-  core_emulated_threads_run(threads, launch->function->kernel, launch->function->kernel->body, launch->blocks,
-                            launch->threads, launch->shared, launch->arguments);
+  core_emulated_threads_run(threads, kernel, core_emulated_code_of(core_emulated_code(&services), kernel),
+                            launch->blocks, launch->threads, launch->shared, launch->arguments);
 }

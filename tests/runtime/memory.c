@@ -48,6 +48,14 @@ static Allocation *find(const void *start, size_t bytes) {
   return NULL;
 }
 
+int runtime_memory_find(uint64_t address, uint64_t *first, uint64_t *end) {
+  const Allocation *a = find((const void *)(uintptr_t)address, 1);
+  if (a == NULL) return 0;
+  *first = (uint64_t)(uintptr_t)a->start;
+  *end = *first + a->bytes;
+  return 1;
+}
+
 static bool touches(const void *start, size_t bytes) {
   const char *first = start;
   for (size_t i = 0; i < count; i++)

@@ -121,6 +121,8 @@ cudaError_t runtime_refuse(cudaError_t code, const char *format, ...) CORE_PRINT
 /* Operations of a device may touch its memory between the two, which go in pairs, nobody else. */
 void runtime_memory_open(int device);
 void runtime_memory_close(int device);
+/* The live allocation that `address` lies in; 0: none. */
+int runtime_memory_find(uint64_t address, uint64_t *first, uint64_t *end);
 void runtime_memory_fill(void *target, int byte, size_t bytes);
 
 /* ---- streams (stream.c) ------------------------------------------------------------------------------------------ */

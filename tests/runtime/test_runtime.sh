@@ -16,7 +16,9 @@ export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/kernels_cuda.ptxas:$SWEEP_BUILD/obj/tr
 unset CUDA_VISIBLE_DEVICES CORE_DEVICE RUNTIME_STAND_IN CUBLASLT_STAND_IN
 
 tap_run "the stand-in keeps CUDA's rules" 0 "PASSED" "$built/rules"
-for program in $(grep -vE 'test_batch_bits|test_level_device' tests/gpu/programs.txt); do # below
+longer=test_device_rollout # in tests/long/test_runtime.sh, which comes here with TEST_RUNTIME=all
+[ "${TEST_RUNTIME:-}" != all ] || longer=none
+for program in $(grep -vE "test_batch_bits|test_level_device|$longer" tests/gpu/programs.txt); do # below
   tap_run "$program" 0 "PASSED" "$built/$program"
 done
 tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
@@ -52,6 +54,8 @@ RUNTIME_STAND_IN=order=turns train turns >/dev/null 2>&1
 tap_check "and when they take turns" "$(same one turns)"
 train halves train.rollout_halves=2 >/dev/null 2>&1
 tap_check "and with the worlds in halves" "$(same one halves)"
+CORE_DEVICE_CODE=$SWEEP_BUILD/tests/ptx/kernels.so train code >/dev/null 2>&1
+tap_check "and with nvcc's own code (tests/ptx) in the kernels' place" "$(same one code)"
 RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 "memory" \
   train small env.num=65536
 CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
