@@ -194,7 +194,7 @@ cudaError_t cudaLaunchKernel(const void *entry, dim3 grid, dim3 block, void **ar
                                                         .bytes = f->kernel->argument_bytes});
 }
 
-/* Kernels are those of the library that CORE_DEVICE_CODE names, where it names one (core/emulated_code.h): nvcc's code. */
+/* Kernels are those of the library that CORE_DEVICE_CODE names, if any (core/emulated_code.h): nvcc's code. */
 void runtime_launch_run(const RuntimeOperation *launch) {
   static const CoreEmulatedServices services = {
     core_device_barrier, core_device_team_barrier, core_device_ballot, &core_emulated_shared,
