@@ -12,22 +12,12 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "tests/mpi/ranks_tap.h"
 #include "trainer/communicator.h"
 #include "trainer/device_choice.h"
-#include "trainer/ranks.h"
 
 enum { SUMS = 4, LARGEST = 300007 };
 static const size_t length[SUMS] = {1, 1000, 65536, LARGEST};
-static int number;
-static bool failed;
-
-static void check(const char *name, bool good) {
-  int64_t bad = !good;
-  ranks_sum_counts(&bad, 1);
-  if (ranks_is_first()) printf("%s %d - %s\n", bad ? "not ok" : "ok", ++number, name);
-  failed |= bad != 0;
-}
-
 /* Small whole numbers, whose sums are exact in any order. */
 static float value_of(int rank, int sum, size_t i) {
   return (float)(core_random_4(5, CORE_RANDOM_TEST, (uint32_t)rank, (uint32_t)sum, (uint32_t)i).v[0] % 1000);

@@ -9,20 +9,9 @@
 #include <unistd.h>
 
 #include "core/random.h"
+#include "tests/mpi/ranks_tap.h"
 #include "trainer/gradient.h"
-#include "trainer/ranks.h"
 #include "trainer/reduce.h"
-
-static int number;
-static bool failed;
-
-/* Good when it is good at every rank. */
-static void check(const char *name, bool good) {
-  int64_t bad = !good;
-  ranks_sum_counts(&bad, 1);
-  if (ranks_is_first()) printf("%s %d - %s\n", bad ? "not ok" : "ok", ++number, name);
-  failed |= bad != 0;
-}
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 
@@ -154,7 +143,7 @@ int main(int argc, char **argv) {
   check_statistics(rank, size);
   check_gradient(rank, size, false);
   check_gradient(rank, size, true);
-  if (rank == 0) printf("1..%d\n", number);
+  if (rank == 0) printf("1..%d\n", checked);
   ranks_stop();
   return failed && rank == 0;
 }

@@ -5,18 +5,8 @@
  *   mpirun -n 2 ranks_queue */
 #include <stdio.h>
 
-#include "trainer/ranks.h"
+#include "tests/mpi/ranks_tap.h"
 #include "trainer/training.h"
-
-static int number;
-static bool failed;
-
-static void check(const char *name, bool good) {
-  int64_t bad = !good;
-  ranks_sum_counts(&bad, 1);
-  if (ranks_is_first()) printf("%s %d - %s\n", bad ? "not ok" : "ok", ++number, name);
-  failed |= bad != 0;
-}
 
 typedef struct Counted { uint64_t graphs, waits; } Counted; /* of the iteration that came last */
 
