@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/curve.h"
 #include "analysis/figure.h"
+#include "analysis/mean_line.h"
 #include "analysis/csv.h"
 #include "core/memory.h"
-#include "core/terminal.h"
 #include "store/paths.h"
 
-enum { PHASES = 5, GRID = 300, STYLES = 2 };
+enum { PHASES = 5, GRID = 300 };
 static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* of training */
 static const double KL_FLOOR = 1e-12;                               /* metrics.md 2.8 */
 static const char *const kinds[2] = {"sequential", "reference"};
@@ -128,43 +127,26 @@ static int read_all(Profiles *p) {
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
-/* One line: the geometric mean over the group's runs of one phase and kind. */
-typedef struct Line { double *grid, *mean, *low, *high; size_t *runs, n, count; } Line;
-
-static Line make_line(const Profiles *p, size_t group, int phase, int kind) {
-  Line line = {0};
+/* The geometric mean over the group's runs of one phase and kind. */
+static AnalysisMeanLine make_line(const Profiles *p, size_t group, int phase, int kind) {
   AnalysisCurve *curves = core_memory_allocate((p->context.selection.count + 1) * sizeof *curves);
+  size_t count = 0;
   for (size_t r = 0; r < p->context.selection.count; r++) {
     const Profile *profile = &p->read[r * PHASES + (size_t)phase];
-    if (p->groups.group_of[r] == group && profile->kl[kind].n) curves[line.count++] = profile->kl[kind];
+    if (p->groups.group_of[r] == group && profile->kl[kind].n) curves[count++] = profile->kl[kind];
   }
-  line.grid = analysis_curve_grid(curves, line.count, GRID, false, &line.n);
-  line.mean = core_memory_allocate((3 * line.n + 1) * sizeof *line.mean);
-  line.low = line.mean + line.n;
-  line.high = line.low + line.n;
-  line.runs = core_memory_zero_allocate(line.n + 1, sizeof *line.runs);
-  analysis_curve_average(curves, line.count, line.grid, line.n, true, line.mean, line.low, line.high, line.runs);
+  AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, true);
   free(curves);
   return line;
 }
 
-static void line_free(Line *line) {
-  free(line->grid);
-  free(line->mean);
-  free(line->runs);
-}
-
-static void append_rows(const Profiles *p, size_t group, int phase, int kind, const Line *line, CoreText *csv) {
+static void append_rows(const Profiles *p, size_t group, int phase, int kind, const AnalysisMeanLine *line,
+                        CoreText *csv) {
   for (size_t i = 0; i < line->n; i++) {
     analysis_csv_field(csv, p->groups.groups[group].label);
     analysis_csv_key_values(csv, &p->groups, p->groups.groups[group].config);
     core_text_appendf(csv, ",%s,%g", kinds[kind], 100 * phases[phase]);
-    analysis_csv_value(csv, line->grid[i]);
-    core_text_appendf(csv, ",%zu", line->runs[i]);
-    analysis_csv_value(csv, line->mean[i]);
-    analysis_csv_value(csv, line->low[i]);
-    analysis_csv_value(csv, line->high[i]);
-    core_text_append(csv, "\n");
+    analysis_mean_line_csv(line, i, csv);
   }
 }
 
@@ -175,9 +157,7 @@ static void add_legend(const Profiles *p, AnalysisPlot *plot) {
     snprintf(text, sizeof text, "%g %% of training", 100 * phases[phase]);
     analysis_plot_legend_entry(plot, text, (AnalysisMark){.color = analysis_ramp(phase / (PHASES - 1.0))}, false, true);
   }
-  if (p->groups.count < 2) return;
-  analysis_plot_legend_entry(plot, p->groups.groups[0].label, plain, false, true);
-  analysis_plot_legend_dashed(plot, p->groups.groups[1].label, plain);
+  analysis_mean_line_legend(plot, &p->groups, plain);
 }
 
 static void add_caption(const Profiles *p, AnalysisPlot *plot) {
@@ -201,12 +181,12 @@ static int draw(const Profiles *p) {
     analysis_plot_panel_axis(plot, panel, titles[kind], true);
     for (size_t g = 0; g < p->groups.count; g++) {
       for (int phase = 0; phase < PHASES; phase++) {
-        Line line = make_line(p, g, phase, kind);
+        AnalysisMeanLine line = make_line(p, g, phase, kind);
         AnalysisMark mark = {.color = analysis_ramp(phase / (PHASES - 1.0))};
         analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, NULL, NULL, mark,
                             g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
         append_rows(p, g, phase, kind, &line, &csv);
-        line_free(&line);
+        analysis_mean_line_free(&line);
       }
     }
   }
@@ -222,14 +202,13 @@ static void print_table(const Profiles *p) {
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   for (size_t g = 0; g < p->groups.count; g++) {
     for (int phase = 0; phase < PHASES; phase++) {
-      Line line[2] = {make_line(p, g, phase, 0), make_line(p, g, phase, 1)};
+      AnalysisMeanLine line[2] = {make_line(p, g, phase, 0), make_line(p, g, phase, 1)};
       core_table_cell(table, "%s", p->groups.groups[g].label);
       core_table_cell(table, "%g %%", 100 * phases[phase]);
       core_table_cell(table, "%zu", line[0].count);
       for (int kind = 0; kind < 2; kind++) {
-        core_table_cell(table, line[kind].n ? "%.3g" : "-", line[kind].n ? line[kind].mean[0] : NAN);
-        core_table_cell(table, line[kind].n ? "%.3g" : "-", line[kind].n ? line[kind].mean[line[kind].n - 1] : NAN);
-        line_free(&line[kind]);
+        analysis_mean_line_cells(&line[kind], 3, table);
+        analysis_mean_line_free(&line[kind]);
       }
     }
   }
@@ -246,11 +225,7 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   Profiles *p = figure;
   TRY(analysis_context_open(&p->context, &p->request, operands, operand_count));
   TRY(analysis_group_runs(&p->context.selection, p->group_keys, &p->groups));
-  if (p->groups.count > STYLES)
-    return core_error(CORE_USAGE,
-                      "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose with "
-                      "--where KEY=VALUE, or take fewer keys with --group",
-                      p->groups.count, STYLES);
+  TRY(analysis_mean_line_check_groups(&p->groups));
   TRY(read_all(p));
   if (!p->request.json) print_table(p);
   fflush(stdout);

@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "analysis/csv.h"
-#include "analysis/curve.h"
 #include "analysis/figure.h"
+#include "analysis/mean_line.h"
 #include "core/memory.h"
-#include "core/terminal.h"
 #include "store/query.h"
 #include "store/runlog.h"
 
-enum { GRID = 128, LAYERS_MAX = 64, NETWORKS = 2, STYLES = 2 };
+enum { GRID = 128, LAYERS_MAX = 64, NETWORKS = 2 };
 
 static const char *const networks[NETWORKS] = {"actor", "critic"};
 static const char interval_kind[] = "95 % Student t over runs";
@@ -89,30 +88,17 @@ static int read_all(Layers *l) {
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Line { double *grid, *mean, *low, *high; size_t *runs, n, count; } Line;
-
-static Line make_line(const Layers *l, size_t group, int network, int layer) {
-  Line line = {0};
-  const size_t count = l->context.selection.count;
-  AnalysisCurve *curves = core_memory_allocate((count + 1) * sizeof *curves);
-  for (size_t r = 0; r < count; r++) {
+static AnalysisMeanLine make_line(const Layers *l, size_t group, int network, int layer) {
+  const size_t runs = l->context.selection.count;
+  AnalysisCurve *curves = core_memory_allocate((runs + 1) * sizeof *curves);
+  size_t count = 0;
+  for (size_t r = 0; r < runs; r++) {
     const AnalysisCurve *curve = &l->curves[r][network][layer];
-    if (l->groups.group_of[r] == group && curve->n) curves[line.count++] = *curve;
+    if (l->groups.group_of[r] == group && curve->n) curves[count++] = *curve;
   }
-  line.grid = analysis_curve_grid(curves, line.count, GRID, false, &line.n);
-  line.mean = core_memory_allocate((3 * line.n + 1) * sizeof *line.mean);
-  line.low = line.mean + line.n;
-  line.high = line.low + line.n;
-  line.runs = core_memory_zero_allocate(line.n + 1, sizeof *line.runs);
-  analysis_curve_average(curves, line.count, line.grid, line.n, false, line.mean, line.low, line.high, line.runs);
+  AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, false);
   free(curves);
   return line;
-}
-
-static void line_free(Line *line) {
-  free(line->grid);
-  free(line->mean);
-  free(line->runs);
 }
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
@@ -122,17 +108,13 @@ static AnalysisMark mark_of(const Layers *l, int layer) {
   return (AnalysisMark){.color = analysis_ramp(most > 1 ? layer / (most - 1.0) : 0.5)};
 }
 
-static void append_rows(const Layers *l, size_t group, int network, int layer, const Line *line, CoreText *csv) {
+static void append_rows(const Layers *l, size_t group, int network, int layer, const AnalysisMeanLine *line,
+                        CoreText *csv) {
   for (size_t i = 0; i < line->n; i++) {
     analysis_csv_field(csv, l->groups.groups[group].label);
     analysis_csv_key_values(csv, &l->groups, l->groups.groups[group].config);
     core_text_appendf(csv, ",%s,%d,%s", networks[network], layer + 1, l->metric->name);
-    analysis_csv_value(csv, line->grid[i]);
-    core_text_appendf(csv, ",%zu", line->runs[i]);
-    analysis_csv_value(csv, line->mean[i]);
-    analysis_csv_value(csv, line->low[i]);
-    analysis_csv_value(csv, line->high[i]);
-    core_text_append(csv, "\n");
+    analysis_mean_line_csv(line, i, csv);
   }
 }
 
@@ -144,9 +126,7 @@ static void add_legend(const Layers *l, AnalysisPlot *plot) {
     snprintf(text, sizeof text, "layer %d", layer + 1);
     analysis_plot_legend_entry(plot, text, mark_of(l, layer), false, true);
   }
-  if (l->groups.count < 2) return;
-  analysis_plot_legend_entry(plot, l->groups.groups[0].label, plain, false, true);
-  analysis_plot_legend_dashed(plot, l->groups.groups[1].label, plain);
+  analysis_mean_line_legend(plot, &l->groups, plain);
 }
 
 static void add_caption(const Layers *l, AnalysisPlot *plot) {
@@ -174,12 +154,12 @@ static int draw(const Layers *l) {
     size_t panel = analysis_plot_panel(plot, networks[network], "");
     for (size_t g = 0; g < l->groups.count; g++) {
       for (int layer = 0; layer < l->count[network]; layer++) {
-        Line line = make_line(l, g, network, layer);
+        AnalysisMeanLine line = make_line(l, g, network, layer);
         const bool band = l->groups.count == 1 && line.count >= 3;
         analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, band ? line.low : NULL, band ? line.high : NULL,
                             mark_of(l, layer), g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
         append_rows(l, g, network, layer, &line, &csv);
-        line_free(&line);
+        analysis_mean_line_free(&line);
       }
     }
   }
@@ -195,14 +175,13 @@ static void print_table(const Layers *l) {
   for (size_t g = 0; g < l->groups.count; g++)
     for (int network = 0; network < NETWORKS; network++)
       for (int layer = 0; layer < l->count[network]; layer++) {
-        Line line = make_line(l, g, network, layer);
+        AnalysisMeanLine line = make_line(l, g, network, layer);
         core_table_cell(table, "%s", l->groups.groups[g].label);
         core_table_cell(table, "%s", networks[network]);
         core_table_cell(table, "%d", layer + 1);
         core_table_cell(table, "%zu", line.count);
-        core_table_cell(table, line.n ? "%.4g" : "-", line.n ? line.mean[0] : NAN);
-        core_table_cell(table, line.n ? "%.4g" : "-", line.n ? line.mean[line.n - 1] : NAN);
-        line_free(&line);
+        analysis_mean_line_cells(&line, 4, table);
+        analysis_mean_line_free(&line);
       }
   printf("%s: %s\n\n", l->metric->name, l->metric->comment);
   core_table_print(table, stdout);
@@ -219,11 +198,7 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   TRY(find_metric(l));
   TRY(analysis_context_open(&l->context, &l->request, operands, operand_count));
   TRY(analysis_group_runs(&l->context.selection, l->group_keys, &l->groups));
-  if (l->groups.count > STYLES)
-    return core_error(CORE_USAGE,
-                      "%zu configurations, of which the figure can tell %d apart (solid and dashed); choose "
-                      "with --where KEY=VALUE, or take fewer keys with --group",
-                      l->groups.count, STYLES);
+  TRY(analysis_mean_line_check_groups(&l->groups));
   TRY(read_all(l));
   if (!l->request.json) print_table(l);
   fflush(stdout);

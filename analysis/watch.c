@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "analysis/commands.h"
-#include "analysis/curve.h"
 #include "analysis/group.h"
+#include "analysis/mean_line.h"
 #include "analysis/statistics.h"
 #include "core/memory.h"
 #include "core/options.h"
@@ -55,7 +55,7 @@ static int by_last(const void *left, const void *right) {
 }
 
 static int read_line(Picture *p, StoreQuery *query, size_t group, Line *line) {
-  size_t room = p->groups.groups[group].run_count, n;
+  size_t room = p->groups.groups[group].run_count;
   AnalysisCurve *curves = core_memory_zero_allocate(room + 1, sizeof *curves);
   int code = CORE_OK;
   *line = (Line){.group = group, .last = -INFINITY};
@@ -66,15 +66,10 @@ static int read_line(Picture *p, StoreQuery *query, size_t group, Line *line) {
   }
   p->evaluated += line->runs;
   if (line->runs > 0 && code == CORE_OK) {
-    double *grid = analysis_curve_grid(curves, line->runs, WIDTH_MAX, false, &n);
-    double *mean = core_memory_allocate(3 * n * sizeof *mean);
-    size_t *reached = core_memory_allocate(n * sizeof *reached);
-    analysis_curve_average(curves, line->runs, grid, n, false, mean, mean + n, mean + 2 * n, reached);
-    for (size_t i = 0; i < n; i++) analysis_curve_add(&line->mean, grid[i], mean[i]);
+    AnalysisMeanLine all = analysis_mean_line_average(curves, line->runs, WIDTH_MAX, false);
+    for (size_t i = 0; i < all.n; i++) analysis_curve_add(&line->mean, all.grid[i], all.mean[i]);
     line->last = line->mean.n ? line->mean.y[line->mean.n - 1] : -INFINITY;
-    free(grid);
-    free(mean);
-    free(reached);
+    analysis_mean_line_free(&all);
   }
   for (size_t i = 0; i < room; i++) analysis_curve_free(&curves[i]);
   free(curves);
