@@ -104,6 +104,11 @@ static int64_t count_oom_kills(void) {
   return kills;
 }
 
+/* What the node's daemon has said of this job's end in the task's own output. */
+static SweepVerdict word_of_slurm(const Task *task) {
+  return sweep_joblog_read(task->log, task->log_start, task->slurm_job);
+}
+
 /* Finds our array in the journal. *ours = false: another job carries it, or it counts as never taken: nothing to do
  * here. */
 static int find_array(Task *task, int64_t number, int64_t array, bool *ours) {
@@ -242,6 +247,52 @@ static void start_or_fail(Task *task, Attempt *attempt) {
   fail_run(attempt, task->root, SWEEP_CAUSE_NOT_STARTED, message);
 }
 
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+static void block_signals(sigset_t *signals) {
+  sigemptyset(signals);
+  static const int ours[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) sigaddset(signals, ours[i]);
+  sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+static bool is_at_time_limit(const Task *task) {
+  const int64_t limit = task->batch.settings.time;
+  return limit > 0 && core_clock_s() - task->started_s > (double)limit - 10;
+}
+
+/* The signal that was agreed on means the time limit; any other what Slurm has said, or else what the clock suggests.
+ */
+static Stop meaning(const Task *task, int signal) {
+  const char *agreed = task->batch.settings.signal;
+  if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2))
+    return STOP_TIME_LIMIT;
+  switch (word_of_slurm(task)) {
+    case SWEEP_VERDICT_CANCELLED: return STOP_CANCELLED;
+    case SWEEP_VERDICT_PREEMPTED: return STOP_PREEMPTED;
+    case SWEEP_VERDICT_TIME_LIMIT: return STOP_TIME_LIMIT;
+    default: return is_at_time_limit(task) ? STOP_TIME_LIMIT : STOP_TERMINATED;
+  }
+}
+
+static void stop(Task *task, int signal) {
+  const Stop why = meaning(task, signal);
+  static const char *const words[] = {"", "the time limit is near", "told to end", "preempted",
+                                      "cancelled or requeued"};
+  if (task->stop == STOP_NONE) core_info("signal %d: %s; runs save a checkpoint and end", signal, words[why]);
+  if (why > task->stop) task->stop = why;
+  /* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
+  for (size_t i = 0; i < task->count; i++)
+    if (task->attempts[i].process > 0)
+      kill(task->attempts[i].process, task->batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
+}
+
+static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
+  const struct timespec tick = {.tv_sec = seconds};
+  const int signal = sigtimedwait(signals, NULL, &tick);
+  if (signal > 0 && signal != SIGCHLD) stop(task, signal);
+}
+
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 static void fail_with_last_line(Task *task, Attempt *attempt, SweepCause cause, const char *reason) {
@@ -251,17 +302,20 @@ static void fail_with_last_line(Task *task, Attempt *attempt, SweepCause cause, 
   fail_run(attempt, task->root, cause, message);
 }
 
-/* By this job's cgroup, or by what the daemons of a step of several ranks say through srun in the run's own log. */
+/* By this job's cgroup, by what the node's daemon said of this job before it began to kill its processes, of which we
+ * may be the last, or by what the daemons of a step of several ranks say through srun in the run's own log. */
 static bool ran_out_of_memory(Task *task, const Attempt *attempt) {
   char path[CORE_PATH_MAX];
   const int64_t kills = count_oom_kills();
   const bool killed_here = kills > task->oom_kills;
   task->oom_kills = kills;
-  return killed_here || (store_path_run(task->root, attempt->id, "log.txt", path) == CORE_OK &&
-                         sweep_joblog_read(path, attempt->log_start, task->slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY);
+  return killed_here || word_of_slurm(task) == SWEEP_VERDICT_OUT_OF_MEMORY ||
+         (store_path_run(task->root, attempt->id, "log.txt", path) == CORE_OK &&
+          sweep_joblog_read(path, attempt->log_start, task->slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY);
 }
 
-/* Killed by a signal, or by one below srun (exit code 128 + n). */
+/* Killed by a signal, or by one below srun (exit code 128 + n). Where Slurm has said that it ends this job, the signal
+ * is a part of that, and ours is on its way. */
 static void killed(Task *task, Attempt *attempt, int signal) {
   char reason[160];
   if (ran_out_of_memory(task, attempt)) {
@@ -276,6 +330,7 @@ static void killed(Task *task, Attempt *attempt, int signal) {
   attempt->record.cause = SWEEP_CAUSE_KILLED;
   if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK)
     core_warn("%s", core_error_message()); /* start reads it */
+  if (task->stop == STOP_NONE && word_of_slurm(task) != SWEEP_VERDICT_NONE) stop(task, signal);
   if (task->stop == STOP_NONE) start_or_fail(task, attempt); /* from its checkpoint; max_restarts bounds it */
 }
 
@@ -322,52 +377,6 @@ static void reap(Task *task) {
       if (task->attempts[i].process == pid) ended(task, &task->attempts[i], status, &usage);
 }
 
-/* ---- signals ----------------------------------------------------------------------------------------------------- */
-
-static void block_signals(sigset_t *signals) {
-  sigemptyset(signals);
-  static const int ours[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGCHLD};
-  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) sigaddset(signals, ours[i]);
-  sigprocmask(SIG_BLOCK, signals, NULL);
-}
-
-static bool is_at_time_limit(const Task *task) {
-  const int64_t limit = task->batch.settings.time;
-  return limit > 0 && core_clock_s() - task->started_s > (double)limit - 10;
-}
-
-/* The signal that was agreed on means the time limit; any other what Slurm has said, or else what the clock suggests.
- */
-static Stop meaning(const Task *task, int signal) {
-  const char *agreed = task->batch.settings.signal;
-  if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2))
-    return STOP_TIME_LIMIT;
-  switch (sweep_joblog_read(task->log, task->log_start, task->slurm_job)) {
-    case SWEEP_VERDICT_CANCELLED: return STOP_CANCELLED;
-    case SWEEP_VERDICT_PREEMPTED: return STOP_PREEMPTED;
-    case SWEEP_VERDICT_TIME_LIMIT: return STOP_TIME_LIMIT;
-    default: return is_at_time_limit(task) ? STOP_TIME_LIMIT : STOP_TERMINATED;
-  }
-}
-
-static void stop(Task *task, int signal) {
-  const Stop why = meaning(task, signal);
-  static const char *const words[] = {"", "the time limit is near", "told to end", "preempted",
-                                      "cancelled or requeued"};
-  if (task->stop == STOP_NONE) core_info("signal %d: %s; runs save a checkpoint and end", signal, words[why]);
-  if (why > task->stop) task->stop = why;
-  /* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
-  for (size_t i = 0; i < task->count; i++)
-    if (task->attempts[i].process > 0)
-      kill(task->attempts[i].process, task->batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
-}
-
-static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
-  const struct timespec tick = {.tv_sec = seconds};
-  const int signal = sigtimedwait(signals, NULL, &tick);
-  if (signal > 0 && signal != SIGCHLD) stop(task, signal);
-}
-
 /* ---- the end of the task ----------------------------------------------------------------------------------------- */
 
 static void record_unfinished(const Task *task, SweepCause cause) {
@@ -382,7 +391,7 @@ static void record_unfinished(const Task *task, SweepCause cause) {
 /* Slurm has said that it is ending this job, and not for a preemption: it counts as ended there, whatever we do from
  * here on. */
 static bool is_let_go(const Task *task) {
-  return sweep_joblog_read(task->log, task->log_start, task->slurm_job) == SWEEP_VERDICT_CANCELLED;
+  return word_of_slurm(task) == SWEEP_VERDICT_CANCELLED;
 }
 
 /* Unfinished runs go back into the queue as the same task. We stay until Slurm ends us, which is part of requeueing. */

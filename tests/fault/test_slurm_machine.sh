@@ -79,20 +79,33 @@ else
   tap_skip "clocks that are wrong" "the shim can not be built: $(head -1 "$tap_dir/out")"
 fi
 
-# ---- memory that runs out: Slurm looks every second and ends the whole task, which can leave no word of its own
+# ---- memory that runs out: Slurm looks every second and ends the whole task, which can leave no word of its own. The
+# trainers of "early" die as soon as the daemon has said so, before the task: what one with luck sees of "hungry".
 ended() { [ "$(in_queue "$1")" = 0 ]; }
+cat >"$tap_dir/early" <<SH
+#!/bin/bash
+$paced "\$@" &
+until grep -qs "exceeded memory limit" "$SWEEP_ROOT"/sweeps/early/batches/*; do kill -0 \$! || exit 1; sleep 0.002; done
+kill -9 \$! \$\$
+SH
+chmod +x "$tap_dir/early"
 run_memory=8M
 experiment hungry 2 100
+experiment early 2 100
 run_memory=
 hold
 submit hungry >/dev/null
+SWEEP_TRAINER=$tap_dir/early submit early >/dev/null
 tap_wait 120 ended hungry
+tap_wait 120 ended early
 fast
-tap_run "status says that memory ran out" 0 "2 out of memory" fresh_status hungry
-tap_run "submit does not try again" 0 "2 ran out of memory" submit hungry
-starts=$(for id in $(ids_of hungry); do sed -n 's/^starts=//p' "$(folder_of "$id")/job"; done | xargs)
-[ "$starts" = "1 1" ]; tap_result "each was started once" $? "$starts"
-tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry hungry --mem 100M
-tap_wait 120 ended hungry
-counts hungry 2 100
+for name in hungry early; do
+  tap_run "status says that memory ran out" 0 "2 out of memory" fresh_status $name
+  tap_run "submit does not try again" 0 "2 ran out of memory" submit $name
+  starts=$(for id in $(ids_of $name); do sed -n 's/^starts=//p' "$(folder_of "$id")/job"; done | xargs)
+  [ "$starts" = "1 1" ]; tap_result "each was started once" $? "$starts"
+  tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry $name --mem 100M
+  tap_wait 120 ended $name
+  counts $name 2 100
+done
 tap_done
