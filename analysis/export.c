@@ -230,8 +230,7 @@ int analysis_export(int argc, char **argv) {
       "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
       "(recipes: docs/results.md).\n\n"
       "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as metrics. "
-      "Calling it "
-      "again adds what is new.",
+      "Calling it again adds what is new.",
       table);
   } else if (code == CORE_OK && count == 2 && strcmp(operands[0], "mlflow") == 0) {
     code = mlflow.url

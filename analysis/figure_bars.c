@@ -265,16 +265,13 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 static const char bars_usage[] = "analyze bars results.db [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]";
 static const char bars_help[] =
   "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and tasks, with "
-  "a 95 "
-  "% bootstrap interval that draws runs task by task (Agarwal et al. 2021; 50 000 replicates). Runs that differ in "
-  "what they "
-  "are trained on are tasks of one configuration.\n\n"
+  "a 95 % bootstrap interval that draws runs task by task (Agarwal et al. 2021; 50 000 replicates). Runs that differ "
+  "in what they are trained on are tasks of one configuration.\n\n"
   "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.";
 static const char profiles_usage[] = "analyze profiles results.db [--measure NAME] [OPTIONS]";
 static const char profiles_help[] =
   "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, whose "
-  "score is "
-  "above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
+  "score is above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
   "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.";
 
 static int run(int argc, char **argv, bool profiles) {

@@ -380,14 +380,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 static const char usage[] = "analyze coverage results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
 static const char help_text[] =
   "How much of the state space runs have visited: the states that they kept (metrics.visited_states) in the plane of "
-  "the first "
-  "two principal components of all compared runs' standardised states, a panel a configuration and task; a cell's "
-  "colour says "
-  "when training first came there. The numbers are the shares of cells of a 50 x 50 and a 100 x 100 grid that a single "
-  "run's "
-  "states occupy, and the entropy of their histogram over log(2500), at equal numbers of states. The columns "
-  "coverage_* of "
-  "iterations are the same in a plane that needs no states: see docs/results.md.\n\n"
+  "the first two principal components of all compared runs' standardised states, a panel a configuration and task; a "
+  "cell's colour says when training first came there. The numbers are the shares of cells of a 50 x 50 and a 100 x 100 "
+  "grid that a single run's states occupy, and the entropy of their histogram over log(2500), at equal numbers of "
+  "states. The columns coverage_* of iterations are the same in a plane that needs no states: see docs/results.md.\n\n"
   "Files: coverage.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot coverage.gp.";
 
 int analysis_figure_coverage(int argc, char **argv) {

@@ -249,19 +249,16 @@ static void print_json(const AnalysisCurveSet *set) {
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
 static const char usage[] = "analyze curves results.db [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] "
-                            "[--group KEYS] [--panel KEYS] "
-                            "[OPTIONS]";
+                            "[--group KEYS] [--panel KEYS] [OPTIONS]";
 
 static void describe(CoreText *text) {
   core_text_append(
     text,
-    "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a "
-    "shaded 95 % Student t interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs "
-    "are "
+    "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a shaded "
+    "95 % Student t interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs are "
     "brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line is "
-    "dashed "
-    "from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs there is no "
-    "band: the runs are drawn faintly instead.\n\n"
+    "dashed from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs there "
+    "is no band: the runs are drawn faintly instead.\n\n"
     "Files: curves.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot curves.gp.\n\n");
   analysis_column_list(text);
 }

@@ -235,11 +235,9 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 static const char usage[] = "analyze kl-profile results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
 static const char help_text[] =
   "How the policy moves within an iteration: KL between successive minibatches' policies and to the iteration's last "
-  "policy, "
-  "against the share of the iteration's data that is processed, at 5, 25, 50, 75 and 95 % of training (the nearest "
-  "profile "
-  "that a run has written), as geometric means over runs. One or two configurations: solid and dashed. The runs need "
-  "metrics.profile_every, and their folders beside the database.\n\n"
+  "policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 and 95 % of training (the "
+  "nearest profile that a run has written), as geometric means over runs. One or two configurations: solid and dashed. "
+  "The runs need metrics.profile_every, and their folders beside the database.\n\n"
   "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.";
 
 int analysis_figure_kl_profile(int argc, char **argv) {

@@ -306,9 +306,8 @@ static const char usage[] =
   "analyze settings results.db --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]";
 static const char help_text[] =
   "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for each "
-  "value of "
-  "--group, the mean over its runs with a 95 % Student t interval; each run is a dot, hollow when it has not ended. "
-  "--best-of takes, at each place, the best value of another setting.\n\n"
+  "value of --group, the mean over its runs with a 95 % Student t interval; each run is a dot, hollow when it has not "
+  "ended. --best-of takes, at each place, the best value of another setting.\n\n"
   "Files: settings.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot settings.gp.";
 
 int analysis_figure_settings(int argc, char **argv) {

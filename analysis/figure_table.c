@@ -287,11 +287,10 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
 
 static const char usage[] = "analyze table results.db [--format text|markdown|latex] [--group KEYS] [OPTIONS]";
 static const char help_text[] =
-  "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % Student t "
-  "intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown and LaTeX are "
-  "printed bare, "
-  "ready for a document, --json as unrounded numbers; the file in the figures' folder (table.txt, .md or .tex) carries "
-  "its source as comments.";
+  "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % Student "
+  "t intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown and LaTeX are "
+  "printed bare, ready for a document, --json as unrounded numbers; the file in the figures' folder (table.txt, .md "
+  "or .tex) carries its source as comments.";
 
 int analysis_figure_table(int argc, char **argv) {
   Table t = {.request = {.argc = argc, .argv = argv}};

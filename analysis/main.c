@@ -10,8 +10,8 @@
 #include "core/terminal.h"
 
 static const char intro[] = "Figures from results.db: each is drawn as SVG, PNG and PDF, with the numbers as CSV and "
-                            "the gnuplot script beside them, "
-                            "and its table is printed. New results of the workspace are imported first.\n\n"
+                            "the gnuplot script beside them, and its table is printed. New results of the workspace "
+                            "are imported first.\n\n"
                             "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
 
 static int list_figures(int argc, char **argv) {
@@ -40,8 +40,7 @@ static int list_figures(int argc, char **argv) {
     core_table_cell(papers, "%s", paper->summary);
   }
   printf("\nThe papers' figures by their names: each is one of the above with options (analyze NAME --help) over the "
-         "runs of "
-         "its experiment.\n\n");
+         "runs of its experiment.\n\n");
   core_table_print(papers, stdout);
   core_table_destroy(&papers);
   return CORE_OK;

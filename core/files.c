@@ -147,8 +147,7 @@ static int make_no_folder(const char *path) {
   if (!owner) return core_error(CORE_FAIL, "cannot make folder %s: Permission denied", path);
   return core_error(CORE_FAIL,
                     "cannot make folder %s: Permission denied; %s is %s's: chmod g+w there, by its owner, lets the "
-                    "group write (and umask "
-                    "002 before making it)",
+                    "group write (and umask 002 before making it)",
                     path, folder, owner->pw_name);
 }
 

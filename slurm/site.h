@@ -1,6 +1,5 @@
 /* A site's ways, once for all experiments: ~/.config/sweep/site.ini, or the file or installed site that $SWEEP_SITE
- * names
- * ("none": neither). What it says is overridden by an experiment's [slurm], that by a profile, that by --set.
+ * names ("none": neither). What it says is overridden by an experiment's [slurm], that by a profile, that by --set.
  *
  *   [site]    base = gpus             begin with an installed site (share/sweep/sites/gpus.ini)
  *   [slurm]   partition = gpu ...     defaults of slurm/settings.def

@@ -91,8 +91,7 @@ int sweep_collect(int argc, char **argv) {
   static const char usage[] = "sweep collect [FILE|NAME] [options]";
   static const char about[] =
       "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: all "
-      "runs of "
-      "the workspace. sweep status and analyze do the same before they answer.";
+      "runs of the workspace. sweep status and analyze do the same before they answer.";
   SweepCommon common = {0};
   bool help, is_following = false;
   double every_s = FOLLOW_DEFAULT_S;

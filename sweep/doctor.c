@@ -122,8 +122,8 @@ int sweep_doctor(int argc, char **argv) {
     core_options_help(
       usage,
       "Looks from this machine at what sweeps need: workspace (space, file locks, clock, the kind of filesystem), "
-      "trainer, site file, Slurm "
-      "(version, limits, partitions, MPI). Says what to change. Exit code 1 when something keeps sweeps from running.",
+      "trainer, site file, Slurm (version, limits, partitions, MPI). Says what to change. Exit code 1 when something "
+      "keeps sweeps from running.",
       options);
   else if ((code = sweep_common_operands(usage, count, 0, 0)) == CORE_OK && given.on_node)
     code = sweep_checkup_on_node(given.on_node);

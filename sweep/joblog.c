@@ -3,9 +3,8 @@
  *   slurmstepd: error: StepId=7.batch exceeded memory limit (32636928 > 8388608), being killed
  *   slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.
  * as Slurm prints them: its slurmstepd, whose lines begin with its name ("slurmstepd-n1: error: ") up to 24.11 and with
- * a moment
- * ("[2026-01-31T12:00:00.123] error: ") in 26.05. The first two were seen from 22.05 to 26.05, the third is of 23.02
- * and later. */
+ * a moment ("[2026-01-31T12:00:00.123] error: ") in 26.05. The first two were seen from 22.05 to 26.05, the third is of
+ * 23.02 and later. */
 #include "sweep/joblog.h"
 
 #include <stdlib.h>

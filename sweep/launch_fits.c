@@ -81,10 +81,9 @@ int sweep_launch_fits(SlurmCluster *cluster, const SlurmSettings *s) {
   } else if (nearest && !good) {
     code = core_error(
       CORE_USAGE,
-      "no task fits partition %s: a task asks for %s, %lld nodes of %lld processors, %lld GPUs and %lld MB each; "
-      "it has %lld nodes%s of at most %lld processors, %lld GPUs and %lld MB, for at most %s (slurm.time, nodes, "
-      "cpus_per_run, "
-      "gpus_per_run, mem, runs_per_task)",
+      "no task fits partition %s: a task asks for %s, %lld nodes of %lld processors, %lld GPUs and %lld MB each; it "
+      "has %lld nodes%s of at most %lld processors, %lld GPUs and %lld MB, for at most %s (slurm.time, nodes, "
+      "cpus_per_run, gpus_per_run, mem, runs_per_task)",
       nearest->name, s->time ? slurm_time_format(s->time, asked) : "its default time", (long long)s->nodes,
       (long long)(slurm_settings_task_cpus(s) / s->nodes), (long long)(slurm_settings_task_gpus(s) / s->nodes),
       (long long)(s->mem * s->runs_per_task), (long long)nearest->nodes, nearest->up ? "" : " (it is down)",

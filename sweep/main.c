@@ -5,8 +5,7 @@
 int main(int argc, char **argv) {
   static const char intro[] =
       "Runs PPO experiments over grids of settings: an experiment file (docs/experiments.md) becomes runs, the runs' "
-      "logs "
-      "become results.db, and `analyze` draws it.\n\n"
+      "logs become results.db, and `analyze` draws it.\n\n"
       "  sweep plan experiments/fig8_ddr.ini --profile demo\n"
       "  sweep submit experiments/fig8_ddr.ini --profile demo\n"
       "  sweep status";

@@ -52,9 +52,8 @@ static int read_row(const char *path, size_t line_number, const char *line, Swee
               sweep_ids_add(ids, line + length, NULL);
   if (!good)
     return core_error(CORE_FAIL, "%s:%zu: damaged: expected index %zu, a tab and a new run id of %d digits; restore "
-                                 "the "
-                      "file, or move it away and submit the experiment again", path, line_number, ids->count,
-                      ID_DIGITS);
+                                 "the file, or move it away and submit the experiment again",
+                      path, line_number, ids->count, ID_DIGITS);
   return CORE_OK;
 }
 

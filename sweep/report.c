@@ -135,8 +135,8 @@ int sweep_report(int argc, char **argv) {
   if (help)
     core_options_help(usage,
                       "What a sweep has cost: time in the queue, time and CPU- and GPU-hours spent and wasted (failed "
-                      "runs, work that was lost and done again), memory; "
-                      "and time limits and memory that would be enough. From the runs' own files: Slurm is not asked.",
+                      "runs, work that was lost and done again), memory; and time limits and memory that would be "
+                      "enough. From the runs' own files: Slurm is not asked.",
                       options);
   else if ((code = sweep_common_operands(usage, count, 1, 1)) == CORE_OK && given.json && given.csv)
     code = core_error(CORE_USAGE, "--json and --csv exclude each other");

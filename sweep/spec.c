@@ -231,8 +231,7 @@ static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *sect
 static int check_axis(const CoreIni *ini, const SweepList *list) {
   if (list->count > 1 && !list->row->identity)
     return core_ini_error_key(ini, list->entry, "%s does not change what is learned, so its %zu values would all be "
-                                                "one "
-                              "run; give it one value", list->row->name, list->count);
+                                                "one run; give it one value", list->row->name, list->count);
   return sweep_list_check_different(ini, list);
 }
 

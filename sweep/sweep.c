@@ -85,8 +85,7 @@ static int frozen_path(const SweepCommon *common, const char *name, char path[CO
   if (!core_files_exists(path)) return sweep_common_unknown(common->root, name);
   if (common->profile)
     return core_error(CORE_USAGE, "--profile %s: '%s' is a sweep whose profile was settled when it was submitted; "
-                                  "give the "
-                      "experiment file to plan or submit another", common->profile, name);
+                                  "give the experiment file to plan or submit another", common->profile, name);
   return CORE_OK;
 }
 

@@ -15,8 +15,7 @@
 
 static const char TRAIN_TEXT[] =
   "Trains one agent as its configuration says, in <root>/runs/ab/<id>: run logs, checkpoints, log.txt and state. The "
-  "id "
-  "is a hash of the configuration, so the same configuration is the same run.\n\n"
+  "id is a hash of the configuration, so the same configuration is the same run.\n\n"
   "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
   "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or SIGINT after "
   "finishing the iteration and saving it (run again with --resume to go on).\n\n"

@@ -96,10 +96,9 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static const char TEXT[] = "Predicts how a run scales over GPUs: bytes and time of the gradients' sums, what hides "
-                           "behind the backward pass, and the "
-                           "efficiency, each GPU with env.num worlds of its own. A model (docs/cuda.md), not a "
-                           "measurement: NCCL's published cost "
-                           "model on NVLink and 400 Gb/s InfiniBand.";
+                           "behind the backward pass, and the efficiency, each GPU with env.num worlds of its own. A "
+                           "model (docs/cuda.md), not a measurement: NCCL's published cost model on NVLink and 400 "
+                           "Gb/s InfiniBand.";
 
 static void print_points(const ScalingRun *run, const Training *training) {
   static const int gpus[] = {1, 2, 8, 64, 128};
