@@ -58,6 +58,8 @@ CORE_DEVICE_CODE=$SWEEP_BUILD/tests/ptx/kernels.so train code >/dev/null 2>&1
 tap_check "and with nvcc's own code (tests/ptx) in the kernels' place" "$(same one code)"
 RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 "memory" \
   train small env.num=65536
+CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt can not begin" 2 "can not begin on this GPU: CUBLAS_STATUS_NOT_INIT" \
+  train broken
 CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
 
 if ! command -v mpirun >/dev/null || ! "$built/trainer" info | grep -q '^MPI *yes'; then

@@ -15,7 +15,7 @@ enum { PLANS_MAX = 128 };
   F(cublasLtCreate) F(cublasLtDestroy) F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) \
   F(cublasLtMatmulDescSetAttribute) F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy) \
   F(cublasLtMatmulPreferenceCreate) F(cublasLtMatmulPreferenceDestroy) F(cublasLtMatmulPreferenceSetAttribute) \
-  F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtGetVersion)
+  F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtGetVersion) F(cublasLtGetStatusString)
 
 /* A product of one shape, ready to run: asking for the best algorithm takes long. */
 typedef struct Plan {
@@ -45,8 +45,9 @@ static void check(cublasStatus_t status, const char *what) {
 }
 #define CHECK(library, function, ...) check((library)->call.function(__VA_ARGS__), #function)
 
+enum { REASON = 256 };
+
 static int load(DeviceLibrary *library, char *reason) {
-  enum { REASON = 256 };
   char versioned[32];
   snprintf(versioned, sizeof versioned, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
   library->handle_of_file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
@@ -81,15 +82,23 @@ static void destroy_plan(DeviceLibrary *library, Plan *plan) {
   library->call.cublasLtMatmulDescDestroy(plan->operation);
 }
 
+/* Its first call: a driver that is too old, or another process that has taken the memory, shows here. */
+static int begin(DeviceLibrary *library, char *reason) {
+  const cublasStatus_t status = library->call.cublasLtCreate(&library->handle);
+  if (status == CUBLAS_STATUS_SUCCESS) return CORE_OK;
+  library->handle = NULL;
+  snprintf(reason, REASON,
+           "cuBLASLt %zu can not begin on this GPU: %s; its driver may be too old for it (nvidia-smi), or the GPU's "
+           "memory taken by another process; train.device = cpu needs neither",
+           library->call.cublasLtGetVersion(), library->call.cublasLtGetStatusString(status));
+  return CORE_FAIL;
+}
+
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
   DeviceLibrary *library = core_memory_zero_allocate(1, sizeof *library);
   library->device = device;
   library->compute = compute_of(precision);
-  if (load(library, reason) != CORE_OK) {
-    device_library_close(&library);
-    return NULL;
-  }
-  CHECK(library, cublasLtCreate, &library->handle);
+  if (load(library, reason) != CORE_OK || begin(library, reason) != CORE_OK) device_library_close(&library);
   return library;
 }
 

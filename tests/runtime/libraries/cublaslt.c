@@ -3,7 +3,7 @@
  * API"). Products are plain loops over matrices stored by columns, done by the host when the stream comes to them, so
  * that what the trainer says about operands, their order, strides and epilogues is held against a definition of its
  * own. Which algorithms the real library has it does not know; CUBLASLT_STAND_IN=plain is a library without fused
- * epilogues, none one without any. */
+ * epilogues, none one without any, broken one that can not begin. */
 #include <cublasLt.h>
 #include <math.h>
 #include <stdbool.h>
@@ -60,11 +60,26 @@ typedef struct Product {
 
 /* ---- descriptions ------------------------------------------------------------------------------------------------ */
 
+static bool lacks(const char *what) {
+  const char *lacking = getenv("CUBLASLT_STAND_IN");
+  return lacking && strcmp(lacking, what) == 0;
+}
+
 EXPORT size_t cublasLtGetVersion(void) { return CUBLAS_VERSION; }
+
+EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED: return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default: return "another status";
+  }
+}
 
 EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
   int gpus = 0;
-  if (cudaGetDeviceCount(&gpus) != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (cudaGetDeviceCount(&gpus) != cudaSuccess || lacks("broken")) return CUBLAS_STATUS_NOT_INITIALIZED;
   *handle = core_memory_zero_allocate(1, 1);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -176,7 +191,6 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
                                                      cublasLtMatmulHeuristicResult_t found[], int *count) {
   const Description *operation = (const Description *)description;
   const Preference *p = (const Preference *)preference;
-  const char *lacks = getenv("CUBLASLT_STAND_IN");
   Product product;
   (void)handle;
   *count = 0;
@@ -184,8 +198,7 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   if (memcmp(c, d, sizeof(Layout)) != 0 || wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   const bool is_plain = operation->epilogue == CUBLASLT_EPILOGUE_DEFAULT;
-  if (lacks && (strcmp(lacks, "none") == 0 || (strcmp(lacks, "plain") == 0 && !is_plain)))
-    return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (lacks("none") || (lacks("plain") && !is_plain)) return CUBLAS_STATUS_NOT_SUPPORTED;
   found[0] = (cublasLtMatmulHeuristicResult_t){.workspaceSize =
                                                    p->workspace < WORKSPACE_NEEDED ? p->workspace : WORKSPACE_NEEDED};
   Algorithm *algorithm = (Algorithm *)&found[0].algo;
