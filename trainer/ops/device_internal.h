@@ -30,8 +30,8 @@ typedef struct DeviceProduct {
   uint32_t *mask;
 } DeviceProduct;
 
-/* The library for matrix products (cuda_library.c). NULL where cuBLASLt can not be opened or begun; *reason (>= 256 bytes) then
- * says why. */
+/* The library for matrix products (cuda_library.c). NULL where cuBLASLt can not be opened, or can not begin; *reason
+ * (>= 256 bytes) then says why. */
 typedef struct DeviceLibrary DeviceLibrary;
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason);
 void device_library_close(DeviceLibrary **library);
