@@ -154,20 +154,21 @@ static int wait_for_writer(const Task *task, const char *id, StoreState *state) 
   }
 }
 
+/* The record first: whoever reads of a failure finds its cause, even if we are killed in between. */
 static void fail_run(Attempt *attempt, const char *root, SweepCause cause, const char *message) {
   StoreState state;
   if (store_run_state_read(root, attempt->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
   attempt->failed = true;
   attempt->record.cause = cause;
   attempt->record.ended_unix_s = core_clock_unix_s();
-  if (state.status != STORE_FAILED && state.status != STORE_DIVERGED && state.status != STORE_FINISHED &&
-      state.status != STORE_RUNNING) {
-    state.status = STORE_FAILED;
-    state.finished_unix_s = core_clock_unix_s();
-    snprintf(state.message, sizeof state.message, "%s", message);
-    if (store_run_state_write(root, attempt->id, &state) != CORE_OK) core_warn("%s", core_error_message());
-  }
   if (sweep_record_write(root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message());
+  if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_FINISHED ||
+      state.status == STORE_RUNNING)
+    return;
+  state.status = STORE_FAILED;
+  state.finished_unix_s = core_clock_unix_s();
+  snprintf(state.message, sizeof state.message, "%s", message);
+  if (store_run_state_write(root, attempt->id, &state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
 /* Processors and GPUs of the task, shared out among its runs. */

@@ -85,7 +85,10 @@ ended() { [ "$(in_queue "$1")" = 0 ]; }
 cat >"$tap_dir/early" <<SH
 #!/bin/bash
 $paced "\$@" &
-until grep -qs "exceeded memory limit" "$SWEEP_ROOT"/sweeps/early/batches/*; do kill -0 \$! || exit 1; sleep 0.002; done
+until grep -qs "StepId=\$SLURM_JOB_ID\.batch exceeded memory limit" "$SWEEP_ROOT"/sweeps/early/batches/*; do
+  kill -0 \$! || exit 1
+  sleep 0.002
+done
 kill -9 \$! \$\$
 SH
 chmod +x "$tap_dir/early"
