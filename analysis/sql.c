@@ -116,8 +116,8 @@ int analysis_sql(int argc, char **argv) {
              "attempt, iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: "
              "json_extract(config, '$.ppo.com').\n\n"
              "Example:\n"
-             "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate ORDER BY 3 "
-             "DESC\"",
+             "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate "
+             "ORDER BY 3 DESC\"",
     .least = 2, .most = 2,
     .hint = "expected a database and one quoted statement"};
   Request request = {0};
