@@ -359,15 +359,15 @@ static int advise(const char *path, const Request *request, Advice *advice) {
   return write_experiment(advice, request);
 }
 
-static const char usage[] = "analyze advise results.db [--hours H] [-o FILE]";
-static const char help_text[] =
-  "Looks at DDR and stagnation of what has run, and proposes which COM, epsilon, epochs and number of "
-  "environments to try next, with the reason and the price at measured speeds. Says so when the runs "
-  "can not support advice. Use --where to keep to one task.";
+static const CoreManual manual = {
+  .usage = "analyze advise results.db [--hours H] [-o FILE]",
+  .about = "Looks at DDR and stagnation of what has run, and proposes which COM, epsilon, epochs and number of "
+           "environments to try next, with the reason and the price at measured speeds. Says so when the runs can not "
+           "support advice. Use --where to keep to one task.",
+  ANALYSIS_ONE_DATABASE};
 
 static int answer(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
-  if (count != 1) return core_error(CORE_USAGE, "expected one database: analyze advise results.db");
   if (request->seeds < 1 || !(request->hours >= 0))
     return core_error(CORE_USAGE, "--seeds and --hours: expected positive numbers");
   Advice *advice = core_memory_zero_allocate(1, sizeof *advice);
@@ -390,7 +390,5 @@ int analysis_advise(int argc, char **argv) {
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &request);
-  free((void *)request.where.items);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

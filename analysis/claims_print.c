@@ -80,16 +80,19 @@ static void print_json(const AnalysisFindingOfClaim *list, size_t count) {
   json_decref(root);
 }
 
-static int answer(const char *path, const char *sweep, const CoreOptionList *where, bool json) {
+typedef struct Request { const char *sweep; CoreOptionList where; bool json; } Request;
+
+static int answer(void *asked, const char **operands, size_t operand_count) {
+  const Request *request = asked;
   StoreDatabase *database = NULL;
   AnalysisSelection selection = {0};
   AnalysisFindingOfClaim *list = NULL;
   size_t count = 0;
-  TRY(analysis_database_open(path, &database));
-  int code = analysis_select_runs(database, sweep, where->items, where->count, &selection);
-  if (code != CORE_OK) core_error_context(code, "%s", path);
+  TRY(analysis_database_open(operands[0], &database));
+  int code = analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &selection);
+  if (code != CORE_OK) core_error_context(code, "%s", operands[0]);
   if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &list, &count);
-  if (code == CORE_OK && json) print_json(list, count);
+  if (code == CORE_OK && request->json) print_json(list, count);
   else if (code == CORE_OK) print_text(list, count);
   free(list);
   analysis_selection_free(&selection);
@@ -98,31 +101,18 @@ static int answer(const char *path, const char *sweep, const CoreOptionList *whe
 }
 
 int analysis_claims(int argc, char **argv) {
-  const char *sweep = NULL;
-  CoreOptionList where = {0};
-  bool json = false, help = false;
+  static const CoreManual manual = {
+    .usage = "analyze claims results.db",
+    .about = "Each claim of the three papers against the runs that are there: supported, contradicted or undecided, "
+             "with the statistic, its 95 % interval, and how many seeds would tell. Runs are compared only where all "
+             "settings but the studied one are equal; runs that have not ended are counted, not used. No correction is "
+             "made for the number of claims.",
+    ANALYSIS_ONE_DATABASE};
+  Request request = {0};
   const CoreOption table[] = {
-    {"sweep", 0, CORE_OPTION_TEXT, &sweep, "NAME", "only the runs of this sweep (default: all runs)"},
-    {"where", 'w', CORE_OPTION_LIST, &where, "KEY=VALUE", "only runs with this setting"},
-    {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print the claims as JSON"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help(
-      "analyze claims results.db",
-      "Each claim of the three papers against the runs that are there: supported, contradicted or "
-      "undecided, with the statistic, its 95 % interval, and how many seeds would tell. Runs are compared "
-      "only where all settings but the studied one are equal; runs that have not ended are counted, not "
-      "used. No correction is made for the number of claims.",
-      table);
-  } else if (code == CORE_OK && count != 1) {
-    code = core_error(CORE_USAGE, "expected one database: analyze claims results.db");
-  } else if (code == CORE_OK) {
-    code = answer(operands[0], sweep, &where, json);
-  }
-  free(operands);
-  free((void *)where.items);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

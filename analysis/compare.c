@@ -248,17 +248,18 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
                     a->selection.count, a->unfinished, b->selection.count, b->unfinished);
 }
 
-static const char usage[] = "analyze compare results.db A B";
-static const char help_text[] =
-  "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. Prints mean and IQM with "
-  "stratified bootstrap intervals, the difference (also by Welch's t on a single task), the "
-  "probability that a run of A scores higher, and how many seeds a side would tell.\n\nExample:\n"
-  "  analyze compare results.db com=8 com=128";
+static const CoreManual manual = {
+  .usage = "analyze compare results.db A B",
+  .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. Prints mean and IQM with stratified "
+           "bootstrap intervals, the difference (also by Welch's t on a single task), the probability that a run of A "
+           "scores higher, and how many seeds a side would tell.\n\n"
+           "Example:\n"
+           "  analyze compare results.db com=8 com=128",
+  .least = 3, .most = 3,
+  .hint = "expected a database and two groups of runs, such as com=8 com=128"};
 
 static int answer_request(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
-  if (count != 3)
-    return core_error(CORE_USAGE, "expected a database and two groups: analyze compare results.db com=8 com=128");
   if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
   Side a = {.text = operands[1]}, b = {.text = operands[2]};
   StoreDatabase *database = NULL;
@@ -281,7 +282,5 @@ int analysis_compare(int argc, char **argv) {
     {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "which evaluation levels (default: train)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the answer as JSON"},
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer_request, &request);
-  free((void *)request.where.items);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, answer_request, &request);
 }

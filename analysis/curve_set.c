@@ -304,9 +304,9 @@ void analysis_curve_set_infinite(const AnalysisCurveSet *set, CoreText *text) {
                       set->infinite_runs == 1 ? "" : "s");
 }
 
-int analysis_curve_set_read(AnalysisCurveSet *set, const char **operands, size_t operand_count) {
+int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   TRY(understand(set));
-  TRY(analysis_context_open(&set->context, &set->request, operands, operand_count));
+  TRY(analysis_context_open(&set->context, &set->request, path));
   for (size_t c = 0; c < set->column_count; c++)
     if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
   TRY(group(set));
@@ -335,5 +335,4 @@ void analysis_curve_set_free(AnalysisCurveSet *set) {
   analysis_grouping_free(&set->panels);
   analysis_grouping_free(&set->choices);
   analysis_context_close(&set->context);
-  free(set->request.where.items);
 }

@@ -50,8 +50,9 @@ typedef struct AnalysisCurveSet {
   size_t choice_count;       /* most candidates that --best-of chose from */
 } AnalysisCurveSet;
 
-/* Opens the context, reads and averages. After an error, too, the owner calls analysis_curve_set_free. */
-int analysis_curve_set_read(AnalysisCurveSet *set, const char **operands, size_t operand_count);
+/* Opens the context of the database at `path`, reads and averages. After an error, too, the owner calls
+ * analysis_curve_set_free. */
+int analysis_curve_set_read(AnalysisCurveSet *set, const char *path);
 void analysis_curve_set_free(AnalysisCurveSet *set);
 
 /* " Infinite values, passed over: 3, in 1 run." when there are any. */

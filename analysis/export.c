@@ -194,60 +194,66 @@ static int export_table(StoreDatabase *database, const Table *table, const char 
   return code;
 }
 
-static int export_all(const char *path, const char *sweep, Format format, const char *folder) {
+static const CoreManual manual = {
+  .usage = "analyze export csv|jsonl results.db [-o DIR]\n"
+           "  analyze export mlflow results.db --url URL",
+  .about = "Writes each table as a file (run, sweep_run, attempt, evaluation, layer, iteration) and schema.json, which "
+           "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
+           "(recipes: docs/results.md).\n\n"
+           "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
+           "metrics. Calling it again adds what is new.",
+  .least = 2, .most = 2,
+  .hint = "expected a format (csv, jsonl or mlflow) and a database"};
+
+typedef struct Request { const char *folder, *sweep; MlflowTarget mlflow; } Request;
+
+static int export_files(const Request *request, const char *path, Format format) {
   StoreDatabase *database = NULL;
   int64_t rows[TABLES] = {0};
+  const char *folder = request->folder;
   TRY(analysis_database_open(path, &database));
   int code = core_files_make_directories(folder);
   for (size_t t = 0; t < TABLES && code == CORE_OK; t++)
-    code = export_table(database, &tables[t], sweep, format, folder, &rows[t]);
+    code = export_table(database, &tables[t], request->sweep, format, folder, &rows[t]);
   if (code == CORE_OK) code = write_schema(folder, format, rows);
   if (code == CORE_OK) printf("%s/schema.json\n", folder);
   store_database_close(&database);
   return code;
 }
 
-int analysis_export(int argc, char **argv) {
-  const char *folder = "export", *sweep = NULL, *environment = getenv("MLFLOW_TRACKING_URI");
-  MlflowTarget mlflow = {.every = 1, .url = environment && strncmp(environment, "http", 4) == 0 ? environment : NULL};
-  bool help = false;
-  const CoreOption table[] = {
-    {"output", 'o', CORE_OPTION_TEXT, &folder, "DIR", "where the files go (default: export)"},
-    {"sweep", 0, CORE_OPTION_TEXT, &sweep, "NAME", "only the runs of this sweep (default: all)"},
-    {"url", 0, CORE_OPTION_TEXT, &mlflow.url, "URL",
-     "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
-    {"experiment", 0, CORE_OPTION_TEXT, &mlflow.experiment, "NAME",
-     "mlflow: the experiment that gets the runs (default: the sweep's name)"},
-    {"every", 0, CORE_OPTION_INT, &mlflow.every, "N", "mlflow: each N-th iteration (default 1: all)"},
-    {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help(
-      "analyze export csv|jsonl results.db [-o DIR]\n  analyze export mlflow results.db --url URL",
-      "Writes each table as a file (run, sweep_run, attempt, evaluation, layer, iteration) and schema.json, which "
-      "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
-      "(recipes: docs/results.md).\n\n"
-      "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as metrics. "
-      "Calling it again adds what is new.",
-      table);
-  } else if (code == CORE_OK && count == 2 && strcmp(operands[0], "mlflow") == 0) {
-    code = mlflow.url
-             ? CORE_OK
-             : core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
-    if (code == CORE_OK && mlflow.every < 1)
-      code = core_error(CORE_USAGE, "--every %lld: at least 1", (long long)mlflow.every);
-    StoreDatabase *database = NULL;
-    if (code == CORE_OK) code = analysis_database_open(operands[1], &database);
-    if (code == CORE_OK) code = mlflow_export(database, sweep, &mlflow);
-    store_database_close(&database);
-  } else if (code == CORE_OK &&
-             (count != 2 || (strcmp(operands[0], "csv") != 0 && strcmp(operands[0], "jsonl") != 0))) {
-    code = core_error(CORE_USAGE, "expected a format and a database: analyze export csv|jsonl|mlflow results.db");
-  } else if (code == CORE_OK) {
-    code = export_all(operands[1], sweep, strcmp(operands[0], "csv") == 0 ? AS_CSV : AS_JSONL, folder);
-  }
-  free(operands);
+static int export_mlflow(const Request *request, const char *path) {
+  StoreDatabase *database = NULL;
+  if (!request->mlflow.url)
+    return core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
+  if (request->mlflow.every < 1)
+    return core_error(CORE_USAGE, "--every %lld: at least 1", (long long)request->mlflow.every);
+  TRY(analysis_database_open(path, &database));
+  int code = mlflow_export(database, request->sweep, &request->mlflow);
+  store_database_close(&database);
   return code;
+}
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  const char *format = operands[0], *path = operands[1];
+  if (strcmp(format, "csv") == 0) return export_files(request, path, AS_CSV);
+  if (strcmp(format, "jsonl") == 0) return export_files(request, path, AS_JSONL);
+  if (strcmp(format, "mlflow") == 0) return export_mlflow(request, path);
+  return core_options_misuse(&manual, "unknown format \"%.80s\"", format);
+}
+
+int analysis_export(int argc, char **argv) {
+  const char *environment = getenv("MLFLOW_TRACKING_URI");
+  Request request = {.folder = "export", .mlflow = {.every = 1}};
+  if (environment && strncmp(environment, "http", 4) == 0) request.mlflow.url = environment;
+  const CoreOption table[] = {
+    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "where the files go (default: export)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all)"},
+    {"url", 0, CORE_OPTION_TEXT, &request.mlflow.url, "URL",
+     "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
+    {"experiment", 0, CORE_OPTION_TEXT, &request.mlflow.experiment, "NAME",
+     "mlflow: the experiment that gets the runs (default: the sweep's name)"},
+    {"every", 0, CORE_OPTION_INT, &request.mlflow.every, "N", "mlflow: each N-th iteration (default 1: all)"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

@@ -138,15 +138,8 @@ static int open_context(AnalysisContext *context) {
   return code == CORE_OK ? group_configurations(context) : open_error(context, code);
 }
 
-int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands,
-                          size_t operand_count) {
-  memset(context, 0, sizeof *context);
-  context->request = request;
-  if (operand_count != 1) {
-    return core_error(CORE_USAGE, "expected one database, e.g. results.db%s",
-                      operand_count ? "; there are more operands" : "");
-  }
-  context->path = operands[0];
+int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char *path) {
+  *context = (AnalysisContext){.request = request, .path = path};
   int code = open_context(context);
   if (code != CORE_OK) analysis_context_close(context);
   return code;
@@ -156,18 +149,6 @@ void analysis_context_close(AnalysisContext *context) {
   analysis_grouping_free(&context->configurations);
   analysis_selection_free(&context->selection);
   store_database_close(&context->database);
-}
-
-int analysis_figure_answer(const CoreOption *options, int argc, char **argv, const char *usage, const char *help_text,
-                           int (*answer)(void *figure, const char **operands, size_t operand_count), void *figure) {
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(options, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) core_options_help(usage, help_text, options);
-  else if (code == CORE_OK) code = answer(figure, operands, operand_count);
-  free(operands);
-  return code;
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */

@@ -29,6 +29,9 @@ int analysis_figure_coverage(int argc, char **argv);
 int analysis_figure_layers(int argc, char **argv);
 int analysis_figure_table(int argc, char **argv);
 
+/* What every figure takes: in its CoreManual. */
+#define ANALYSIS_ONE_DATABASE .least = 1, .most = 1, .hint = "expected one database"
+
 /* What every figure is asked with. Zero-initialise. */
 typedef struct AnalysisRequest {
   int argc;                            /* of the command, argv[0] being the figure's name or a paper's (papers.h) */
@@ -69,10 +72,9 @@ typedef struct AnalysisContext {
   AnalysisGrouping configurations;     /* by all that varies except the seed */
 } AnalysisContext;
 
-/* CORE_USAGE: not exactly one operand, or a bad option. CORE_FAIL: no runs. The message says which experiment makes a
+/* `path`: of the database. CORE_USAGE: a bad option. CORE_FAIL: no runs; the message says which experiment makes a
  * paper figure's runs. */
-int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char **operands,
-                          size_t operand_count);
+int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char *path);
 /* CORE_FAIL: none of the runs has an evaluation yet, which the figure can not do without. */
 int analysis_context_need_evaluations(const AnalysisContext *context);
 void analysis_context_close(AnalysisContext *context);
@@ -86,10 +88,6 @@ void analysis_describe_source(const AnalysisContext *context, const char *query,
  * json_done). Takes the plot and the CSV: both are freed here. */
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
                           CoreText *csv);
-/* A figure's command line: prints the help, or calls `answer` with the figure and the operands (strings of argv).
- * Returns what the parser or `answer` returned; the caller frees what the figure holds. */
-int analysis_figure_answer(const CoreOption *options, int argc, char **argv, const char *usage, const char *help_text,
-                           int (*answer)(void *figure, const char **operands, size_t operand_count), void *figure);
 /* The number of seeds of a configuration ("2", or "1-3" over several). */
 size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
 

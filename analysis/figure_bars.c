@@ -243,12 +243,12 @@ static void print_table(const Bars *b) {
 
 /* ---- the commands ----------------------------------------------------------------------------------------------- */
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Bars *b = figure;
   CoreText csv = {0};
   TRY(find_aggregates(b));
   TRY(analysis_scored_check(&b->scored));
-  TRY(analysis_context_open(&b->context, &b->request, operands, operand_count));
+  TRY(analysis_context_open(&b->context, &b->request, operands[0]));
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, analysis_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   collect(b);
@@ -262,17 +262,19 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return analysis_figure_write(&b->context, plot, analysis_scored_query, interval_kind, &csv);
 }
 
-static const char bars_usage[] = "analyze bars results.db [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]";
-static const char bars_help[] =
-  "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and tasks, with "
-  "a 95 % bootstrap interval that draws runs task by task (Agarwal et al. 2021; 50 000 replicates). Runs that differ "
-  "in what they are trained on are tasks of one configuration.\n\n"
-  "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.";
-static const char profiles_usage[] = "analyze profiles results.db [--measure NAME] [OPTIONS]";
-static const char profiles_help[] =
-  "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, whose "
-  "score is above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
-  "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.";
+static const CoreManual bars_manual = {
+  .usage = "analyze bars results.db [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]",
+  .about = "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and "
+           "tasks, with a 95 % bootstrap interval that draws runs task by task (Agarwal et al. 2021; 50 000 "
+           "replicates). Runs that differ in what they are trained on are tasks of one configuration.\n\n"
+           "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.",
+  ANALYSIS_ONE_DATABASE};
+static const CoreManual profiles_manual = {
+  .usage = "analyze profiles results.db [--measure NAME] [OPTIONS]",
+  .about = "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, "
+           "whose score is above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
+           "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.",
+  ANALYSIS_ONE_DATABASE};
 
 static int run(int argc, char **argv, bool profiles) {
   Bars b = {.request = {.argc = argc, .argv = argv}, .profiles = profiles, .aggregate_names = "mean,iqm"};
@@ -284,13 +286,11 @@ static int run(int argc, char **argv, bool profiles) {
     ANALYSIS_SCORED_OPTIONS(b.scored),
     ANALYSIS_REQUEST_OPTIONS(b.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, profiles ? profiles_usage : bars_usage,
-                                    profiles ? profiles_help : bars_help, answer, &b);
+  int code = core_options_answer(profiles ? &profiles_manual : &bars_manual, table, argc, argv, answer, &b);
   for (size_t g = 0; b.scores && g < b.groups.count; g++) analysis_tasks_scores_free(&b.scores[g]);
   analysis_scored_free(&b.scored);
   analysis_grouping_free(&b.groups);
   analysis_context_close(&b.context);
-  free(b.request.where.items);
   free(b.scores);
   free(b.aggregates);
   free(b.profile);

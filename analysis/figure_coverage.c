@@ -364,10 +364,10 @@ static int group(Coverages *c) {
                     c->groups.count, c->tasks.count, PANELS_MAX);
 }
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Coverages *c = figure;
   CoreText csv = {0};
-  TRY(analysis_context_open(&c->context, &c->request, operands, operand_count));
+  TRY(analysis_context_open(&c->context, &c->request, operands[0]));
   TRY(group(c));
   TRY(read_all(c));
   if (!c->request.json) print_table(c);
@@ -377,14 +377,16 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return analysis_figure_write(&c->context, plot, query, interval_kind, &csv);
 }
 
-static const char usage[] = "analyze coverage results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
-static const char help_text[] =
-  "How much of the state space runs have visited: the states that they kept (metrics.visited_states) in the plane of "
-  "the first two principal components of all compared runs' standardised states, a panel a configuration and task; a "
-  "cell's colour says when training first came there. The numbers are the shares of cells of a 50 x 50 and a 100 x 100 "
-  "grid that a single run's states occupy, and the entropy of their histogram over log(2500), at equal numbers of "
-  "states. The columns coverage_* of iterations are the same in a plane that needs no states: see docs/results.md.\n\n"
-  "Files: coverage.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot coverage.gp.";
+static const CoreManual manual = {
+  .usage = "analyze coverage results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .about = "How much of the state space runs have visited: the states that they kept (metrics.visited_states) in the "
+           "plane of the first two principal components of all compared runs' standardised states, a panel a "
+           "configuration and task; a cell's colour says when training first came there. The numbers are the shares "
+           "of cells of a 50 x 50 and a 100 x 100 grid that a single run's states occupy, and the entropy of their "
+           "histogram over log(2500), at equal numbers of states. The columns coverage_* of iterations are the same "
+           "in a plane that needs no states: see docs/results.md.\n\n"
+           "Files: coverage.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot coverage.gp.",
+  ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_coverage(int argc, char **argv) {
   Coverages c = {.request = {.argc = argc, .argv = argv}};
@@ -393,7 +395,7 @@ int analysis_figure_coverage(int argc, char **argv) {
      "one panel for each value of these settings; none: one a task (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(c.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &c);
+  int code = core_options_answer(&manual, table, argc, argv, answer, &c);
   for (size_t p = 0; p < c.panel_count; p++) free(c.panels[p].first);
   free(c.panels);
   free(c.runs);
@@ -402,6 +404,5 @@ int analysis_figure_coverage(int argc, char **argv) {
   analysis_grouping_free(&c.groups);
   analysis_grouping_free(&c.tasks);
   analysis_context_close(&c.context);
-  free(c.request.where.items);
   return code;
 }

@@ -248,9 +248,6 @@ static void print_json(const AnalysisCurveSet *set) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-static const char usage[] = "analyze curves results.db [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] "
-                            "[--group KEYS] [--panel KEYS] [OPTIONS]";
-
 static void describe(CoreText *text) {
   core_text_append(
     text,
@@ -272,10 +269,10 @@ static int set_log_axes(AnalysisCurveSet *set) {
                                                      : core_error(CORE_USAGE, "--log %s: expected x, y or xy", axes);
 }
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   AnalysisCurveSet *set = figure;
   TRY(set_log_axes(set));
-  TRY(analysis_curve_set_read(set, operands, operand_count));
+  TRY(analysis_curve_set_read(set, operands[0]));
   if (set->request.json) print_json(set);
   else print_table(set);
   fflush(stdout);
@@ -307,7 +304,12 @@ int analysis_figure_curves(int argc, char **argv) {
     {0}};
   CoreText about = {0};
   describe(&about);
-  int code = analysis_figure_answer(table, argc, argv, usage, core_text_string(&about), answer, &set);
+  const CoreManual manual = {
+    .usage = "analyze curves results.db [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] "
+             "[--group KEYS] [--panel KEYS] [OPTIONS]",
+    .about = core_text_string(&about),
+    ANALYSIS_ONE_DATABASE};
+  int code = core_options_answer(&manual, table, argc, argv, answer, &set);
   core_text_free(&about);
   analysis_curve_set_free(&set);
   return code;

@@ -297,20 +297,21 @@ static void print_json(const AnalysisDdr *ddr) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-static const char usage[] =
-    "analyze ddr-vs-solve results.db [--budget N[,N...]] [--sweep NAME] [--where KEY=VALUE]... [OPTIONS]";
-static const char help_text[] =
-  "Does a setting that changes the policy little for the data it sees (a high DDR) end up solving more? Each run is a "
-  "dot: its DDR (transitions / sum of KL(behaviour || updated policy) over the iterations up to a budget) against the "
-  "largest solve rate of its evaluations up to there; one panel a budget. Colour: the configuration (all settings "
-  "that differ, except the seed). Under each panel: Spearman's rank correlation with a 95 % bootstrap interval that "
-  "resamples configurations; below the panels, the mean solve rate by thirds of DDR, since the paper finds that both "
-  "ends suffer. The table is sorted by solve rate and speaks of the largest budget.\n\n"
-  "New results beside the database (runs/) are imported first. Runs that have not reached a panel's budget are hollow "
-  "there, and counted; they are in the correlation only when they diverged.\n\n"
-  "Files: ddr-vs-solve.svg .png .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.";
+static const CoreManual manual = {
+  .usage = "analyze ddr-vs-solve results.db [--budget N[,N...]] [--sweep NAME] [--where KEY=VALUE]... [OPTIONS]",
+  .about = "Does a setting that changes the policy little for the data it sees (a high DDR) end up solving more? Each "
+           "run is a dot: its DDR (transitions / sum of KL(behaviour || updated policy) over the iterations up to a "
+           "budget) against the largest solve rate of its evaluations up to there; one panel a budget. Colour: the "
+           "configuration (all settings that differ, except the seed). Under each panel: Spearman's rank correlation "
+           "with a 95 % bootstrap interval that resamples configurations; below the panels, the mean solve rate by "
+           "thirds of DDR, since the paper finds that both ends suffer. The table is sorted by solve rate and speaks "
+           "of the largest budget.\n\n"
+           "New results beside the database (runs/) are imported first. Runs that have not reached a panel's budget "
+           "are hollow there, and counted; they are in the correlation only when they diverged.\n\n"
+           "Files: ddr-vs-solve.svg .png .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.",
+  ANALYSIS_ONE_DATABASE};
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Scatter *scatter = figure;
   AnalysisDdr *ddr = &scatter->data;
   ddr->context = &scatter->context;
@@ -318,7 +319,7 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   if (scatter->measure && !ddr->use_final && strcmp(scatter->measure, "best") != 0) {
     return core_error(CORE_USAGE, "--measure %s: expected best or final", scatter->measure);
   }
-  TRY(analysis_context_open(&scatter->context, &scatter->request, operands, operand_count));
+  TRY(analysis_context_open(&scatter->context, &scatter->request, operands[0]));
   TRY(analysis_context_need_evaluations(&scatter->context));
   TRY(choose_colors(scatter));
   TRY(analysis_ddr_read(ddr, scatter->budgets));
@@ -341,10 +342,9 @@ int analysis_figure_ddr(int argc, char **argv) {
      "one colour for each value of these settings (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(scatter.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &scatter);
+  int code = core_options_answer(&manual, table, argc, argv, answer, &scatter);
   analysis_ddr_free(&scatter.data);
   analysis_grouping_free(&scatter.colors);
   analysis_context_close(&scatter.context);
-  free(scatter.request.where.items);
   return code;
 }

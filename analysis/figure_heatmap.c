@@ -155,12 +155,12 @@ static int axis(const Heatmap *h, const char *option, const char *name, Analysis
   return keys->key_count == 1 ? CORE_OK : core_error(CORE_USAGE, "%s %s: expected one setting", option, name);
 }
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Heatmap *h = figure;
   CoreText csv = {0};
   if (!h->x_name || !h->y_name) return axis(h, "--x", NULL, NULL);
   TRY(analysis_scored_check(&h->scored));
-  TRY(analysis_context_open(&h->context, &h->request, operands, operand_count));
+  TRY(analysis_context_open(&h->context, &h->request, operands[0]));
   TRY(axis(h, "--x", h->x_name, &h->x));
   TRY(axis(h, "--y", h->y_name, &h->y));
   TRY(analysis_scored_read(&h->scored, &h->context));
@@ -172,12 +172,13 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return analysis_figure_write(&h->context, plot, analysis_scored_query, interval_kind, &csv);
 }
 
-static const char usage[] = "analyze heatmap results.db --x KEY --y KEY [--measure NAME] [OPTIONS]";
-static const char help_text[] =
-  "What runs amount to (--measure) over two settings: a cell for each pair of values, its colour and number the mean "
-  "over its runs, whatever else varies among them (--where chooses). A cell with fewer runs than the fullest says how "
-  "many.\n\n"
-  "Files: heatmap.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot heatmap.gp.";
+static const CoreManual manual = {
+  .usage = "analyze heatmap results.db --x KEY --y KEY [--measure NAME] [OPTIONS]",
+  .about = "What runs amount to (--measure) over two settings: a cell for each pair of values, its colour and number "
+           "the mean over its runs, whatever else varies among them (--where chooses). A cell with fewer runs than "
+           "the fullest says how many.\n\n"
+           "Files: heatmap.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot heatmap.gp.",
+  ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_heatmap(int argc, char **argv) {
   Heatmap h = {.request = {.argc = argc, .argv = argv}};
@@ -187,12 +188,11 @@ int analysis_figure_heatmap(int argc, char **argv) {
     ANALYSIS_SCORED_OPTIONS(h.scored),
     ANALYSIS_REQUEST_OPTIONS(h.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &h);
+  int code = core_options_answer(&manual, table, argc, argv, answer, &h);
   analysis_scored_free(&h.scored);
   analysis_grouping_free(&h.x);
   analysis_grouping_free(&h.y);
   analysis_context_close(&h.context);
-  free(h.request.where.items);
   free(h.cells);
   free(h.runs);
   return code;

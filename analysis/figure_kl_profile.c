@@ -221,9 +221,9 @@ static void print_table(const Profiles *p) {
   core_text_free(&runs);
 }
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Profiles *p = figure;
-  TRY(analysis_context_open(&p->context, &p->request, operands, operand_count));
+  TRY(analysis_context_open(&p->context, &p->request, operands[0]));
   TRY(analysis_group_runs(&p->context.selection, p->group_keys, &p->groups));
   TRY(analysis_mean_line_check_groups(&p->groups));
   TRY(read_all(p));
@@ -232,13 +232,15 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return draw(p);
 }
 
-static const char usage[] = "analyze kl-profile results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
-static const char help_text[] =
-  "How the policy moves within an iteration: KL between successive minibatches' policies and to the iteration's last "
-  "policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 and 95 % of training (the "
-  "nearest profile that a run has written), as geometric means over runs. One or two configurations: solid and dashed. "
-  "The runs need metrics.profile_every, and their folders beside the database.\n\n"
-  "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.";
+static const CoreManual manual = {
+  .usage = "analyze kl-profile results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .about = "How the policy moves within an iteration: KL between successive minibatches' policies and to the "
+           "iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
+           "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
+           "or two configurations: solid and dashed. The runs need metrics.profile_every, and their folders "
+           "beside the database.\n\n"
+           "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.",
+  ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_kl_profile(int argc, char **argv) {
   Profiles p = {.request = {.argc = argc, .argv = argv}};
@@ -247,7 +249,7 @@ int analysis_figure_kl_profile(int argc, char **argv) {
      "one configuration for each value of these settings (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(p.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &p);
+  int code = core_options_answer(&manual, table, argc, argv, answer, &p);
   for (size_t i = 0; p.read && i < p.context.selection.count * PHASES; i++) {
     analysis_curve_free(&p.read[i].kl[0]);
     analysis_curve_free(&p.read[i].kl[1]);
@@ -255,6 +257,5 @@ int analysis_figure_kl_profile(int argc, char **argv) {
   free(p.read);
   analysis_grouping_free(&p.groups);
   analysis_context_close(&p.context);
-  free(p.request.where.items);
   return code;
 }

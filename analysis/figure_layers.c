@@ -193,10 +193,10 @@ static void print_table(const Layers *l) {
   core_text_free(&runs);
 }
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Layers *l = figure;
   TRY(find_metric(l));
-  TRY(analysis_context_open(&l->context, &l->request, operands, operand_count));
+  TRY(analysis_context_open(&l->context, &l->request, operands[0]));
   TRY(analysis_group_runs(&l->context.selection, l->group_keys, &l->groups));
   TRY(analysis_mean_line_check_groups(&l->groups));
   TRY(read_all(l));
@@ -205,13 +205,15 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return draw(l);
 }
 
-static const char usage[] = "analyze layers results.db [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]";
-static const char help_text[] =
-  "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against transitions, "
-  "means over runs with a 95 % Student t interval. One or two configurations: solid and dashed. The runs need "
-  "metrics.layers.\n\n"
-  "Columns: weight_norm, dormant, dormant_strict, dormant_loose, inactive, dead; the last layer is the head, which has "
-  "no units.\n\nFiles: layers.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot layers.gp.";
+static const CoreManual manual = {
+  .usage = "analyze layers results.db [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .about = "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against "
+           "transitions, means over runs with a 95 % Student t interval. One or two configurations: solid and dashed. "
+           "The runs need metrics.layers.\n\n"
+           "Columns: weight_norm, dormant, dormant_strict, dormant_loose, inactive, dead; the last layer is the head, "
+           "which has no units.\n\n"
+           "Files: layers.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot layers.gp.",
+  ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_layers(int argc, char **argv) {
   Layers l = {.request = {.argc = argc, .argv = argv}, .metric_name = "weight_norm"};
@@ -221,13 +223,12 @@ int analysis_figure_layers(int argc, char **argv) {
      "one configuration for each value of these settings (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(l.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &l);
+  int code = core_options_answer(&manual, table, argc, argv, answer, &l);
   for (size_t r = 0; l.curves && r < l.context.selection.count; r++)
     for (int network = 0; network < NETWORKS; network++)
       for (int layer = 0; layer < LAYERS_MAX; layer++) analysis_curve_free(&l.curves[r][network][layer]);
   free(l.curves);
   analysis_grouping_free(&l.groups);
   analysis_context_close(&l.context);
-  free(l.request.where.items);
   return code;
 }

@@ -288,11 +288,11 @@ static int group(Settings *s) {
   return code;
 }
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Settings *s = figure;
   if (!s->x_name) return core_error(CORE_USAGE, "which setting? --x KEY, for example --x ppo.learning_rate");
   TRY(analysis_scored_check(&s->scored));
-  TRY(analysis_context_open(&s->context, &s->request, operands, operand_count));
+  TRY(analysis_context_open(&s->context, &s->request, operands[0]));
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
   choose_axis(s);
@@ -302,13 +302,13 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return draw(s);
 }
 
-static const char usage[] =
-  "analyze settings results.db --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]";
-static const char help_text[] =
-  "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for each "
-  "value of --group, the mean over its runs with a 95 % Student t interval; each run is a dot, hollow when it has not "
-  "ended. --best-of takes, at each place, the best value of another setting.\n\n"
-  "Files: settings.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot settings.gp.";
+static const CoreManual manual = {
+  .usage = "analyze settings results.db --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]",
+  .about = "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for "
+           "each value of --group, the mean over its runs with a 95 % Student t interval; each run is a dot, hollow "
+           "when it has not ended. --best-of takes, at each place, the best value of another setting.\n\n"
+           "Files: settings.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot settings.gp.",
+  ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_settings(int argc, char **argv) {
   Settings s = {.request = {.argc = argc, .argv = argv}};
@@ -323,14 +323,13 @@ int analysis_figure_settings(int argc, char **argv) {
     ANALYSIS_COMMON_OPTION(s.request),
     ANALYSIS_REQUEST_OPTIONS(s.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &s);
+  int code = core_options_answer(&manual, table, argc, argv, answer, &s);
   analysis_scored_free(&s.scored);
   analysis_grouping_free(&s.x);
   analysis_grouping_free(&s.groups);
   analysis_grouping_free(&s.panels);
   analysis_grouping_free(&s.choices);
   analysis_context_close(&s.context);
-  free(s.request.where.items);
   free(s.places);
   return code;
 }

@@ -271,11 +271,11 @@ static int find_format(Table *t) {
   return core_error(CORE_USAGE, "--format %s: expected text, markdown or latex", t->format_name);
 }
 
-static int answer(void *figure, const char **operands, size_t operand_count) {
+static int answer(void *figure, const char **operands, size_t count) {
   Table *t = figure;
   TRY(find_format(t));
   TRY(analysis_scored_check(&t->scored));
-  TRY(analysis_context_open(&t->context, &t->request, operands, operand_count));
+  TRY(analysis_context_open(&t->context, &t->request, operands[0]));
   TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
   TRY(analysis_scored_read(&t->scored, &t->context));
   make_rows(t);
@@ -285,12 +285,13 @@ static int answer(void *figure, const char **operands, size_t operand_count) {
   return write_file(t);
 }
 
-static const char usage[] = "analyze table results.db [--format text|markdown|latex] [--group KEYS] [OPTIONS]";
-static const char help_text[] =
-  "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % Student "
-  "t intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown and LaTeX are "
-  "printed bare, ready for a document, --json as unrounded numbers; the file in the figures' folder (table.txt, .md "
-  "or .tex) carries its source as comments.";
+static const CoreManual manual = {
+  .usage = "analyze table results.db [--format text|markdown|latex] [--group KEYS] [OPTIONS]",
+  .about = "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % "
+           "Student t intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown "
+           "and LaTeX are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "
+           "folder (table.txt, .md or .tex) carries its source as comments.",
+  ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_table(int argc, char **argv) {
   Table t = {.request = {.argc = argc, .argv = argv}};
@@ -302,7 +303,7 @@ int analysis_figure_table(int argc, char **argv) {
      "transitions; what lies beyond is not looked at (default: all)"},
     ANALYSIS_REQUEST_OPTIONS(t.request),
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &t);
+  int code = core_options_answer(&manual, table, argc, argv, answer, &t);
   for (size_t g = 0; t.cells && g < t.groups.count; g++)
     for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
   free(t.cells);
@@ -310,6 +311,5 @@ int analysis_figure_table(int argc, char **argv) {
   analysis_scored_free(&t.scored);
   analysis_grouping_free(&t.groups);
   analysis_context_close(&t.context);
-  free(t.request.where.items);
   return code;
 }

@@ -14,19 +14,8 @@ static const char intro[] = "Figures from results.db: each is drawn as SVG, PNG 
                             "are imported first.\n\n"
                             "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
 
-static int list_figures(int argc, char **argv) {
-  const CoreOption table[] = {{0}};
-  const char **operands = NULL;
-  size_t count = 0, width = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  free(operands);
-  if (code != CORE_OK) return code;
-  if (help) {
-    core_options_help("analyze figures", "Lists the figures that can be drawn.", table);
-    return CORE_OK;
-  }
-  if (count > 0) return core_error(CORE_USAGE, "`analyze figures` takes no operand");
+static int print_figures(void *nothing, const char **operands, size_t count) {
+  size_t width = 0;
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
     if (strlen(f->name) > width) width = strlen(f->name);
   }
@@ -44,6 +33,11 @@ static int list_figures(int argc, char **argv) {
   core_table_print(papers, stdout);
   core_table_destroy(&papers);
   return CORE_OK;
+}
+
+static int list_figures(int argc, char **argv) {
+  static const CoreManual manual = {.usage = "analyze figures", .about = "Lists the figures that can be drawn."};
+  return core_options_answer(&manual, NULL, argc, argv, print_figures, NULL);
 }
 
 int main(int argc, char **argv) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/commands.h"
+#include "analysis/figure.h"
 #include "analysis/select.h"
 #include "core/memory.h"
 #include "core/options.h"
@@ -85,34 +86,29 @@ static int check(const char *path, Report *report) {
            ? core_error(CORE_FAIL, "%s is damaged", path) : CORE_OK;
 }
 
+static int answer_check(void *given, const char **operands, size_t count) {
+  Report *report = given;
+  report->list = json_array();
+  int code = check(operands[0], report);
+  json_decref(report->list);
+  return code;
+}
+
 int analysis_check(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "analyze check results.db [--repair]",
+    .about = "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose rows "
+             "end before their state says, impossible values, and run logs that are gone, shorter than, or not the "
+             "ones that were imported. Changes nothing without --repair.\n\n"
+             "Exit status: 0 sound or mended (warnings may stand), 1 damaged.",
+    ANALYSIS_ONE_DATABASE};
   Report report = {0};
-  bool help = false;
   const CoreOption table[] = {
     {"repair", 0, CORE_OPTION_FLAG, &report.repair, NULL,
      "delete rows that belong to nothing, read the logs of runs with gaps anew; a copy of the file is kept"},
     {"json", 0, CORE_OPTION_FLAG, &report.json, NULL, "print the findings as JSON"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help(
-      "analyze check results.db [--repair]",
-      "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose "
-      "rows end before their state says, impossible values, and run logs that are gone, shorter than, or "
-      "not the ones that were imported. Changes nothing without --repair.\n\nExit status: 0 sound or "
-      "mended (warnings may stand), 1 damaged.",
-      table);
-  } else if (code == CORE_OK && count != 1) {
-    code = core_error(CORE_USAGE, "expected one database: analyze check results.db");
-  } else if (code == CORE_OK) {
-    report.list = json_array();
-    code = check(operands[0], &report);
-    json_decref(report.list);
-  }
-  free(operands);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, answer_check, &report);
 }
 
 /* ---- merge ------------------------------------------------------------------------------------------------------ */
@@ -142,33 +138,32 @@ static int merge_one(StoreDatabase *target, const char *path) {
   return CORE_OK;
 }
 
+static const CoreManual merge_manual = {
+  .usage = "analyze merge a.db b.db ... -o all.db",
+  .about = "Adds the sweeps and runs of each database to the output; the sources are only read. A run that several "
+           "have comes from where it got further, so that merging again changes nothing. A sweep whose name stands for "
+           "different experiment files becomes two.",
+  .least = 1, .most = SIZE_MAX,
+  .hint = "expected databases and an output"};
+
+static int merge(void *given, const char **operands, size_t count) {
+  const char *output = *(const char **)given;
+  if (!output) return core_options_misuse(&merge_manual, "-o is missing");
+  for (size_t i = 0; i < count; i++) {
+    if (!core_files_exists(operands[i])) return core_error(CORE_USAGE, "%s: no such file", operands[i]);
+    TRY(refuse_same_file(output, operands[i]));
+  }
+  StoreDatabase *target = NULL;
+  int code = store_database_open(output, false, &target);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i]);
+  store_database_close(&target);
+  return code;
+}
+
 int analysis_merge(int argc, char **argv) {
   const char *output = NULL;
-  bool help = false;
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &output, "FILE", "the database to make, or to add to"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help("analyze merge a.db b.db ... -o all.db",
-                      "Adds the sweeps and runs of each database to the output; the sources are only read. A run that "
-                      "several have comes from where it got further, so that merging again changes nothing. A sweep "
-                      "whose name stands for different experiment files becomes two.", table);
-    free(operands);
-    return CORE_OK;
-  }
-  if (code == CORE_OK && (count == 0 || !output))
-    code = core_error(CORE_USAGE, "expected databases and an output: analyze merge a.db b.db -o all.db");
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    if (!core_files_exists(operands[i])) code = core_error(CORE_USAGE, "%s: no such file", operands[i]);
-    else code = refuse_same_file(output, operands[i]);
-  }
-  StoreDatabase *target = NULL;
-  if (code == CORE_OK) code = store_database_open(output, false, &target);
-  for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i]);
-  store_database_close(&target);
-  free(operands);
-  return code;
+  return core_options_answer(&merge_manual, table, argc, argv, merge, &output);
 }

@@ -116,14 +116,14 @@ static int make_report(const char *path, const Request *request) {
   return code;
 }
 
-static const char usage[] = "analyze report results.db [-o DIR]";
-static const char help_text[] =
-  "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
-  "every figure that the runs allow, claims, configurations and what differs between them, runs, "
-  "failures, provenance.";
+static const CoreManual manual = {
+  .usage = "analyze report results.db [-o DIR]",
+  .about = "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
+           "every figure that the runs allow, claims, configurations and what differs between them, runs, "
+           "failures, provenance.",
+  ANALYSIS_ONE_DATABASE};
 
 static int answer(void *request, const char **operands, size_t count) {
-  if (count != 1) return core_error(CORE_USAGE, "expected one database: analyze report results.db");
   return make_report(operands[0], request);
 }
 
@@ -136,7 +136,5 @@ int analysis_report(int argc, char **argv) {
     {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT", "the page's title (default: the sweep's name)"},
     {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "leave out the drawn figures (no gnuplot needed)"},
     {0}};
-  int code = analysis_figure_answer(table, argc, argv, usage, help_text, answer, &request);
-  free((void *)request.where.items);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

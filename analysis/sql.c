@@ -14,7 +14,6 @@
 #include "core/terminal.h"
 #include "store/query.h"
 
-typedef enum Format { AS_TABLE, AS_CSV, AS_JSON } Format;
 
 static int print_csv(StoreQuery *query) {
   CoreText line = {0};
@@ -88,9 +87,14 @@ static int print_table(StoreQuery *query) {
   return code;
 }
 
-static int answer(const char *path, const char *sql, Format format) {
+typedef struct Request { bool csv, json; } Request;
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  const char *path = operands[0], *sql = operands[1];
   StoreDatabase *database = NULL;
   StoreQuery *query = NULL;
+  if (request->csv && request->json) return core_error(CORE_USAGE, "--csv and --json exclude each other");
   TRY(analysis_database_open(path, &database)); /* imports what is new */
   store_database_close(&database);
   TRY(store_database_open(path, true, &database));
@@ -99,36 +103,27 @@ static int answer(const char *path, const char *sql, Format format) {
     code = core_error(CORE_USAGE, "this statement gives no rows: expected one SELECT (the database is read-only here)");
   }
   if (code == CORE_OK)
-    code = format == AS_CSV ? print_csv(query) : format == AS_JSON ? print_json(query) : print_table(query);
+    code = request->csv ? print_csv(query) : request->json ? print_json(query) : print_table(query);
   store_query_close(&query);
   store_database_close(&database);
   return code;
 }
 
 int analysis_sql(int argc, char **argv) {
-  bool csv = false, json = false, help = false;
+  static const CoreManual manual = {
+    .usage = "analyze sql results.db \"SELECT ...\" [--csv|--json]",
+    .about = "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, "
+             "attempt, iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: "
+             "json_extract(config, '$.ppo.com').\n\n"
+             "Example:\n"
+             "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate "
+             "ORDER BY 3 DESC\"",
+    .least = 2, .most = 2,
+    .hint = "expected a database and one quoted statement"};
+  Request request = {0};
   const CoreOption table[] = {
-    {"csv", 0, CORE_OPTION_FLAG, &csv, NULL, "print comma-separated values with a header line"},
-    {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print an array of objects"},
+    {"csv", 0, CORE_OPTION_FLAG, &request.csv, NULL, "print comma-separated values with a header line"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print an array of objects"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help("analyze sql results.db \"SELECT ...\" [--csv|--json]",
-                      "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: "
-                      "sweep, run, attempt, iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. "
-                      "Settings are JSON: json_extract(config, '$.ppo.com').\n\nExample:\n  analyze sql results.db "
-                      "\"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate ORDER BY 3 DESC\"",
-                      table);
-  } else if (code == CORE_OK && count != 2) {
-    code =
-        core_error(CORE_USAGE, "expected a database and one quoted statement: analyze sql results.db \"SELECT ...\"");
-  } else if (code == CORE_OK && csv && json) {
-    code = core_error(CORE_USAGE, "--csv and --json exclude each other");
-  } else if (code == CORE_OK) {
-    code = answer(operands[0], operands[1], csv ? AS_CSV : json ? AS_JSON : AS_TABLE);
-  }
-  free(operands);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

@@ -203,9 +203,13 @@ static void draw(const Picture *p, const Request *request, CoreText *text) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-static int watch(const Request *request) {
+static int watch(void *asked, const char **operands, size_t count) {
+  Request *request = asked;
   char root[CORE_PATH_MAX], path[CORE_PATH_MAX];
   CoreLive live = {.stream = stdout, .plain_every_s = 60};
+  if (!(request->every_s >= 0.1 && request->every_s <= 86400))
+    return core_error(CORE_USAGE, "--interval: expected 0.1 to 86400 seconds");
+  request->name = operands[0];
   TRY(store_root(request->root, root));
   TRY(store_path_database(root, path));
   for (bool final = false; !final;) {
@@ -230,31 +234,18 @@ static int watch(const Request *request) {
 }
 
 int analysis_watch(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "analyze watch NAME",
+    .about = "Draws the learning curves of a sweep on the terminal (mean over the runs of each configuration, the best "
+             "eight) and keeps them up to date until every run has ended. Into a pipe: one picture a minute.",
+    .least = 1, .most = 1,
+    .hint = "expected the name of a sweep"};
   Request request = {.every_s = 5};
-  bool help = false;
   const CoreOption table[] = {
     {"root", 0, CORE_OPTION_TEXT, &request.root, "DIR",
      "the workspace (default: $SWEEP_ROOT, else the current folder)"},
     {"interval", 'n', CORE_OPTION_REAL, &request.every_s, "SECONDS", "how often to look (default: 5)"},
     {"once", 0, CORE_OPTION_FLAG, &request.once, NULL, "draw once and end"},
     {0}};
-  const char **operands = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help(
-      "analyze watch NAME",
-      "Draws the learning curves of a sweep on the terminal (mean over the runs of each configuration, the "
-      "best eight) and keeps them up to date until every run has ended. Into a pipe: one picture a minute.",
-      table);
-  } else if (code == CORE_OK && count != 1) {
-    code = core_error(CORE_USAGE, "expected the name of a sweep: analyze watch NAME");
-  } else if (code == CORE_OK && !(request.every_s >= 0.1 && request.every_s <= 86400)) {
-    code = core_error(CORE_USAGE, "--interval: expected 0.1 to 86400 seconds");
-  } else if (code == CORE_OK) {
-    request.name = operands[0];
-    code = watch(&request);
-  }
-  free(operands);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, watch, &request);
 }

@@ -447,6 +447,16 @@ static int check_ratio_cap(const CoreConfig *config) {
                     config->ppo.ratio_cap);
 }
 
+int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config) {
+  *config = core_config_default();
+  if (path) TRY(core_config_read(path, config));
+  for (size_t i = 0; i < count; i++) {
+    int code = core_config_set_pair(config, pairs[i]);
+    if (code != CORE_OK) return core_error_context(code, "--set");
+  }
+  return core_config_check(config);
+}
+
 int core_config_check(const CoreConfig *config) {
   CoreOrigin origin;
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);

@@ -59,6 +59,9 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
 
 /* Reads a run's config file (only known sections and keys, each once) over `config`; all of it or nothing. */
 int core_config_read(const char *path, CoreConfig *config);
+/* What --config and --set say: the defaults, under the file at `path` (NULL: none), under the pairs in their order; and
+ * core_config_check. */
+int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config);
 /* The configuration that is run: [scale] applied to env.num, ppo.num_minibatches and the learning rates, and taken
  * out.
  * Once resolved it resolves to itself. The id is that of the configuration as written. CORE_USAGE names scheme, factor

@@ -2,6 +2,7 @@
  * errors; decides nothing else. */
 #include "core/options.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,11 @@ static int unknown_option(const CoreOption *table, const char *argument, size_t 
   return core_error(CORE_USAGE, "unknown option %.*s; --help lists them", (int)length, argument);
 }
 
+void core_options_add(CoreOptionList *list, const char *value) {
+  list->items = core_memory_resize(list->items, (list->count + 1) * sizeof *list->items);
+  list->items[list->count++] = value;
+}
+
 static int store_value(const CoreOption *option, const char *value) {
   switch (option->kind) {
     case CORE_OPTION_FLAG: *(bool *)option->target = true; break;
@@ -51,12 +57,7 @@ static int store_value(const CoreOption *option, const char *value) {
       if (!core_text_to_real(value, option->target))
         return core_error(CORE_USAGE, "--%s %s: %s must be a number", option->name, value, option->argument);
       break;
-    case CORE_OPTION_LIST: {
-      CoreOptionList *list = option->target;
-      list->items = core_memory_resize(list->items, (list->count + 1) * sizeof *list->items);
-      list->items[list->count++] = value;
-      break;
-    }
+    case CORE_OPTION_LIST: core_options_add(option->target, value); break;
   }
   return CORE_OK;
 }
@@ -85,28 +86,15 @@ static int parse_option(const CoreOption *table, int argc, char **argv, int *at,
   return store_value(option, value);
 }
 
-int core_options_parse(const CoreOption *table, int argc, char **argv, const char ***operands, size_t *operand_count,
-                       bool *help) {
-  const char **rest = core_memory_zero_allocate((size_t)argc + 1, sizeof *rest);
-  size_t count = 0;
+/* `operands` has room for argc of them. */
+static int parse_line(const CoreOption *table, int argc, char **argv, const char **operands, size_t *count,
+                      bool *help) {
   bool ended = false;
-  *operands = NULL;
-  *operand_count = 0;
-  *help = false;
   for (int i = 1; i < argc; i++) {
-    if (!ended && strcmp(argv[i], "--") == 0) {
-      ended = true;
-    } else if (ended || argv[i][0] != '-' || !argv[i][1]) {
-      rest[count++] = argv[i];
-    } else {
-      int code = parse_option(table, argc, argv, &i, help);
-      if (code == CORE_OK) continue;
-      free(rest);
-      return code;
-    }
+    if (!ended && strcmp(argv[i], "--") == 0) ended = true;
+    else if (ended || argv[i][0] != '-' || !argv[i][1]) operands[(*count)++] = argv[i];
+    else TRY(parse_option(table, argc, argv, &i, help));
   }
-  *operands = rest;
-  *operand_count = count;
   return CORE_OK;
 }
 
@@ -119,7 +107,7 @@ static void format_option(const CoreOption *option, char *text, size_t size) {
            option->argument ? option->argument : "");
 }
 
-void core_options_help(const char *usage, const char *text, const CoreOption *table) {
+static void print_help(const CoreManual *manual, const CoreOption *table) {
   enum { INDENT_MAX = 32, GAP = 2 };
   static const CoreOption help = {.name = "help", .letter = 'h', .help = "show this text"};
   char left[128];
@@ -129,12 +117,9 @@ void core_options_help(const char *usage, const char *text, const CoreOption *ta
     size_t length = strlen(left) + GAP;
     if (length > indent && length <= INDENT_MAX) indent = length;
   }
-  printf("Usage:\n  %s\n\n", usage);
-  if (*text) {
-    core_terminal_print_wrapped(stdout, text, 0, 0);
-    putchar('\n');
-  }
-  printf("Options:\n");
+  printf("Usage:\n  %s\n\n", manual->usage);
+  core_terminal_print_wrapped(stdout, manual->about, 0, 0);
+  printf("\nOptions:\n");
   for (const CoreOption *option = table;; option++) {
     const CoreOption *row = option->name ? option : &help;
     format_option(row, left, sizeof left);
@@ -142,6 +127,55 @@ void core_options_help(const char *usage, const char *text, const CoreOption *ta
     core_terminal_print_wrapped(stdout, row->help, (int)indent, (int)strlen(left));
     if (!option->name) break;
   }
+  if (manual->more) manual->more();
+}
+
+/* ---- one command ----------------------------------------------------------------------------------------------- */
+
+int core_options_misuse(const CoreManual *manual, const char *problem, ...) {
+  char text[512];
+  const char *hint = manual->hint ? manual->hint : "";
+  va_list arguments;
+  va_start(arguments, problem);
+  vsnprintf(text, sizeof text, problem, arguments);
+  va_end(arguments);
+  return core_error(CORE_USAGE, "%s%s%s; usage: %.*s", text, *text && *hint ? "; " : "", hint,
+                    (int)strcspn(manual->usage, "\n"), manual->usage);
+}
+
+static int check_operands(const CoreManual *manual, const char **operands, size_t count) {
+  if (count < manual->least) return core_options_misuse(manual, "%s", manual->hint ? "" : "an argument is missing");
+  if (count > manual->most)
+    return core_options_misuse(manual, "unexpected argument \"%.80s\"", operands[manual->most]);
+  return CORE_OK;
+}
+
+static void free_lists(const CoreOption *table) {
+  for (const CoreOption *option = table; option->name; option++) {
+    if (option->kind != CORE_OPTION_LIST) continue;
+    CoreOptionList *list = option->target;
+    free(list->items);
+    *list = (CoreOptionList){0};
+  }
+}
+
+int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
+                        void *given) {
+  static const CoreOption none[] = {{0}};
+  const char **operands = core_memory_zero_allocate((size_t)argc + 1, sizeof *operands);
+  size_t count = 0;
+  bool help = false;
+  if (!table) table = none;
+  int code = parse_line(table, argc, argv, operands, &count, &help);
+  if (code == CORE_OK && help) {
+    print_help(manual, table);
+  } else if (code == CORE_OK) {
+    code = check_operands(manual, operands, count);
+    if (code == CORE_OK) code = answer(given, operands, count);
+  }
+  free_lists(table);
+  free(operands);
+  return code;
 }
 
 /* ---- programs with subcommands -------------------------------------------------------------------------------- */

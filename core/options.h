@@ -15,7 +15,7 @@ typedef enum CoreOptionKind {
   CORE_OPTION_LIST,   /* CoreOptionList *: may be given several times  --set key=value */
 } CoreOptionKind;
 
-typedef struct CoreOptionList { const char **items; size_t count; } CoreOptionList; /* free(items) */
+typedef struct CoreOptionList { const char **items; size_t count; } CoreOptionList;
 
 typedef struct CoreOption {
   const char *name;      /* "root"; NULL ends the table */
@@ -26,14 +26,32 @@ typedef struct CoreOption {
   const char *help;      /* one sentence; say the default */
 } CoreOption;
 
-/* Parses argv[1..]; options may stand anywhere, "--" ends them, --name=value and --name value both work.
- * The rest goes to *operands (pointers into argv; free the array). `--help`/-h is always known: *help is set.
- * CORE_USAGE names the option and the nearest known one. */
-int core_options_parse(const CoreOption *table, int argc, char **argv, const char ***operands, size_t *operand_count,
-                       bool *help);
+/* One command: what its help says, and how many operands it takes. */
+typedef struct CoreManual {
+  const char *usage;     /* "sweep logs RUN [options]"; other ways follow as "\n  ...", and errors name the first */
+  const char *about;     /* what it does; wrapped at the terminal's width */
+  void (*more)(void);    /* prints what the help has after the options; NULL: nothing */
+  size_t least, most;    /* operands; SIZE_MAX: any number */
+  const char *hint;      /* "expected one database": for errors, before the usage; NULL: the usage is enough */
+} CoreManual;
 
-/* "Usage:\n  usage\n\ntext\n\nOptions:\n  -r, --root DIR   help (wrapped at the terminal's width)\n" to stdout. */
-void core_options_help(const char *usage, const char *text, const CoreOption *table);
+/* What a command does. `given` is what its options were stored in; operands are strings of argv, `count` of them as its
+ * manual says. They and the lists of CORE_OPTION_LIST end with the call. Returns a CORE_ code. */
+typedef int (*CoreAnswer)(void *given, const char **operands, size_t count);
+
+/* Answers a command line, argv[0] being the command; `table` may be NULL: no options of its own. Options may stand
+ * anywhere, "--" ends them, --name=value and --name value both work. With --help or -h, which every command knows,
+ * prints usage, what it does and the options to stdout and returns CORE_OK; otherwise calls `answer` and returns its
+ * code. CORE_USAGE, without a call: an option is unknown (with the nearest known one) or its value is bad, an operand
+ * is missing or too many (with the usage). */
+int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
+                        void *given);
+
+/* CORE_USAGE: "problem; hint; usage: ...", for what an answer finds wrong with the line as a whole. */
+int core_options_misuse(const CoreManual *manual, const char *problem, ...) CORE_PRINTF(2, 3);
+
+/* Puts `value` at the end of a list, as one more --set would; it has to live as long as the list. */
+void core_options_add(CoreOptionList *list, const char *value);
 
 /* A program with subcommands: `sweep plan ...`. */
 typedef struct CoreCommand {

@@ -1,7 +1,6 @@
 /* `sweep collect` and `sweep rebuild`: run logs into results.db. The work is store's; this says what it did. */
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "core/log.h"
@@ -74,77 +73,58 @@ static int collect_once(StoreDatabase *database, const char *root, const char *n
   return CORE_OK;
 }
 
-static int collect(const SweepCommon *common, const char *operand, bool is_following, double every_s) {
+typedef struct CollectOptions { SweepCommon common; bool follow; double every_s; } CollectOptions;
+
+static int collect(void *given, const char **operands, size_t count) {
+  CollectOptions *options = given;
+  const char *root = options->common.root, *sweep = NULL;
   char path[CORE_PATH_MAX], name[SWEEP_NAME];
   StoreDatabase *database;
-  if (operand) TRY(sweep_common_name(common, operand, name));
-  const char *sweep = operand ? name : NULL;
-  TRY(store_path_database(common->root, path));
+  if (!(options->every_s >= 0.1 && options->every_s <= 86400))
+    return core_error(CORE_USAGE, "--every %g: give 0.1 to 86400 seconds", options->every_s);
+  TRY(sweep_common_open(&options->common));
+  if (count > 0) {
+    TRY(sweep_common_name(&options->common, operands[0], name));
+    sweep = name;
+  }
+  TRY(store_path_database(root, path));
   TRY(store_database_open(path, false, &database));
-  int code = is_following ? follow(database, common->root, sweep, every_s) : collect_once(database, common->root,
-                                                                                          sweep);
+  int code = options->follow ? follow(database, root, sweep, options->every_s) : collect_once(database, root, sweep);
   store_database_close(&database);
   return code;
 }
 
 int sweep_collect(int argc, char **argv) {
-  static const char usage[] = "sweep collect [FILE|NAME] [options]";
-  static const char about[] =
-      "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: all "
-      "runs of the workspace. sweep status and analyze do the same before they answer.";
-  SweepCommon common = {0};
-  bool help, is_following = false;
-  double every_s = FOLLOW_DEFAULT_S;
+  static const CoreManual manual = {
+    .usage = "sweep collect [FILE|NAME] [options]",
+    .about = "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: "
+             "all runs of the workspace. sweep status and analyze do the same before they answer.",
+    .most = 1};
+  CollectOptions given = {.every_s = FOLLOW_DEFAULT_S};
   const CoreOption options[] = {
-    {"follow", 'f', CORE_OPTION_FLAG, &is_following, NULL, "keep importing until Ctrl-C"},
-    {"every", 'e', CORE_OPTION_REAL, &every_s, "SECONDS", "with --follow: pause between imports (default: 10)"},
-    SWEEP_OPTION_ROOT(common),
+    {"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
+    {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS", "with --follow: pause between imports (default: 10)"},
+    SWEEP_OPTION_ROOT(given.common),
     {0}};
-  const char **operands = NULL;
-  size_t count;
-  int code;
-  TRY_GOTO(code, out, core_options_parse(options, argc, argv, &operands, &count, &help));
-  if (help) {
-    core_options_help(usage, about, options);
-    goto out;
-  }
-  TRY_GOTO(code, out, sweep_common_operands(usage, count, 0, 1));
-  if (!(every_s >= 0.1 && every_s <= 86400)) {
-    code = core_error(CORE_USAGE, "--every %g: give 0.1 to 86400 seconds", every_s);
-    goto out;
-  }
-  TRY_GOTO(code, out, sweep_common_open(&common));
-  code = collect(&common, count ? operands[0] : NULL, is_following, every_s);
-out:
-  sweep_common_close(&common);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, options, argc, argv, collect, &given);
 }
 
 /* ---- rebuild --------------------------------------------------------------------------------------------------- */
 
-int sweep_rebuild(int argc, char **argv) {
-  static const char usage[] = "sweep rebuild [options]";
-  static const char about[] =
-      "Makes results.db anew from the run logs and manifests alone. The old file is kept as results.db.old.";
-  SweepCommon common = {0};
-  bool help;
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(common), {0}};
-  const char **operands = NULL;
-  size_t count;
+static int rebuild(void *given, const char **operands, size_t count) {
+  SweepCommon *common = given;
   StoreImport import;
-  int code;
-  TRY_GOTO(code, out, core_options_parse(options, argc, argv, &operands, &count, &help));
-  if (help) {
-    core_options_help(usage, about, options);
-    goto out;
-  }
-  TRY_GOTO(code, out, sweep_common_operands(usage, count, 0, 0));
-  TRY_GOTO(code, out, sweep_common_open(&common));
-  TRY_GOTO(code, out, store_rebuild(common.root, &import));
+  TRY(sweep_common_open(common));
+  TRY(store_rebuild(common->root, &import));
   report_import(&import);
-out:
-  sweep_common_close(&common);
-  free(operands);
-  return code;
+  return CORE_OK;
+}
+
+int sweep_rebuild(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep rebuild [options]",
+    .about = "Makes results.db anew from the run logs and manifests alone. The old file is kept as results.db.old."};
+  SweepCommon common = {0};
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(common), {0}};
+  return core_options_answer(&manual, options, argc, argv, rebuild, &common);
 }

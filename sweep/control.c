@@ -15,6 +15,8 @@
 
 enum { STOP_WAIT_S = 120 };
 
+/* ---- stop ------------------------------------------------------------------------------------------------------- */
+
 /* Asks the process that holds this run; only on this host can a process id be trusted. */
 static int stop_run(const char *root, const char *id) {
   StoreState state;
@@ -80,33 +82,39 @@ static bool is_sweep(const char *root, const char *word) {
   return store_path_sweep(root, word, "manifest.tsv", path) == CORE_OK && core_files_exists(path);
 }
 
-int sweep_stop(int argc, char **argv) {
-  SweepCommon common = {0};
-  bool help, no_wait = false;
-  const char **operands;
-  size_t count;
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(common),
-                                {"no-wait", 0, CORE_OPTION_FLAG, &no_wait, NULL, "return at once"},
-                                {0}};
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help(
-      "sweep stop [NAME|RUN]... [options]",
-      "Stops sweeps (all that are queued, when none is named) or single runs: they finish their iteration, "
-      "write a checkpoint and end. sweep submit goes on from there.",
-      options);
-  else if ((code = sweep_common_open(&common)) == CORE_OK && count == 0)
-    code = stop_all(common.root, !no_wait);
-  for (size_t i = 0; !help && code == CORE_OK && i < count; i++) {
+typedef struct StopOptions { SweepCommon common; bool no_wait; } StopOptions;
+
+static int stop(void *given, const char **operands, size_t count) {
+  StopOptions *options = given;
+  const char *root = options->common.root;
+  TRY(sweep_common_open(&options->common));
+  if (count == 0) return stop_all(root, !options->no_wait);
+  for (size_t i = 0; i < count; i++) {
     char id[CORE_RUN_ID];
-    if (is_sweep(common.root, operands[i])) code = stop_sweep(common.root, operands[i], !no_wait);
-    else if ((code = sweep_common_run(common.root, operands[i], id)) == CORE_OK) code = stop_run(common.root, id);
+    if (is_sweep(root, operands[i])) {
+      TRY(stop_sweep(root, operands[i], !options->no_wait));
+    } else {
+      TRY(sweep_common_run(root, operands[i], id));
+      TRY(stop_run(root, id));
+    }
   }
-  sweep_common_close(&common);
-  free(operands);
-  return code;
+  return CORE_OK;
 }
+
+int sweep_stop(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep stop [NAME|RUN]... [options]",
+    .about = "Stops sweeps (all that are queued, when none is named) or single runs: they finish their iteration, "
+             "write a checkpoint and end. sweep submit goes on from there.",
+    .most = SIZE_MAX};
+  StopOptions given = {0};
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
+                                {"no-wait", 0, CORE_OPTION_FLAG, &given.no_wait, NULL, "return at once"},
+                                {0}};
+  return core_options_answer(&manual, options, argc, argv, stop, &given);
+}
+
+/* ---- logs ------------------------------------------------------------------------------------------------------- */
 
 /* Offset of the last `lines` lines. */
 static long tail_offset(FILE *file, int64_t lines) {
@@ -144,30 +152,27 @@ static int show_log(const char *root, const char *id, int64_t lines, bool follow
   return code;
 }
 
-int sweep_logs(int argc, char **argv) {
-  static const char *const usage = "sweep logs RUN [options]";
-  SweepCommon common = {0};
-  bool help, follow = false;
-  int64_t lines = 50;
-  const char **operands;
-  size_t count;
+typedef struct LogOptions { SweepCommon common; int64_t lines; bool follow; } LogOptions;
+
+static int logs(void *given, const char **operands, size_t count) {
+  LogOptions *options = given;
   char id[CORE_RUN_ID];
+  if (options->lines < 0) return core_error(CORE_USAGE, "--lines %lld: at least 0", (long long)options->lines);
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_common_run(options->common.root, operands[0], id));
+  return show_log(options->common.root, id, options->lines, options->follow);
+}
+
+int sweep_logs(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep logs RUN [options]",
+    .about = "Prints a run's own messages. RUN is an id, the beginning of one, or SWEEP/INDEX.",
+    .least = 1, .most = 1};
+  LogOptions given = {.lines = 50};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(common),
-    {"follow", 'f', CORE_OPTION_FLAG, &follow, NULL, "go on until the run ends"},
-    {"lines", 'n', CORE_OPTION_INT, &lines, "N", "begin with the last N lines (default: 50)"},
+    SWEEP_OPTION_ROOT(given.common),
+    {"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "go on until the run ends"},
+    {"lines", 'n', CORE_OPTION_INT, &given.lines, "N", "begin with the last N lines (default: 50)"},
     {0}};
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help(usage, "Prints a run's own messages. RUN is an id, the beginning of one, or SWEEP/INDEX.",
-                      options);
-  else if ((code = sweep_common_operands(usage, count, 1, 1)) == CORE_OK && lines < 0)
-    code = core_error(CORE_USAGE, "--lines %lld: at least 0", (long long)lines);
-  if (!help && code == CORE_OK) code = sweep_common_open(&common);
-  if (!help && code == CORE_OK) code = sweep_common_run(common.root, operands[0], id);
-  if (!help && code == CORE_OK) code = show_log(common.root, id, lines, follow);
-  sweep_common_close(&common);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, options, argc, argv, logs, &given);
 }

@@ -85,9 +85,14 @@ static void print_json(const SweepCheckup *checkup) {
   json_decref(all);
 }
 
-static int doctor(const DoctorOptions *options) {
+static int doctor(void *given, const char **operands, size_t count) {
+  DoctorOptions *options = given;
   SweepCheckup checkup = {0};
   SlurmSettings settings;
+  if (options->on_node) return sweep_checkup_on_node(options->on_node);
+  if (options->wait < 1 || options->wait > 86400)
+    return core_error(CORE_USAGE, "--wait %lld: 1 to 86400 seconds", (long long)options->wait);
+  TRY(sweep_common_open(&options->common));
   sweep_checkup_workspace(&checkup, options->common.root);
   sweep_checkup_trainer(&checkup);
   check_site(&checkup, options, &settings);
@@ -101,7 +106,11 @@ static int doctor(const DoctorOptions *options) {
 }
 
 int sweep_doctor(int argc, char **argv) {
-  static const char *const usage = "sweep doctor [options]";
+  static const CoreManual manual = {
+    .usage = "sweep doctor [options]",
+    .about = "Looks from this machine at what sweeps need: workspace (space, file locks, clock, the kind of "
+             "filesystem), trainer, site file, Slurm (version, limits, partitions, MPI). Says what to change. Exit "
+             "code 1 when something keeps sweeps from running."};
   DoctorOptions given = {.wait = 120};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
@@ -113,24 +122,5 @@ int sweep_doctor(int argc, char **argv) {
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"},
     {"on-node", 0, CORE_OPTION_TEXT, &given.on_node, "FILE", "what that job executes; not for people"},
     {0}};
-  const char **operands;
-  size_t count;
-  bool help;
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help(
-      usage,
-      "Looks from this machine at what sweeps need: workspace (space, file locks, clock, the kind of filesystem), "
-      "trainer, site file, Slurm (version, limits, partitions, MPI). Says what to change. Exit code 1 when something "
-      "keeps sweeps from running.",
-      options);
-  else if ((code = sweep_common_operands(usage, count, 0, 0)) == CORE_OK && given.on_node)
-    code = sweep_checkup_on_node(given.on_node);
-  else if (code == CORE_OK && (given.wait < 1 || given.wait > 86400))
-    code = core_error(CORE_USAGE, "--wait %lld: 1 to 86400 seconds", (long long)given.wait);
-  else if (code == CORE_OK && (code = sweep_common_open(&given.common)) == CORE_OK) code = doctor(&given);
-  sweep_common_close(&given.common);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, options, argc, argv, doctor, &given);
 }

@@ -90,12 +90,15 @@ void sweep_plan_free(SweepPlan *plan) {
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-static const char usage[] = "sweep plan FILE|NAME... [options]";
-static const char about[] =
-    "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how many "
-    "transitions are left and how long they take at the speed measured so far. Writes and starts nothing. FILE is an "
-    "experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each one adds to those "
-    "before it (shared runs count once), and what all of them cost.";
+static const CoreManual manual = {
+  .usage = "sweep plan FILE|NAME... [options]",
+  .about = "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
+           "many transitions are left and how long they take at the speed measured so far. Writes and starts nothing. "
+           "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
+           "one adds to those before it (shared runs count once), and what all of them cost.",
+  .least = 1, .most = SIZE_MAX};
+
+typedef struct PlanOptions { SweepCommon common; bool json, runs, script; double speed; int64_t array; } PlanOptions;
 
 /* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch
  * --test-only. */
@@ -150,52 +153,49 @@ static int print_cost(const SweepPlan *plan) {
   return CORE_OK;
 }
 
+static int plan_one(const PlanOptions *options, const char *operand) {
+  const char *root = options->common.root;
+  SweepSpec spec;
+  SweepPlan plan;
+  TRY(sweep_common_spec(&options->common, operand, &spec));
+  int code = sweep_plan_make(root, &spec, &plan);
+  if (code == CORE_OK) {
+    if (options->script) {
+      code = print_script(root, &plan, options->array);
+    } else if (options->json) {
+      sweep_plan_print_json(&plan, options->runs);
+    } else {
+      sweep_plan_print(&plan, options->runs);
+      code = print_cost(&plan);
+    }
+    sweep_plan_free(&plan);
+  }
+  sweep_spec_free(&spec);
+  return code;
+}
+
+static int plan(void *given, const char **operands, size_t count) {
+  PlanOptions *options = given;
+  TRY(sweep_common_open(&options->common));
+  if (count == 1) return plan_one(options, operands[0]);
+  if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count);
+  return sweep_plan_several(&options->common, operands, count, options->speed, options->json);
+}
+
 int sweep_plan(int argc, char **argv) {
-  SweepCommon common = {0};
-  bool help, json = false, with_runs = false, script = false;
-  double speed = 0;
-  int64_t array = 0;
+  PlanOptions given = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_PROFILE(common),
-    SWEEP_OPTION_SET(common),
-    SWEEP_OPTION_ROOT(common),
-    {"runs", 0, CORE_OPTION_FLAG, &with_runs, NULL, "list each run with its id, its status and what differs"},
-    {"speed", 0, CORE_OPTION_REAL, &speed, "N",
+    SWEEP_OPTION_PROFILE(given.common),
+    SWEEP_OPTION_SET(given.common),
+    SWEEP_OPTION_ROOT(given.common),
+    {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with its id, its status and what differs"},
+    {"speed", 0, CORE_OPTION_REAL, &given.speed, "N",
      "of several files: price them at N transitions a second, not as measured"},
-    {"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON instead of tables"},
-    {"script", 0, CORE_OPTION_FLAG, &script, NULL,
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
+    {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
      "print the batch script that sweep submit would hand to Slurm now, to the byte"},
-    {"array", 0, CORE_OPTION_INT, &array, "N",
+    {"array", 0, CORE_OPTION_INT, &given.array, "N",
      "with --script: of array N, where submit would make several (default: 0)"},
     {0}};
-  const char **operands = NULL;
-  size_t count;
-  SweepSpec spec = {0};
-  SweepPlan plan = {0};
-  int code;
-  TRY_GOTO(code, out, core_options_parse(options, argc, argv, &operands, &count, &help));
-  if (help) {
-    core_options_help(usage, about, options);
-    goto out;
-  }
-  TRY_GOTO(code, out, sweep_common_operands(usage, count, 1, SIZE_MAX));
-  TRY_GOTO(code, out, sweep_common_open(&common));
-  if (count > 1) {
-    if (with_runs)
-      TRY_GOTO(code, out, core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count));
-    TRY_GOTO(code, out, sweep_plan_several(&common, operands, count, speed, json));
-    goto out;
-  }
-  TRY_GOTO(code, out, sweep_common_spec(&common, operands[0], &spec));
-  TRY_GOTO(code, out, sweep_plan_make(common.root, &spec, &plan));
-  if (script) code = print_script(common.root, &plan, array);
-  else if (json) sweep_plan_print_json(&plan, with_runs);
-  else sweep_plan_print(&plan, with_runs);
-  if (!script && !json) code = print_cost(&plan);
-out:
-  sweep_plan_free(&plan);
-  sweep_spec_free(&spec);
-  sweep_common_close(&common);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, options, argc, argv, plan, &given);
 }

@@ -103,11 +103,14 @@ static void print_text(const char *name, const SweepUsage *usage, const CoreText
   if (advice->length) printf("%s", core_text_string(advice));
 }
 
-static int report(const ReportOptions *options, const char *operand) {
+static int report(void *given, const char **operands, size_t count) {
+  ReportOptions *options = given;
   char name[SWEEP_NAME];
   SweepUsage usage;
   CoreText advice = {0};
-  TRY(sweep_common_name(&options->common, operand, name));
+  if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_common_name(&options->common, operands[0], name));
   TRY(sweep_usage_read(options->common.root, name, &usage));
   sweep_usage_advise(&usage, &advice);
   if (options->json) print_json(name, &usage, &advice);
@@ -119,7 +122,12 @@ static int report(const ReportOptions *options, const char *operand) {
 }
 
 int sweep_report(int argc, char **argv) {
-  static const char *const usage = "sweep report NAME [options]";
+  static const CoreManual manual = {
+    .usage = "sweep report NAME [options]",
+    .about = "What a sweep has cost: time in the queue, time and CPU- and GPU-hours spent and wasted (failed runs, "
+             "work that was lost and done again), memory; and time limits and memory that would be enough. From the "
+             "runs' own files: Slurm is not asked.",
+    .least = 1, .most = 1};
   ReportOptions given = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
@@ -127,21 +135,5 @@ int sweep_report(int argc, char **argv) {
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "everything, for scripts"},
     {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "a line for each run, with a header"},
     {0}};
-  const char **operands;
-  size_t count;
-  bool help;
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help(usage,
-                      "What a sweep has cost: time in the queue, time and CPU- and GPU-hours spent and wasted (failed "
-                      "runs, work that was lost and done again), memory; and time limits and memory that would be "
-                      "enough. From the runs' own files: Slurm is not asked.",
-                      options);
-  else if ((code = sweep_common_operands(usage, count, 1, 1)) == CORE_OK && given.json && given.csv)
-    code = core_error(CORE_USAGE, "--json and --csv exclude each other");
-  else if (code == CORE_OK && (code = sweep_common_open(&given.common)) == CORE_OK) code = report(&given, operands[0]);
-  sweep_common_close(&given.common);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, options, argc, argv, report, &given);
 }

@@ -257,11 +257,15 @@ static int show(const StatusOptions *options, StoreDatabase *database, char **na
   return code;
 }
 
-static int status(const StatusOptions *options, const char **operands, size_t operand_count) {
+static int status(void *given, const char **operands, size_t operand_count) {
+  StatusOptions *options = given;
   const char *root = options->common.root;
   char **names = NULL, name[SWEEP_NAME], *one = name;
   size_t count = 1;
   int code;
+  if (options->watch + options->json + options->csv > 1)
+    return core_error(CORE_USAGE, "--watch, --json and --csv exclude each other");
+  TRY(sweep_common_open(&options->common));
   if (operand_count > 0) TRY(sweep_common_name(&options->common, operands[0], name));
   else TRY(sweep_common_list(root, &names, &count));
   if (count == 0 && !options->json) printf("no sweeps in %s; sweep submit FILE starts one\n", root);
@@ -279,7 +283,13 @@ static int status(const StatusOptions *options, const char **operands, size_t op
 }
 
 int sweep_status(int argc, char **argv) {
-  static const char *const usage = "sweep status [NAME] [options]";
+  static const CoreManual manual = {
+    .usage = "sweep status [NAME] [options]",
+    .about = "Progress, speed, time left, and failures with their reasons: of one sweep, or of all in the workspace. "
+             "Runs on a cluster are shown with what Slurm says of them: why they wait and what to do, who cancelled "
+             "them, what killed them; Slurm is asked once for all, and its answer is good for five seconds. A run that "
+             "says running but whose process is gone is shown as lost.",
+    .most = 1};
   StatusOptions given = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
@@ -290,24 +300,5 @@ int sweep_status(int argc, char **argv) {
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "everything, for scripts"},
     {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "a line for each run (with --failed: only those), for spreadsheets"},
     {0}};
-  const char **operands;
-  size_t count;
-  bool help;
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help(
-      usage,
-      "Progress, speed, time left, and failures with their reasons: of one sweep, or of all in the "
-      "workspace. Runs on a cluster are shown with what Slurm says of them: why they wait and what to do, who "
-      "cancelled them, what killed them; Slurm is asked once for all, and its answer is good for five "
-      "seconds. A run that says running but whose process is gone is shown as lost.",
-      options);
-  else if ((code = sweep_common_operands(usage, count, 0, 1)) == CORE_OK && given.watch + given.json + given.csv > 1)
-    code = core_error(CORE_USAGE, "--watch, --json and --csv exclude each other");
-  if (!help && code == CORE_OK) code = sweep_common_open(&given.common);
-  if (!help && code == CORE_OK) code = status(&given, operands, count);
-  sweep_common_close(&given.common);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, options, argc, argv, status, &given);
 }

@@ -1,5 +1,5 @@
-/* `sweep cancel`, `hold`, `release`, `retry` and `extend`: a submitted sweep, or runs of it, changed where they lie in
- * Slurm's queue. Each finds out what is where (placement.h), acts in as few calls as possible, and says what it did. */
+/* `sweep cancel`, `hold`, `release` and `retry`: a submitted sweep, or runs of it, changed where they lie in Slurm's
+ * queue. Each finds out what is where (placement.h), acts in as few calls as possible, and says what it did. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,12 +73,11 @@ static int choose(Chosen *chosen, const char **operands, size_t count) {
 static void forget(Chosen *chosen) {
   sweep_manifest_free(&chosen->manifest);
   free(chosen->flags);
-  sweep_common_close(&chosen->common);
 }
 
 /* ---- cancel, hold, release --------------------------------------------------------------------------------------- */
 
-typedef enum Verb { CANCEL, HOLD, RELEASE } Verb;
+typedef enum Verb { CANCEL, HOLD, RELEASE, RETRY } Verb;
 
 typedef struct Queue {
   SlurmCluster *cluster;
@@ -168,40 +167,6 @@ out:
   close_queue(&queue);
   core_files_unlock(&lock);
   return code;
-}
-
-static int act_command(int argc, char **argv, Verb verb, const char *usage, const char *about) {
-  Chosen chosen = {0};
-  bool help;
-  const char **operands;
-  size_t count;
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(chosen.common), {0}};
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help) core_options_help(usage, about, options);
-  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK &&
-           (code = choose(&chosen, operands, count)) == CORE_OK)
-    code = act(&chosen, verb);
-  forget(&chosen);
-  free(operands);
-  return code;
-}
-
-int sweep_cancel(int argc, char **argv) {
-  return act_command(
-    argc, argv, CANCEL, "sweep cancel NAME [RUN]... [options]",
-    "Takes a sweep, or single runs of it, out of Slurm's queue; those that run save a checkpoint and end. Runs that "
-    "share a task (slurm.runs_per_task) go together. RUN is an index, an id, or the beginning of one.");
-}
-
-int sweep_hold(int argc, char **argv) {
-  return act_command(
-    argc, argv, HOLD, "sweep hold NAME [RUN]... [options]",
-    "Keeps waiting runs of a sweep from starting, until sweep release. Those that run are left alone.");
-}
-
-int sweep_release(int argc, char **argv) {
-  return act_command(argc, argv, RELEASE, "sweep release NAME [RUN]... [options]", "Lets held runs of a sweep start.");
 }
 
 /* ---- retry ------------------------------------------------------------------------------------------------------- */
@@ -336,71 +301,67 @@ out:
   return code;
 }
 
-int sweep_retry(int argc, char **argv) {
-  static const char *const usage = "sweep retry NAME [RUN]... [options]";
-  Chosen chosen = {0};
-  RetryOptions given = {0};
-  bool help;
-  const char **operands;
-  size_t count;
-  const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(chosen.common),
-    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL,
-     "runs that failed: their own error, out of memory, time limit"},
-    {"lost", 0, CORE_OPTION_FLAG, &given.lost, NULL, "runs that were lost or stopped: node failures, preemption"},
-    {"mem", 0, CORE_OPTION_TEXT, &given.mem, "SIZE", "memory of a run: 8G, or +50% of what it had"},
-    {"time", 0, CORE_OPTION_TEXT, &given.time, "TIME", "time limit of a task: 04:00:00"},
-    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "start the named runs over, also finished and diverged ones"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would be submitted; change nothing"},
-    {0}};
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help(
-      usage,
-      "Submits runs of a sweep again that Slurm had and that are not done, from their checkpoints: the named ones, or "
-      "all that failed or were lost. Cancelled and new runs are sweep submit's.",
-      options);
-  else if ((code = sweep_common_operands(usage, count, 1, 1000000)) == CORE_OK &&
-           (code = choose(&chosen, operands, count)) == CORE_OK)
-    code = retry(&given, &chosen);
-  forget(&chosen);
-  free(operands);
+/* ---- the commands ------------------------------------------------------------------------------------------------ */
+
+typedef struct Order { Chosen chosen; Verb verb; RetryOptions retry; } Order;
+
+static int carry_out(void *given, const char **operands, size_t count) {
+  Order *order = given;
+  Chosen *chosen = &order->chosen;
+  int code = choose(chosen, operands, count);
+  if (code == CORE_OK) code = order->verb == RETRY ? retry(&order->retry, chosen) : act(chosen, order->verb);
+  forget(chosen);
   return code;
 }
 
-/* ---- extend ------------------------------------------------------------------------------------------------------ */
+static int take_order(const CoreManual *manual, Verb verb, int argc, char **argv) {
+  Order order = {.verb = verb};
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(order.chosen.common), {0}};
+  return core_options_answer(manual, options, argc, argv, carry_out, &order);
+}
 
-/* Is `sweep submit NAME --set sweep.seeds=...` under a name that people look for. */
-int sweep_extend(int argc, char **argv) {
-  static const char *const usage = "sweep extend NAME seeds=N [options of sweep submit]";
-  char **words = core_memory_allocate((size_t)(2 * argc + 2) * sizeof *words);
-  char pair[256] = "";
-  int used = 0;
-  words[used++] = argv[0];
-  for (int i = 1; i < argc; i++) {
-    if (strncmp(argv[i], "seeds=", 6) == 0 && !*pair) {
-      snprintf(pair, sizeof pair, "sweep.%.200s", argv[i]);
-      words[used++] = (char *)"--set";
-      words[used++] = pair;
-    } else {
-      words[used++] = argv[i];
-    }
-  }
-  words[used] = NULL;
-  int code = CORE_OK;
-  bool help = false;
-  for (int i = 1; i < argc; i++) help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
-  if (help) {
-    static const CoreOption none[] = {{0}};
-    core_options_help(
-      usage,
-      "More seeds for a sweep: seeds=10 makes them 0 to 9, seeds=\"0..9, 20\" a list. Runs that are there stay as they "
-      "are; only the new ones are submitted. The same as sweep submit NAME --set sweep.seeds=N.",
-      none);
-  } else {
-    code = *pair ? sweep_submit(used, words) : core_error(CORE_USAGE, "seeds=N is missing; usage: %s", usage);
-  }
-  free(words);
-  return code;
+int sweep_cancel(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep cancel NAME [RUN]... [options]",
+    .about = "Takes a sweep, or single runs of it, out of Slurm's queue; those that run save a checkpoint and end. "
+             "Runs that share a task (slurm.runs_per_task) go together. RUN is an index, an id, or the beginning "
+             "of one.",
+    .least = 1, .most = SIZE_MAX};
+  return take_order(&manual, CANCEL, argc, argv);
+}
+
+int sweep_hold(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep hold NAME [RUN]... [options]",
+    .about = "Keeps waiting runs of a sweep from starting, until sweep release. Those that run are left alone.",
+    .least = 1, .most = SIZE_MAX};
+  return take_order(&manual, HOLD, argc, argv);
+}
+
+int sweep_release(int argc, char **argv) {
+  static const CoreManual manual = {.usage = "sweep release NAME [RUN]... [options]",
+                                    .about = "Lets held runs of a sweep start.",
+                                    .least = 1, .most = SIZE_MAX};
+  return take_order(&manual, RELEASE, argc, argv);
+}
+
+int sweep_retry(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep retry NAME [RUN]... [options]",
+    .about = "Submits runs of a sweep again that Slurm had and that are not done, from their checkpoints: the named "
+             "ones, or all that failed or were lost. Cancelled and new runs are sweep submit's.",
+    .least = 1, .most = SIZE_MAX};
+  Order order = {.verb = RETRY};
+  RetryOptions *given = &order.retry;
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(order.chosen.common),
+    {"failed", 0, CORE_OPTION_FLAG, &given->failed, NULL,
+     "runs that failed: their own error, out of memory, time limit"},
+    {"lost", 0, CORE_OPTION_FLAG, &given->lost, NULL, "runs that were lost or stopped: node failures, preemption"},
+    {"mem", 0, CORE_OPTION_TEXT, &given->mem, "SIZE", "memory of a run: 8G, or +50% of what it had"},
+    {"time", 0, CORE_OPTION_TEXT, &given->time, "TIME", "time limit of a task: 04:00:00"},
+    {"force", 'f', CORE_OPTION_FLAG, &given->force, NULL, "start the named runs over, also finished and diverged ones"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given->dry_run, NULL, "say what would be submitted; change nothing"},
+    {0}};
+  return core_options_answer(&manual, options, argc, argv, carry_out, &order);
 }

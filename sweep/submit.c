@@ -263,7 +263,7 @@ done:
   return code;
 }
 
-static int submit(const SubmitOptions *options, const SweepSpec *spec) {
+static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
   SweepGrid grid;
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster;
@@ -278,52 +278,71 @@ static int submit(const SubmitOptions *options, const SweepSpec *spec) {
   return code;
 }
 
-int sweep_submit(int argc, char **argv) {
-  static const char *const usage = "sweep submit FILE|NAME [options]";
-  SubmitOptions given = {0};
-  const CoreOption options[] = {
-      SWEEP_OPTION_ROOT(given.common),
-      SWEEP_OPTION_PROFILE(given.common),
-      SWEEP_OPTION_SET(given.common),
-      {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
-       "runs at a time; the cores are shared out among them (default: one a core)"},
-      {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
-      {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "run finished and diverged runs again, as new attempts"},
-      {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
-      {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
-      {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
-       "say what would be submitted and its cost; write and start nothing"},
-      {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
-       "ask Slurm whether it would take it and when it would start; submit nothing"},
-      {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
-      {0}};
-  const char **operands;
-  size_t count;
-  bool help;
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  if (help) {
-    core_options_help(
-        usage,
-        "Records the experiment's runs in the workspace and hands what is missing to Slurm as job arrays, or, where "
-        "there is no Slurm, starts it on this machine, detached: the shell may close. Repeating it is safe: "
-        "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
-        "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
-        "(docs/cluster.md); NAME a sweep submitted before.",
-        options);
-    free(operands);
-    return CORE_OK;
-  }
-  int code = sweep_common_operands(usage, count, 1, 1);
-  if (code == CORE_OK && given.jobs < 0)
-    code = core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)given.jobs);
-  if (code == CORE_OK) code = sweep_common_open(&given.common);
+/* ---- the commands ------------------------------------------------------------------------------------------------ */
+
+static int submit(void *given, const char **operands, size_t count) {
+  SubmitOptions *options = given;
   SweepSpec spec;
-  if (code == CORE_OK) code = sweep_common_spec(&given.common, operands[0], &spec);
-  if (code == CORE_OK) {
-    code = submit(&given, &spec);
-    sweep_spec_free(&spec);
-  }
-  sweep_common_close(&given.common);
-  free(operands);
+  if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)options->jobs);
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_common_spec(&options->common, operands[0], &spec));
+  int code = submit_spec(options, &spec);
+  sweep_spec_free(&spec);
   return code;
 }
+
+static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer answer) {
+  SubmitOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(given.common),
+    SWEEP_OPTION_PROFILE(given.common),
+    SWEEP_OPTION_SET(given.common),
+    {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
+     "runs at a time; the cores are shared out among them (default: one a core)"},
+    {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
+    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "run finished and diverged runs again, as new attempts"},
+    {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
+    {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
+     "say what would be submitted and its cost; write and start nothing"},
+    {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
+     "ask Slurm whether it would take it and when it would start; submit nothing"},
+    {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
+    {0}};
+  return core_options_answer(manual, options, argc, argv, answer, &given);
+}
+
+int sweep_submit(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep submit FILE|NAME [options]",
+    .about = "Records the experiment's runs in the workspace and hands what is missing to Slurm as job arrays, or, "
+             "where there is no Slurm, starts it on this machine, detached: the shell may close. Repeating it is safe: "
+             "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
+             "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
+             "(docs/cluster.md); NAME a sweep submitted before.",
+    .least = 1, .most = 1};
+  return command(&manual, argc, argv, submit);
+}
+
+static const CoreManual extend_manual = {
+  .usage = "sweep extend NAME seeds=N [options]",
+  .about = "More seeds for a sweep: seeds=10 makes them 0 to 9, seeds=\"0..9, 20\" a list. Runs that are there stay as "
+           "they are; only the new ones are submitted. The same as sweep submit NAME --set sweep.seeds=N.",
+  .least = 2, .most = 2};
+
+static bool is_seeds(const char *operand) { return strncmp(operand, "seeds=", 6) == 0; }
+
+/* Is `sweep submit NAME --set sweep.seeds=...` under a name that people look for. */
+static int extend(void *given, const char **operands, size_t count) {
+  SubmitOptions *options = given;
+  const size_t seeds = is_seeds(operands[0]) ? 0 : 1; /* either order */
+  CoreText pair = {0};
+  if (!is_seeds(operands[seeds])) return core_options_misuse(&extend_manual, "seeds=N is missing");
+  core_text_appendf(&pair, "sweep.%s", operands[seeds]);
+  core_options_add(&options->common.sets, core_text_string(&pair));
+  int code = submit(given, &operands[1 - seeds], 1);
+  core_text_free(&pair);
+  return code;
+}
+
+int sweep_extend(int argc, char **argv) { return command(&extend_manual, argc, argv, extend); }

@@ -14,17 +14,6 @@ enum { PREFIX_LEAST = 4 /* digits of a run id that may stand for it */ };
 
 int sweep_common_open(SweepCommon *common) { return store_root(common->root_option, common->root); }
 
-void sweep_common_close(SweepCommon *common) {
-  free(common->sets.items);
-  common->sets = (CoreOptionList){0};
-}
-
-int sweep_common_operands(const char *usage, size_t count, size_t lowest, size_t highest) {
-  if (count < lowest) return core_error(CORE_USAGE, "an argument is missing; usage: %s", usage);
-  if (count > highest) return core_error(CORE_USAGE, "too many arguments; usage: %s", usage);
-  return CORE_OK;
-}
-
 /* ---- sweeps ---------------------------------------------------------------------------------------------------- */
 
 static void free_names(char **names, size_t count) {

@@ -1,13 +1,15 @@
 /* What the subcommands share: the options that name a workspace and a sweep, and the ways to say which sweep or run.
  *
- *   int sweep_status(int argc, char **argv) {
- *     SweepCommon common = {0};
- *     const CoreOption options[] = {SWEEP_OPTION_ROOT(common), SWEEP_OPTION_PROFILE(common), SWEEP_OPTION_SET(common),
- *                                   {"json", 0, CORE_OPTION_FLAG, &json, NULL, "..."}, {0}};
- *     TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
- *     TRY(sweep_common_open(&common));
- *     ... common.root ...
- *     sweep_common_close(&common);
+ *   static int report(void *given, const char **operands, size_t count) {
+ *     ReportOptions *options = given;
+ *     TRY(sweep_common_open(&options->common));
+ *     ... options->common.root ...
+ *   }
+ *   int sweep_report(int argc, char **argv) {
+ *     static const CoreManual manual = {.usage = "sweep report NAME [options]", .about = "...", .least = 1, .most = 1};
+ *     ReportOptions given = {0};
+ *     const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common), {"json", ... &given.json, ...}, {0}};
+ *     return core_options_answer(&manual, options, argc, argv, report, &given);
  *   } */
 #ifndef SWEEP_SWEEP_H
 #define SWEEP_SWEEP_H
@@ -34,7 +36,6 @@ typedef struct SweepCommon {
 
 /* Resolves the workspace. CORE_FAIL when it is no folder. */
 int sweep_common_open(SweepCommon *common);
-void sweep_common_close(SweepCommon *common);
 
 /* Reads the sweep that `operand` names: a file when it holds '/' or ends in ".ini" (or is a file here), else the
  * frozen sweeps/<operand>/sweep.ini of the workspace. CORE_USAGE with the nearest known sweep otherwise, or when a
@@ -54,8 +55,5 @@ int sweep_common_unknown(const char *root, const char *name);
 /* The run that `text` names: a run id, a prefix (4 digits or more) that only one run of the workspace has, or
  * NAME/INDEX, a place in a sweep's manifest. CORE_USAGE says what was looked for. */
 int sweep_common_run(const char *root, const char *text, char id[CORE_RUN_ID]);
-
-/* An operand count outside lowest..highest: CORE_USAGE with the usage line. */
-int sweep_common_operands(const char *usage, size_t count, size_t lowest, size_t highest);
 
 #endif

@@ -471,12 +471,15 @@ static int carry_out(Task *task) {
   return conclude(task, &signals);
 }
 
-static int run_task(const char *root, const char *name, const char *number_text, const char *array_text) {
+static int run_task(void *given, const char **operands, size_t count) {
+  SweepCommon *common = given;
+  const char *root = common->root, *name = operands[0];
   Task task = {.root = root, .name = name};
   int64_t number, array;
   bool ours;
-  if (!core_text_to_int(number_text, &number) || number < 1 || !core_text_to_int(array_text, &array) || array < 0)
-    return core_error(CORE_USAGE, "sweep task: '%.20s' '%.20s' are no batch and array", number_text, array_text);
+  TRY(sweep_common_open(common));
+  if (!core_text_to_int(operands[1], &number) || number < 1 || !core_text_to_int(operands[2], &array) || array < 0)
+    return core_error(CORE_USAGE, "sweep task: '%.20s' '%.20s' are no batch and array", operands[1], operands[2]);
   TRY(core_text_check_name(name, "sweep"));
   TRY(from_environment("SLURM_ARRAY_JOB_ID", &task.job));
   TRY(from_environment("SLURM_ARRAY_TASK_ID", &task.index));
@@ -499,24 +502,12 @@ static int run_task(const char *root, const char *name, const char *number_text,
 }
 
 int sweep_task(int argc, char **argv) {
-  static const char *const usage = "sweep task NAME BATCH ARRAY [options]";
+  static const CoreManual manual = {
+    .usage = "sweep task NAME BATCH ARRAY [options]",
+    .about = "What the array tasks of a submitted sweep execute on compute nodes; not for people. It carries out the "
+             "runs that array ARRAY of batch BATCH (sweeps/NAME/batches) has for SLURM_ARRAY_TASK_ID.",
+    .least = 3, .most = 3};
   SweepCommon common = {0};
-  bool help;
-  const char **operands;
-  size_t count;
   const CoreOption options[] = {SWEEP_OPTION_ROOT(common), {0}};
-  TRY(core_options_parse(options, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help(
-      usage,
-      "What the array tasks of a submitted sweep execute on compute nodes; not for people. It carries out the "
-      "runs that array ARRAY of batch BATCH (sweeps/NAME/batches) has for SLURM_ARRAY_TASK_ID.",
-      options);
-  else if ((code = sweep_common_operands(usage, count, 3, 3)) == CORE_OK &&
-           (code = sweep_common_open(&common)) == CORE_OK)
-    code = run_task(common.root, operands[0], operands[1], operands[2]);
-  sweep_common_close(&common);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, options, argc, argv, run_task, &common);
 }

@@ -2,7 +2,6 @@
 #include "trainer/check_level.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/options.h"
 #include "sim/level.h"
@@ -47,7 +46,7 @@ static void print_good(const char *path, const SimLevel *level) {
 }
 
 /* All files are read, whatever is found. */
-static int check_files(const char **paths, size_t count) {
+static int check_files(void *nothing, const char **paths, size_t count) {
   size_t wrong = 0;
   for (size_t i = 0; i < count; i++) {
     SimLevel level;
@@ -64,20 +63,11 @@ static int check_files(const char **paths, size_t count) {
 }
 
 int trainer_check_level(int argc, char **argv) {
-  const CoreOption table[] = {{0}};
-  const char **paths = NULL;
-  size_t count = 0;
-  bool help = false;
-  TRY(core_options_parse(table, argc, argv, &paths, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help("trainer check-level FILE...",
-                      "Reads Kinetix level files and says what is wrong with them (file, place in the file, reason) or "
-                      "what they hold. Exit code 2 when a file is wrong.", table);
-  else if (count == 0)
-    code = core_error(CORE_USAGE, "name the level files to check: trainer check-level FILE...");
-  else
-    code = check_files(paths, count);
-  free(paths);
-  return code;
+  static const CoreManual manual = {
+    .usage = "trainer check-level FILE...",
+    .about = "Reads Kinetix level files and says what is wrong with them (file, place in the file, reason) or what "
+             "they hold. Exit code 2 when a file is wrong.",
+    .least = 1, .most = SIZE_MAX,
+    .hint = "name the level files to check"};
+  return core_options_answer(&manual, NULL, argc, argv, check_files, NULL);
 }

@@ -13,84 +13,67 @@
 #include "trainer/scaling.h"
 #include "trainer/show.h"
 
-static const char TRAIN_TEXT[] =
-  "Trains one agent as its configuration says, in <root>/runs/ab/<id>: run logs, checkpoints, log.txt and state. The "
-  "id is a hash of the configuration, so the same configuration is the same run.\n\n"
-  "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
-  "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or SIGINT after "
-  "finishing the iteration and saving it (run again with --resume to go on).\n\n"
-  "Other commands: trainer config, info, checkpoint, morphologies, scaling, show, play, check-level; "
-  "trainer help lists them.";
+static void print_settings(void) {
+  printf("\nSettings:\n");
+  core_config_print_help();
+}
 
-static int read_config(const char *file, const CoreOptionList *settings, CoreConfig *config) {
-  *config = core_config_default();
-  if (file != NULL) TRY(core_config_read(file, config));
-  for (size_t i = 0; i < settings->count; i++) {
-    int code = core_config_set_pair(config, settings->items[i]);
-    if (code != CORE_OK) return core_error_context(code, "--set");
-  }
-  return core_config_check(config);
+typedef struct TrainOptions { const char *file; CoreOptionList sets; RunOptions run; } TrainOptions;
+
+static int train(void *given, const char **operands, size_t count) {
+  const TrainOptions *options = given;
+  CoreConfig config;
+  if (options->run.resume && options->run.force)
+    return core_error(CORE_USAGE, "--resume and --force exclude each other");
+  TRY(core_config_load(options->file, options->sets.items, options->sets.count, &config));
+  return run_train(&config, &options->run);
 }
 
 static int command_train(int argc, char **argv) {
-  const char *file = NULL;
-  CoreOptionList settings = {0};
-  RunOptions run = {0};
+  static const CoreManual manual = {
+    .usage = "trainer [--config FILE] [--set KEY=VALUE]... [OPTIONS]",
+    .about = "Trains one agent as its configuration says, in <root>/runs/ab/<id>: run logs, checkpoints, log.txt and "
+             "state. The id is a hash of the configuration, so the same configuration is the same run.\n\n"
+             "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
+             "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
+             "SIGINT after finishing the iteration and saving it (run again with --resume to go on).\n\n"
+             "Other commands: trainer config, info, checkpoint, morphologies, scaling, show, play, check-level; "
+             "trainer help lists them.",
+    .more = print_settings,
+    .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
+  TrainOptions given = {0};
   const CoreOption table[] = {
-    {"config", 'c', CORE_OPTION_TEXT, &file, "FILE", "read settings from an INI file; the rest are defaults"},
-    {"set", 's', CORE_OPTION_LIST, &settings, "KEY=VALUE", "change one setting; may be given several times"},
-    {"root", 'r', CORE_OPTION_TEXT, &run.root, "DIR", "the workspace; default $SWEEP_ROOT, else the current folder"},
-    {"resume", 0, CORE_OPTION_FLAG, &run.resume, NULL, "go on from the newest good checkpoint, if there is one"},
-    {"force", 0, CORE_OPTION_FLAG, &run.force, NULL, "start over, whatever was done before"},
-    {"quiet", 'q', CORE_OPTION_FLAG, &run.quiet, NULL, "print nothing but errors"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &run.dry_run, NULL, "print settings, sizes and memory; write nothing"},
-    {0},
-  };
-  const char **operands = NULL;
-  size_t operand_count = 0;
-  bool help = false;
-  int code = core_options_parse(table, argc, argv, &operands, &operand_count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help("trainer [--config FILE] [--set KEY=VALUE]... [OPTIONS]", TRAIN_TEXT, table);
-    printf("\nSettings:\n");
-    core_config_print_help();
-  } else if (code == CORE_OK && operand_count > 0) {
-    code = core_error(CORE_USAGE, "unexpected \"%.80s\"; settings go as --set KEY=VALUE, a file as --config FILE",
-                      operands[0]);
-  } else if (code == CORE_OK && run.resume && run.force) {
-    code = core_error(CORE_USAGE, "--resume and --force exclude each other");
-  } else if (code == CORE_OK) {
-    CoreConfig config;
-    code = read_config(file, &settings, &config);
-    if (code == CORE_OK) code = run_train(&config, &run);
-  }
-  free(operands);
-  free(settings.items);
-  return code;
+    {"config", 'c', CORE_OPTION_TEXT, &given.file, "FILE", "read settings from an INI file; the rest are defaults"},
+    {"set", 's', CORE_OPTION_LIST, &given.sets, "KEY=VALUE", "change one setting; may be given several times"},
+    {"root", 'r', CORE_OPTION_TEXT, &given.run.root, "DIR",
+     "the workspace; default $SWEEP_ROOT, else the current folder"},
+    {"resume", 0, CORE_OPTION_FLAG, &given.run.resume, NULL, "go on from the newest good checkpoint, if there is one"},
+    {"force", 0, CORE_OPTION_FLAG, &given.run.force, NULL, "start over, whatever was done before"},
+    {"quiet", 'q', CORE_OPTION_FLAG, &given.run.quiet, NULL, "print nothing but errors"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.run.dry_run, NULL, "print settings, sizes and memory; write nothing"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, train, &given);
 }
 
-static int command_config(int argc, char **argv) {
-  bool markdown = false, help = false;
-  const CoreOption table[] = {
-    {"markdown", 0, CORE_OPTION_FLAG, &markdown, NULL, "as docs/config.md instead of an INI file of the defaults"},
-    {0},
-  };
-  const char **operands = NULL;
-  size_t count = 0;
-  TRY(core_options_parse(table, argc, argv, &operands, &count, &help));
-  free(operands);
-  if (count > 0) return core_error(CORE_USAGE, "trainer config takes no arguments");
-  if (help) {
-    core_options_help("trainer config [--markdown]", "Prints every setting with its default.", table);
-    return CORE_OK;
-  }
+static int print_config(void *given, const char **operands, size_t count) {
+  const bool *markdown = given;
   CoreText text = {0};
   CoreConfig config = core_config_default();
-  if (markdown) core_config_to_markdown(&text);
+  if (*markdown) core_config_to_markdown(&text);
   else core_config_to_ini(&config, &text);
   fputs(core_text_string(&text), stdout);
   core_text_free(&text);
   return CORE_OK;
+}
+
+static int command_config(int argc, char **argv) {
+  static const CoreManual manual = {.usage = "trainer config [--markdown]",
+                                    .about = "Prints every setting with its default."};
+  bool markdown = false;
+  const CoreOption table[] = {
+    {"markdown", 0, CORE_OPTION_FLAG, &markdown, NULL, "as docs/config.md instead of an INI file of the defaults"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, print_config, &markdown);
 }
 
 static int command_info(int argc, char **argv) {
@@ -105,24 +88,23 @@ static int command_info(int argc, char **argv) {
   return CORE_OK;
 }
 
-static int command_checkpoint(int argc, char **argv) {
-  bool help = false;
-  const CoreOption table[] = {{0}};
-  const char **files = NULL;
-  size_t count = 0;
-  int code = core_options_parse(table, argc, argv, &files, &count, &help);
-  if (code == CORE_OK && help)
-    core_options_help("trainer checkpoint FILE...", "Checks checkpoint files and lists what they hold.", table);
-  else if (code == CORE_OK && count == 0)
-    code = core_error(CORE_USAGE, "name a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)");
-  for (size_t i = 0; i < count && code == CORE_OK && !help; i++) {
+static int print_checkpoints(void *nothing, const char **files, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     CoreText text = {0};
-    code = checkpoint_describe(files[i], &text);
+    int code = checkpoint_describe(files[i], &text);
     if (code == CORE_OK) printf("file       %s\n%s", files[i], core_text_string(&text));
     core_text_free(&text);
+    TRY(code);
   }
-  free(files);
-  return code;
+  return CORE_OK;
+}
+
+static int command_checkpoint(int argc, char **argv) {
+  static const CoreManual manual = {.usage = "trainer checkpoint FILE...",
+                                    .about = "Checks checkpoint files and lists what they hold.",
+                                    .least = 1, .most = SIZE_MAX,
+                                    .hint = "name a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
+  return core_options_answer(&manual, NULL, argc, argv, print_checkpoints, NULL);
 }
 
 static const CoreCommand COMMANDS[] = {

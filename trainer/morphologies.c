@@ -268,31 +268,32 @@ static int print_table(int episodes) {
   return code;
 }
 
+typedef struct Request { const char *output; int64_t episodes; bool search, stats; } Request;
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  if (request->episodes < 0 || request->episodes > 4096)
+    return core_error(CORE_USAGE, "--episodes %lld: must be 0 to 4096", (long long)request->episodes);
+  if (request->search && request->stats)
+    return core_error(CORE_USAGE, "--search and --stats are two runs; give one of them");
+  return request->search ? search(request->output) : print_table((int)request->episodes);
+}
+
 int trainer_morphologies(int argc, char **argv) {
-  bool help = false, run_search = false, stats = false;
-  const char *output = "sim/morphology_attempts.h", **operands = NULL;
-  int64_t episodes = 8;
-  size_t operand_count = 0;
+  static const CoreManual manual = {
+    .usage = "trainer morphologies [--episodes N] | --search [--output FILE]",
+    .about = "The locomotion morphologies of env.task = loco512: how many there are of each family and difficulty, how "
+             "far their goals are, and how often random actions reach them."};
+  Request request = {.output = "sim/morphology_attempts.h", .episodes = 8};
   const CoreOption options[] = {
-    {"stats", 0, CORE_OPTION_FLAG, &stats, NULL, "Print the table of all morphologies (what the command does anyway)."},
-    {"episodes", 'n', CORE_OPTION_INT, &episodes, "N",
+    {"stats", 0, CORE_OPTION_FLAG, &request.stats, NULL,
+     "Print the table of all morphologies (what the command does anyway)."},
+    {"episodes", 'n', CORE_OPTION_INT, &request.episodes, "N",
      "Random episodes a level for the solve rate; 0 leaves it out (default 8)."},
-    {"search", 0, CORE_OPTION_FLAG, &run_search, NULL,
+    {"search", 0, CORE_OPTION_FLAG, &request.search, NULL,
      "Find each level's first acceptable attempt and write the table that the generator is built with."},
-    {"output", 'o', CORE_OPTION_TEXT, &output, "FILE", "Where --search writes (default sim/morphology_attempts.h)."},
+    {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE",
+     "Where --search writes (default sim/morphology_attempts.h)."},
     {0}};
-  int code = core_options_parse(options, argc, argv, &operands, &operand_count, &help);
-  free(operands);
-  TRY(code);
-  if (help) {
-    core_options_help("trainer morphologies [--episodes N] | --search [--output FILE]",
-                      "The locomotion morphologies of env.task = loco512: how many there are of each family and "
-                      "difficulty, how far their goals are, and how often random actions reach them.", options);
-    return CORE_OK;
-  }
-  if (operand_count > 0) return core_error(CORE_USAGE, "trainer morphologies takes no names, only options; see --help");
-  if (episodes < 0 || episodes > 4096)
-    return core_error(CORE_USAGE, "--episodes %lld: must be 0 to 4096", (long long)episodes);
-  if (run_search && stats) return core_error(CORE_USAGE, "--search and --stats are two runs; give one of them");
-  return run_search ? search(output) : print_table((int)episodes);
+  return core_options_answer(&manual, options, argc, argv, answer, &request);
 }

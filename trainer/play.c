@@ -224,7 +224,8 @@ static int check_options(const PlayOptions *options) {
   return CORE_OK;
 }
 
-static int play(const PlayOptions *options) {
+static int play(void *given, const char **operands, size_t count) {
+  const PlayOptions *options = given;
   Player player = {.iteration = -1};
   Stage stage = {.batch = NULL};
   Episode episode = {0};
@@ -250,10 +251,11 @@ done:
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
 int trainer_play(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "trainer play --checkpoint RUN|FILE [--level LEVEL] [-o FILE] [OPTIONS]",
+    .about = "Plays one episode of a trained policy and draws it, one frame an environment step.\n\n" LEVELS_HELP,
+    .hint = "the level goes as --level LEVEL"};
   PlayOptions options = {.level = "0", .output = "play.gif", .size = PLAY_PIXELS, .steps = -1, .seed = -1};
-  const char **operands = NULL;
-  size_t count = 0;
-  bool help = false;
   const CoreOption table[] = {
     {"checkpoint", 'c', CORE_OPTION_TEXT, &options.checkpoint, "RUN|FILE",
      "whose policy: a run's id (its newest checkpoint) or a checkpoint file in its run's folder"},
@@ -268,16 +270,5 @@ int trainer_play(int argc, char **argv) {
     {"seed", 0, CORE_OPTION_INT, &options.seed, "N", "seed of the actions' sampling; default the run's"},
     {"size", 0, CORE_OPTION_INT, &options.size, "PIXELS", "side of the drawing (default 400)"},
     {0}};
-  TRY(core_options_parse(table, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help)
-    core_options_help("trainer play --checkpoint RUN|FILE [--level LEVEL] [-o FILE] [OPTIONS]",
-                      "Plays one episode of a trained policy and draws it, one frame an environment step.\n\n"
-                      LEVELS_HELP, table);
-  else if (count > 0)
-    code = core_error(CORE_USAGE, "unexpected \"%.80s\"; the level goes as --level LEVEL", operands[0]);
-  else
-    code = play(&options);
-  free(operands);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, play, &options);
 }

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/options.h"
 #include "core/text.h"
@@ -95,11 +94,6 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static const char TEXT[] = "Predicts how a run scales over GPUs: bytes and time of the gradients' sums, what hides "
-                           "behind the backward pass, and the efficiency, each GPU with env.num worlds of its own. A "
-                           "model (docs/cuda.md), not a measurement: NCCL's published cost model on NVLink and 400 "
-                           "Gb/s InfiniBand.";
-
 static void print_points(const ScalingRun *run, const Training *training) {
   static const int gpus[] = {1, 2, 8, 64, 128};
   const ScalingMachine machine = SCALING_H200;
@@ -141,35 +135,31 @@ static int predict(CoreConfig *config, double speed, double share) {
   return CORE_OK;
 }
 
+typedef struct Request { const char *file; CoreOptionList sets; double speed, share; } Request;
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  CoreConfig config;
+  if (!(request->speed > 0 && request->share > 0 && request->share <= 1))
+    return core_error(CORE_USAGE, "--speed must be above 0, --update-share above 0 and at most 1");
+  TRY(core_config_load(request->file, request->sets.items, request->sets.count, &config));
+  return predict(&config, request->speed, request->share);
+}
+
 int trainer_scaling(int argc, char **argv) {
-  const char *file = NULL;
-  CoreOptionList settings = {0};
-  double speed = 20e6, share = 0.8;
+  static const CoreManual manual = {
+    .usage = "trainer scaling [--config FILE] [--set KEY=VALUE]... [OPTIONS]",
+    .about = "Predicts how a run scales over GPUs: bytes and time of the gradients' sums, what hides behind the "
+             "backward pass, and the efficiency, each GPU with env.num worlds of its own. A model (docs/cuda.md), not "
+             "a measurement: NCCL's published cost model on NVLink and 400 Gb/s InfiniBand.",
+    .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
+  Request request = {.speed = 20e6, .share = 0.8};
   const CoreOption table[] = {
-    {"config", 'c', CORE_OPTION_TEXT, &file, "FILE", "read settings from an INI file; the rest are defaults"},
-    {"set", 's', CORE_OPTION_LIST, &settings, "KEY=VALUE", "change one setting; may be given several times"},
-    {"speed", 0, CORE_OPTION_REAL, &speed, "STEPS/S", "of training on one GPU, from its log (default 20e6)"},
-    {"update-share", 0, CORE_OPTION_REAL, &share, "SHARE", "of an iteration's time that is the update (default 0.8)"},
-    {0},
-  };
-  const char **operands = NULL;
-  size_t count = 0;
-  bool help = false;
-  CoreConfig config = core_config_default();
-  int code = core_options_parse(table, argc, argv, &operands, &count, &help);
-  if (code == CORE_OK && help) {
-    core_options_help("trainer scaling [--config FILE] [--set KEY=VALUE]... [OPTIONS]", TEXT, table);
-  } else if (code == CORE_OK) {
-    if (count > 0) code = core_error(CORE_USAGE, "unexpected \"%.80s\"; settings go as --set KEY=VALUE", operands[0]);
-    else if (!(speed > 0 && share > 0 && share <= 1))
-      code = core_error(CORE_USAGE, "--speed must be above 0, --update-share above 0 and at most 1");
-    if (code == CORE_OK && file) code = core_config_read(file, &config);
-    for (size_t i = 0; i < settings.count && code == CORE_OK; i++)
-      code = core_config_set_pair(&config, settings.items[i]);
-    if (code == CORE_OK) code = core_config_check(&config);
-    if (code == CORE_OK) code = predict(&config, speed, share);
-  }
-  free(operands);
-  free(settings.items);
-  return code;
+    {"config", 'c', CORE_OPTION_TEXT, &request.file, "FILE", "read settings from an INI file; the rest are defaults"},
+    {"set", 's', CORE_OPTION_LIST, &request.sets, "KEY=VALUE", "change one setting; may be given several times"},
+    {"speed", 0, CORE_OPTION_REAL, &request.speed, "STEPS/S", "of training on one GPU, from its log (default 20e6)"},
+    {"update-share", 0, CORE_OPTION_REAL, &request.share, "SHARE",
+     "of an iteration's time that is the update (default 0.8)"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

@@ -156,8 +156,10 @@ static int make_picture(Show *show) {
   return picture_write(show->picture);
 }
 
-static int show_levels(const ShowOptions *options) {
+static int show_levels(void *given, const char **operands, size_t count) {
+  ShowOptions *options = given;
   Show show = {.options = options};
+  options->levels = operands[0];
   omp_set_num_threads(1); /* the worlds are few */
   int code = make_picture(&show);
   if (code == CORE_OK) {
@@ -178,10 +180,13 @@ static int show_levels(const ShowOptions *options) {
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
 int trainer_show(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "trainer show LEVEL|SET [-o FILE] [--sheet CxR] [OPTIONS]",
+    .about = "Draws levels in Kinetix's colours: green must touch blue and keep off red; dark bodies are fixed in "
+             "place; joints and flames have the colour of their motor's or thruster's number.\n\n" LEVELS_HELP,
+    .least = 1, .most = 1,
+    .hint = "name one level or set (trainer show --help lists how)"};
   ShowOptions options = {.output = picture_default_name(), .kinetix = "", .steps = -1, .size = -1};
-  const char **operands = NULL;
-  size_t count = 0;
-  bool help = false;
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",
      "where to draw: .png, .gif (moving) or .svg; default level.png"},
@@ -195,19 +200,5 @@ int trainer_show(int argc, char **argv) {
     {"seed", 0, CORE_OPTION_INT, &options.seed, "N", "seed of --random (default 0)"},
     {"size", 0, CORE_OPTION_INT, &options.size, "PIXELS", "side of each drawing (default 500, on a sheet 160)"},
     {0}};
-  TRY(core_options_parse(table, argc, argv, &operands, &count, &help));
-  int code = CORE_OK;
-  if (help) {
-    core_options_help("trainer show LEVEL|SET [-o FILE] [--sheet CxR] [OPTIONS]",
-                      "Draws levels in Kinetix's colours: green must touch blue and keep off red; dark bodies are "
-                      "fixed in place; joints and flames have the colour of their motor's or thruster's number.\n\n"
-                      LEVELS_HELP, table);
-  } else if (count != 1) {
-    code = core_error(CORE_USAGE, "name one level or set: trainer show LEVEL [-o FILE]; trainer show --help lists how");
-  } else {
-    options.levels = operands[0];
-    code = show_levels(&options);
-  }
-  free(operands);
-  return code;
+  return core_options_answer(&manual, table, argc, argv, show_levels, &options);
 }

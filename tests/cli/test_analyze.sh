@@ -111,7 +111,8 @@ run sql "$db"; check "sql without a statement" refuses 2 "one quoted statement"
 
 # ---- refusals
 run ddr-vs-solve; check "no database named" refuses 2 "expected one database"
-run ddr-vs-solve "$db" more; check "too many operands" refuses 2 "more operands"
+run ddr-vs-solve "$db" more; check "too many operands" refuses 2 "unexpected argument"
+run export parquet "$db"; check "an unknown format" refuses 2 "unknown format \"parquet\"; expected a format (csv, jsonl or mlflow)"
 run ddr-vs-solve "$folder/nothing.db"; check "no such file" refuses 2 "no such file"
 run curves "$folder/nothing.db"; check "and none is made" [ ! -e "$folder/nothing.db" ]
 echo "a letter to a friend, which is no database at all" >"$folder/letter.db"

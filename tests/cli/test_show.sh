@@ -102,7 +102,7 @@ tap_run "show: too small" 2 "--size 3" trainer show good.json --size 3 -o x.svg
 tap_run "show: steps backwards" 2 "--steps -4" trainer show good.json --steps=-4 -o x.svg
 tap_run "show: past the set's end" 2 "--from 512" trainer show loco512 --from 512 -o x.svg
 tap_run "show: no level" 2 "name one level" trainer show -o x.svg
-tap_run "show: two levels" 2 "name one level" trainer show good.json dull.json -o x.svg
+tap_run "show: two levels" 2 "unexpected argument \"dull.json\"" trainer show good.json dull.json -o x.svg
 tap_run "show: a folder that is not there" 1 "nowhere" trainer show good.json -o nowhere/x.svg
 tap_run "show --help" 0 "green must touch blue" trainer show --help
 tap_check "nothing is left of what failed" "$(ls x.* nowhere 2>/dev/null)"

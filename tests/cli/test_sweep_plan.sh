@@ -103,7 +103,9 @@ tap_run "a folder in place of a file" 1 "root" plan ./root
 tap_run "a sweep that is not there" 2 "there is no sweep 'nothing', nor any other" plan nothing
 tap_run "no argument" 2 "usage: sweep plan" plan
 tap_run "the same file twice adds nothing" 0 "good                  24      0" plan good.ini good.ini
-tap_run "too many arguments" 2 "too many arguments" sweep submit good.ini good.ini --root "$root"
+tap_run "too many arguments" 2 "unexpected argument" sweep submit good.ini good.ini --root "$root"
+tap_run "extend takes other seeds" 0 "good: 12 runs, " sweep extend seeds=1 good.ini --local --dry-run --root "$root"
+tap_run "extend wants them" 2 "seeds=N is missing; usage: sweep extend NAME seeds=N" sweep extend good.ini 1 --root "$root"
 tap_run "an unknown profile" 2 "good.ini has no [profile dmo]; did you mean demo?" plan good.ini --profile dmo
 tap_run "an unknown option" 2 "did you mean --profile?" plan good.ini --profle demo
 tap_run "--set of an unknown key" 2 "--set ppo.epoch=1: ppo.epoch is no setting; did you mean ppo.epochs?" plan good.ini --set ppo.epoch=1
@@ -123,5 +125,5 @@ printf 'not a database, but long enough to be looked at as one\n' >"$root/result
 tap_run "another file as results.db: the plan stands, without an estimate" 0 "estimate     none: " plan good.ini
 tap_run "collecting into it is refused" 1 "results.db" sweep collect --root "$root"
 tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" --follow --every 0
-tap_run "rebuild takes no argument" 2 "too many arguments" sweep rebuild --root "$root" x
+tap_run "rebuild takes no argument" 2 "unexpected argument" sweep rebuild --root "$root" x
 tap_done

@@ -418,6 +418,27 @@ static void bad_files_point_at_the_fault(void **state) {
   assert_int_equal(core_files_remove_tree(folder), CORE_OK);
 }
 
+static void pairs_go_over_the_file_over_the_defaults(void **state) {
+  const char *pairs[] = {"ppo.epochs=5", "ppo.epochs=6"}, *unknown[] = {"ppo.epochs=5", "ppo.epoch=6"};
+  const char *odd[] = {"algo.name=pqn"};
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  CoreConfig config;
+  (void)state;
+  make_temporary_folder(folder);
+  assert_int_equal(core_files_path(path, "%s/run.ini", folder), CORE_OK);
+  write_text(path, "[ppo]\nepochs = 4\n[train]\nseed = 7\n");
+  assert_int_equal(core_config_load(path, pairs, 2, &config), CORE_OK);
+  assert_int_equal(config.ppo.epochs, 6);
+  assert_int_equal(config.train.seed, 7);
+  assert_int_equal(core_config_load(NULL, NULL, 0, &config), CORE_OK);
+  assert_int_equal(config.ppo.epochs, core_config_default().ppo.epochs);
+  assert_int_equal(config.train.seed, core_config_default().train.seed);
+  assert_int_equal(core_config_load(path, unknown, 2, &config), CORE_USAGE);
+  assert_memory_equal(core_error_message(), "--set: ppo.epoch", 16);
+  assert_int_equal(core_config_load(NULL, odd, 1, &config), CORE_USAGE); /* its env.actions is multi_discrete */
+  assert_int_equal(core_files_remove_tree(folder), CORE_OK);
+}
+
 static void checks_between_settings(void **state) {
   static const struct { const char *pairs[5], *message; } cases[] = {
     {{"ppo.num_minibatches=33"},
@@ -514,6 +535,7 @@ static void help_and_docs_name_every_setting(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(pairs_go_over_the_file_over_the_defaults),
     cmocka_unit_test(defaults_never_change),
     cmocka_unit_test(ids_never_change),
     cmocka_unit_test(equal_settings_have_equal_ids),

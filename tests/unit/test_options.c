@@ -39,72 +39,135 @@ static const CoreOption table[] = {
   {0},
 };
 
-/* Parses up to 8 words; the operands joined by ','. */
-static int parse(const char *const *words, char *joined, size_t size, bool *help) {
+static const CoreManual any = {.usage = "program [OPTIONS] FILE...", .about = "What it does.", .most = SIZE_MAX};
+static const CoreManual none = {.usage = "program rest [OPTIONS]", .about = "Does nothing."};
+static const CoreManual some = {
+  .usage = "program FILE [FILE]\n  program --set KEY=VALUE FILE", .about = "", .least = 1, .most = 2};
+static const CoreManual hinted = {
+  .usage = "program FILE [FILE]", .about = "", .least = 1, .most = 2, .hint = "expected one file or two"};
+
+/* What the command was called with: operands and list joined by ','. */
+static struct { int calls; CoreText operands, sets; } heard;
+static int answer_code; /* what it returns */
+
+static void join(CoreText *text, const char **items, size_t count) {
+  core_text_clear(text);
+  for (size_t i = 0; i < count; i++) core_text_appendf(text, "%s%s", i ? "," : "", items[i]);
+}
+
+static int answer(void *given, const char **operands, size_t count) {
+  assert_ptr_equal(given, &values);
+  heard.calls++;
+  join(&heard.operands, operands, count);
+  join(&heard.sets, values.set.items, values.set.count);
+  return answer_code;
+}
+
+/* Answers up to 8 words. */
+static int ask(const CoreManual *manual, const char *const *words) {
   char *argv[10] = {"program"};
   int argc = 1;
   for (; words[argc - 1]; argc++) argv[argc] = (char *)words[argc - 1];
-  const char **operands;
-  size_t count;
-  free(values.set.items);
   values = (Values){0};
-  int code = core_options_parse(table, argc, argv, &operands, &count, help);
-  CoreText text = {0};
-  for (size_t i = 0; i < count; i++) core_text_appendf(&text, "%s%s", i ? "," : "", operands[i]);
-  snprintf(joined, size, "%s", core_text_string(&text));
-  core_text_free(&text);
-  free(operands);
+  heard.calls = 0;
+  int code = core_options_answer(manual, table, argc, argv, answer, &values);
+  assert_null(values.set.items); /* the list ends with the call, whatever came of it */
+  assert_int_equal(values.set.count, 0);
   return code;
 }
-#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL}, operands, sizeof operands, &help)
+#define ASK(manual, ...) ask(&(manual), (const char *const[]){__VA_ARGS__, NULL})
 
 static void options_stand_anywhere(void **state) {
-  char operands[200];
-  bool help;
   (void)state;
-  assert_int_equal(PARSE("a", "--root", "x", "-w", "b", "--jobs=1e2", "--", "--wait"), CORE_OK);
-  assert_string_equal(operands, "a,b,--wait");
+  assert_int_equal(ASK(any, "a", "--root", "x", "-w", "b", "--jobs=1e2", "--", "--wait"), CORE_OK);
+  assert_string_equal(core_text_string(&heard.operands), "a,b,--wait");
   assert_string_equal(values.root, "x");
-  assert_true(values.wait && !help);
+  assert_true(values.wait);
   assert_int_equal(values.jobs, 100);
-  assert_int_equal(PARSE("--set", "a=1", "--set=b=2", "-", "-j4", "--rate", "-0.5"), CORE_OK);
-  assert_string_equal(operands, "-");
-  assert_int_equal(values.set.count, 2);
-  assert_string_equal(values.set.items[0], "a=1");
-  assert_string_equal(values.set.items[1], "b=2");
+  assert_int_equal(ASK(any, "--set", "a=1", "--set=b=2", "-", "-j4", "--rate", "-0.5"), CORE_OK);
+  assert_string_equal(core_text_string(&heard.operands), "-");
+  assert_string_equal(core_text_string(&heard.sets), "a=1,b=2");
   assert_int_equal(values.jobs, 4);
   assert_true(values.rate == -0.5);
-  assert_int_equal(PARSE("--root="), CORE_OK);
+  assert_int_equal(ASK(any, "--root="), CORE_OK);
   assert_string_equal(values.root, "");
-  assert_int_equal(PARSE("-h"), CORE_OK);
-  assert_true(help);
-  assert_int_equal(PARSE("x", "--help"), CORE_OK);
-  assert_true(help);
+  assert_int_equal(heard.calls, 1);
+}
+
+static void an_answer_is_what_comes_back(void **state) {
+  (void)state;
+  answer_code = CORE_REQUEUE;
+  assert_int_equal(ASK(any, "a", "--set", "a=1"), CORE_REQUEUE);
+  answer_code = CORE_OK;
+  assert_int_equal(heard.calls, 1);
+}
+
+static void a_command_may_have_no_options(void **state) {
+  char *argv[] = {"program", "a", "-w", NULL};
+  (void)state;
+  heard.calls = 0;
+  assert_int_equal(core_options_answer(&any, NULL, 2, argv, answer, &values), CORE_OK);
+  assert_string_equal(core_text_string(&heard.operands), "a");
+  assert_int_equal(core_options_answer(&any, NULL, 3, argv, answer, &values), CORE_USAGE);
+  assert_string_equal(core_error_message(), "unknown option -w; --help lists them");
+  assert_int_equal(heard.calls, 1);
+}
+
+static void expect_refusal(int code, const char *message) {
+  assert_int_equal(code, CORE_USAGE);
+  assert_string_equal(core_error_message(), message);
+  assert_int_equal(heard.calls, 0);
 }
 
 static void wrong_options_are_named(void **state) {
-  char operands[200];
-  bool help;
   (void)state;
-  assert_int_equal(PARSE("--jbos", "3"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "unknown option --jbos; did you mean --jobs?");
-  assert_int_equal(PARSE("--hepl"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "unknown option --hepl; did you mean --help?");
-  assert_int_equal(PARSE("--something=1"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "unknown option --something; --help lists them");
-  assert_int_equal(PARSE("-xyz"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "unknown option -xyz; --help lists them");
-  assert_int_equal(PARSE("--root"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "--root needs a value: --root DIR");
-  assert_int_equal(PARSE("--wait=1"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "--wait takes no value ('1')");
-  assert_int_equal(PARSE("--jobs", "two"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "--jobs two: N must be a whole number");
-  assert_int_equal(PARSE("--rate", "nan"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "--rate nan: X must be a number");
-  assert_int_equal(PARSE("--set", "x=1", "--bad"), CORE_USAGE);
-  free(values.set.items);
-  values.set = (CoreOptionList){0};
+  expect_refusal(ASK(any, "--jbos", "3"), "unknown option --jbos; did you mean --jobs?");
+  expect_refusal(ASK(any, "--hepl"), "unknown option --hepl; did you mean --help?");
+  expect_refusal(ASK(any, "--something=1"), "unknown option --something; --help lists them");
+  expect_refusal(ASK(any, "-xyz"), "unknown option -xyz; --help lists them");
+  expect_refusal(ASK(any, "--root"), "--root needs a value: --root DIR");
+  expect_refusal(ASK(any, "--wait=1"), "--wait takes no value ('1')");
+  expect_refusal(ASK(any, "--jobs", "two"), "--jobs two: N must be a whole number");
+  expect_refusal(ASK(any, "--rate", "nan"), "--rate nan: X must be a number");
+  expect_refusal(ASK(any, "--set", "x=1", "--bad"), "unknown option --bad; --help lists them");
+  expect_refusal(ASK(any, "--help", "--bad"), "unknown option --bad; --help lists them");
+}
+
+static void operands_are_counted(void **state) {
+  static const char *const nothing[] = {NULL};
+  (void)state;
+  assert_int_equal(ask(&none, nothing), CORE_OK);
+  assert_string_equal(core_text_string(&heard.operands), "");
+  expect_refusal(ASK(none, "-w", "x"), "unexpected argument \"x\"; usage: program rest [OPTIONS]");
+  expect_refusal(ask(&some, nothing), "an argument is missing; usage: program FILE [FILE]");
+  expect_refusal(ask(&hinted, nothing), "expected one file or two; usage: program FILE [FILE]");
+  assert_int_equal(ASK(some, "a"), CORE_OK);
+  assert_int_equal(ASK(hinted, "a", "b"), CORE_OK);
+  assert_string_equal(core_text_string(&heard.operands), "a,b");
+  expect_refusal(ASK(some, "a", "b", "c", "d"), "unexpected argument \"c\"; usage: program FILE [FILE]");
+  expect_refusal(ASK(hinted, "a", "--", "b", "-w"),
+                 "unexpected argument \"-w\"; expected one file or two; usage: program FILE [FILE]");
+  assert_int_equal(ask(&any, nothing), CORE_OK);
+}
+
+static void commands_tell_what_else_is_wrong(void **state) {
+  (void)state;
+  assert_int_equal(core_options_misuse(&hinted, "unknown format \"%s\"", "xml"), CORE_USAGE);
+  assert_string_equal(core_error_message(),
+                      "unknown format \"xml\"; expected one file or two; usage: program FILE [FILE]");
+  assert_int_equal(core_options_misuse(&some, "-o is missing"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "-o is missing; usage: program FILE [FILE]");
+}
+
+static void lists_can_be_added_to(void **state) {
+  CoreOptionList list = {0};
+  (void)state;
+  core_options_add(&list, "a=1");
+  core_options_add(&list, "b=2");
+  assert_int_equal(list.count, 2);
+  assert_string_equal(list.items[0], "a=1");
+  assert_string_equal(list.items[1], "b=2");
+  free(list.items);
 }
 
 /* What `body` prints to descriptor `fd` (1 or 2). */
@@ -125,12 +188,27 @@ static const char *captured(int fd, void (*body)(void)) {
   return text;
 }
 
-static void print_help(void) { core_options_help("program [OPTIONS] FILE", "What it does.", table); }
+static void print_more(void) { printf("\nAnd more.\n"); }
+
+/* Neither what else the line holds nor what it lacks matters to the help. */
+static void ask_for_help(void) {
+  static const CoreManual manual = {
+    .usage = "program [OPTIONS] FILE", .about = "What it does.", .more = print_more, .least = 1, .most = 1};
+  assert_int_equal(ASK(manual, "--help"), CORE_OK);
+  assert_int_equal(heard.calls, 0);
+}
+
+static void ask_for_help_among_others(void) {
+  assert_int_equal(ASK(none, "x", "-h", "--set", "a=1", "y"), CORE_OK);
+  assert_int_equal(heard.calls, 0);
+}
 
 static void help_comes_from_the_table(void **state) {
   (void)state;
   setenv("COLUMNS", "60", 1);
-  const char *text = captured(1, print_help);
+  static const char start[] = "Usage:\n  program rest [OPTIONS]\n\nDoes nothing.\n\nOptions:\n";
+  assert_memory_equal(captured(1, ask_for_help_among_others), start, sizeof start - 1);
+  const char *text = captured(1, ask_for_help);
   unsetenv("COLUMNS");
   assert_string_equal(text,
     "Usage:\n"
@@ -145,7 +223,9 @@ static void help_comes_from_the_table(void **state) {
     "  -j, --jobs N         runs at once; default: one a core\n"
     "      --rate X         a rate\n"
     "      --set KEY=VALUE  a setting; may be given several times\n"
-    "  -h, --help           show this text\n");
+    "  -h, --help           show this text\n"
+    "\n"
+    "And more.\n");
 }
 
 static int plan(int argc, char **argv) {
@@ -365,7 +445,12 @@ static void logs_carry_time_and_level(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(options_stand_anywhere),
+    cmocka_unit_test(an_answer_is_what_comes_back),
+    cmocka_unit_test(a_command_may_have_no_options),
     cmocka_unit_test(wrong_options_are_named),
+    cmocka_unit_test(operands_are_counted),
+    cmocka_unit_test(commands_tell_what_else_is_wrong),
+    cmocka_unit_test(lists_can_be_added_to),
     cmocka_unit_test(help_comes_from_the_table),
     cmocka_unit_test(commands_are_dispatched),
     cmocka_unit_test(output_that_is_lost_is_a_failure),
@@ -376,5 +461,8 @@ int main(void) {
     cmocka_unit_test(columns_are_characters),
     cmocka_unit_test(logs_carry_time_and_level),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  core_text_free(&heard.operands);
+  core_text_free(&heard.sets);
+  return failed;
 }
