@@ -13,7 +13,6 @@
 #include "analysis/csv.h"
 #include "analysis/mlflow.h"
 #include "analysis/select.h"
-#include "core/memory.h"
 #include "core/options.h"
 #include "store/query.h"
 #include "store/runlog.h"

@@ -9,7 +9,6 @@
 #include "analysis/csv.h"
 #include "analysis/papers.h"
 #include "analysis/render.h"
-#include "core/memory.h"
 #include "store/query.h"
 
 const AnalysisFigure analysis_figures[] = {

@@ -6,7 +6,6 @@
 #include "analysis/figure.h"
 #include "analysis/papers.h"
 #include "analysis/sql.h"
-#include "core/memory.h"
 #include "core/terminal.h"
 
 static const char intro[] = "Figures from results.db: each is drawn as SVG, PNG and PDF, with the numbers as CSV and "

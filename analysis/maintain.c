@@ -7,7 +7,6 @@
 #include "analysis/commands.h"
 #include "analysis/figure.h"
 #include "analysis/select.h"
-#include "core/memory.h"
 #include "core/options.h"
 #include "core/terminal.h"
 #include "store/maintain.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/http.h"
-#include "core/memory.h"
 #include "store/query.h"
 #include "store/runlog.h"
 

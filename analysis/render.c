@@ -12,7 +12,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/memory.h"
 
 extern char **environ;
 

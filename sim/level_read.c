@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "core/files.h"
-#include "core/memory.h"
 #include "core/text.h"
 #include "sim/level_internal.h"
 

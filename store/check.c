@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "store/chunk_internal.h"
 #include "store/database_internal.h"
 #include "store/maintain.h"

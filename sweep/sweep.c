@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "core/files.h"
-#include "core/memory.h"
 #include "core/text.h"
 #include "sweep/manifest.h"
 

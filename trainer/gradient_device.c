@@ -4,7 +4,6 @@
  * whose pieces differ, or that have no row of a minibatch, make the same calls. */
 #include "trainer/gradient_device.h"
 
-#include "core/memory.h"
 #include "trainer/communicator.h"
 #include "trainer/ops/kernels.h"
 #include "trainer/ops/kernels_ranks.h"
