@@ -57,10 +57,10 @@ static Verdict run_file(Ops *ops, const char *folder, const char *name) {
   }
   verdict = run_case(check);
   if (verdict == VERDICT_NOT_COVERED) {
-    printf("%-28s not covered yet\n", name);
+    printf("%-28s not compared here\n", name);
   } else {
     printf("%-28s %8zu values  worst %8.3g of tolerance (%s)  %s%s%s\n", name, check->values, check->worst,
-           check->where, verdict == VERDICT_OK ? "ok" : "not ok", check->left_out ? "; not covered yet: " : "",
+           check->where, verdict == VERDICT_OK ? "ok" : "not ok", check->left_out ? "; not compared: " : "",
            check->left_out ? check->left_out : "");
   }
   for (size_t i = 0; i < check->block_count; i++) free(check->blocks[i]);
@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
     if (entries) free(entries[i]);
   }
   free(entries);
-  printf("%d files ok, %d not ok, %d not covered yet\n", good, bad, files - good - bad);
+  printf("%d files ok, %d not ok, %d not compared here\n", good, bad, files - good - bad);
   ops_destroy(&ops);
   return bad ? CORE_FAIL : CORE_OK;
 }

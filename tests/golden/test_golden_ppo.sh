@@ -12,9 +12,8 @@ fi
 # ---- every file of the folder
 "$program" "$data" >"$tap_dir/out"; status=$?
 while read -r file rest; do
-  case "$file" in *.gold) ;; *) continue ;; esac
+  case "$file" in statistics.gold) continue ;; *.gold) ;; *) continue ;; esac # statistics: test_golden_stats.sh
   case "$rest" in
-    "not covered yet"*) tap_skip "$file" "$rest" ;;
     *"  ok"*) tap_result "$file: $rest" 0 ;;
     *) tap_result "$file" 1 "$rest" ;;
   esac
