@@ -32,6 +32,11 @@ static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
 
 static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
 
+/* Where worlds' new levels go through the filter; NULL: they do not. */
+static SimLevelDevice *filter_of(const SimBatch *batch) {
+  return filters(batch) ? sim_batch_device_levels(batch) : NULL;
+}
+
 /* A group more than the places fill, since ranges need not begin with a group. */
 static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
   const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
@@ -248,21 +253,20 @@ static void decide(SimLevelDevice *levels) {
 }
 
 void sim_level_device_rest(const SimBatch *batch) {
-  SimLevelDevice *levels = sim_batch_device_levels(batch);
-  if (levels == NULL || !filters(batch)) return;
-  take_ahead(levels);
+  SimLevelDevice *levels = filter_of(batch);
+  if (levels) take_ahead(levels);
 }
 
 void sim_level_device_forget(const SimBatch *batch) {
-  SimLevelDevice *levels = sim_batch_device_levels(batch);
-  if (levels == NULL || !filters(batch)) return;
-  sim_level_device_rest(batch);
+  SimLevelDevice *levels = filter_of(batch);
+  if (!levels) return;
+  take_ahead(levels);
   core_device_zero(levels->device, levels->choices.until, (size_t)batch->options.worlds * sizeof(uint32_t));
 }
 
 void sim_level_device_renew(const SimBatch *batch, bool start, int stepped) {
   CoreDevice *device = sim_batch_device_of(batch);
-  SimLevelDevice *levels = filters(batch) ? sim_batch_device_levels(batch) : NULL;
+  SimLevelDevice *levels = filter_of(batch);
   SimDeviceRenew renew = {
     .batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
   if (renew.batch.waiters == NULL) return;
