@@ -6,8 +6,8 @@
 
 /* A "cell" is a configuration: its runs are seeds. A "stratum" is a set of cells in which everything is equal except
  * the key (and what stands beside it). All intervals are 95 % percentile bootstraps: of the seeds within each cell
- * (expanded for few seeds, Hesterberg 2015), or (MIDDLE, UP, DOWN, GROWS, AT_LEAST, DEGRADES) of whole configurations.
- */
+ * (expanded for few seeds, Hesterberg 2015), or (MIDDLE, UP, DOWN, GROWS, AT_LEAST, DEGRADES)
+ * of whole configurations. */
 typedef enum AnalysisTest {
   ANALYSIS_TEST_RISES, /* P(a run of a larger key has a larger measure), over all pairs of cells of a stratum; > 1/2 */
   ANALYSIS_TEST_FALLS, /* ... < 1/2 */

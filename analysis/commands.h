@@ -1,5 +1,5 @@
-/* The commands of `analyze` that are no figures. Each parses argv, explains itself on --help and returns a CORE_ code.
- */
+/* The commands of `analyze` that are no figures. Each parses argv, explains itself on --help and returns
+ * a CORE_ code. */
 #ifndef ANALYSIS_COMMANDS_H
 #define ANALYSIS_COMMANDS_H
 

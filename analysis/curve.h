@@ -12,8 +12,8 @@ void analysis_curve_add(AnalysisCurve *curve, double x, double y);
 void analysis_curve_free(AnalysisCurve *curve);
 
 /* The places where the curves were measured, ascending and each once; when they are more than `most`, so many places
- * evenly spread over the same range (logarithmic: over its logarithm, from the first place above 0). free() the result.
- */
+ * evenly spread over the same range (logarithmic: over its logarithm, from the first place above 0).
+ * free() the result. */
 double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n);
 
 /* At each grid place: over the curves that reach it, their number, mean and 95 % Student t interval; NaN without any

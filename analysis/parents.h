@@ -4,8 +4,8 @@
 #define ANALYSIS_PARENTS_H
 #include "analysis/select.h"
 
-/* {"env":{"num":2048,...},...} of results.db as a configuration; what the text lacks has its default. CORE_FAIL: none.
- */
+/* {"env":{"num":2048,...},...} of results.db as a configuration; what the text lacks has its
+ * default. CORE_FAIL: none. */
 int analysis_config_from_json(const char *text, CoreConfig *config);
 
 /* Rewrites config.init.from of the selection's runs to what their parent differs in and the iteration; leaves it alone

@@ -1,6 +1,6 @@
 /* `analyze report results.db -o DIR`: one page, DIR/index.html, that holds everything and loads nothing. The page
- * (report_page.html) is compiled in; what it shows is one JSON value in it, built by report_data.c and report_curves.c.
- */
+ * (report_page.html) is compiled in; what it shows is one JSON value in it, built by
+ * report_data.c and report_curves.c. */
 #include "analysis/report.h"
 
 #include <stdio.h>

@@ -63,9 +63,8 @@ int core_config_read(const char *path, CoreConfig *config);
  * core_config_check. */
 int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config);
 /* The configuration that is run: [scale] applied to env.num, ppo.num_minibatches and the learning rates, and taken
- * out.
- * Once resolved it resolves to itself. The id is that of the configuration as written. CORE_USAGE names scheme, factor
- * and what does not come out whole or leaves its range. */
+ * out. Once resolved it resolves to itself. The id is that of the configuration as written. CORE_USAGE names scheme,
+ * factor and what does not come out whole or leaves its range. */
 int core_config_resolve(const CoreConfig *config, CoreConfig *resolved);
 bool core_config_has_no_worlds(const CoreConfig *config); /* noisy_sgd: [env], [ppo], [net], [eval] mean nothing */
 bool core_config_has_curriculum(const CoreConfig *config); /* env.curriculum: levels are new in every iteration */

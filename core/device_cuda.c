@@ -212,8 +212,8 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
   return CORE_OK;
 }
 
-/* Kernels of another machine's code would fail when the first one is launched, where nobody can go to the CPU any more.
- */
+/* Kernels of another machine's code would fail when the first one is launched, where nobody can go to the
+ * CPU any more. */
 static int check_capability(int number, const struct cudaDeviceProp *properties) {
   if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
   return core_error(CORE_USAGE, "GPU %d, %.64s, has compute capability %d.%d, and this program's kernels need %d.%d: "

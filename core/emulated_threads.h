@@ -10,10 +10,7 @@
 
 #include "core/device.h"
 
-enum {
-  CORE_EMULATED_THREADS = 1024,
-  CORE_EMULATED_SHARED_BYTES = 227 * 1024
-}; /* at most in a block; bytes of a block */
+enum { CORE_EMULATED_THREADS = 1024, CORE_EMULATED_SHARED_BYTES = 227 * 1024 }; /* of a block, at most */
 
 typedef struct CoreEmulatedThreads CoreEmulatedThreads;
 

@@ -21,8 +21,8 @@ CoreArena *core_arena_create(const char *name);
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* The same for what lives on the device: to be touched through it only (device.h). Without a device it is no different.
- */
+/* The same for what lives on the device: to be touched through it only (device.h). Without a device it
+ * is no different. */
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA_DEVICE(arena, pointer, count, label) \
   core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))

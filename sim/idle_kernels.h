@@ -113,8 +113,8 @@ SIM_FN bool sim_idle_solved(const SimTaskResult *result) {
   return result->done && result->reward > SIM_FILTER_SOLVED_REWARD;
 }
 
-/* After a step: is the task done, and its result written? A level is over after SIM_FILTER_STEPS, or with its episode.
- */
+/* After a step: is the task done, and its result written? A level is over after SIM_FILTER_STEPS, or
+ * with its episode. */
 CORE_KERNEL_FN bool sim_idle_conclude(const SimDeviceIdle *a, SimIdleTask *t, const SimTaskResult *result) {
   const bool chooses = a->kind != SIM_IDLE_CAST, solved = sim_idle_solved(result);
   if (++t->steps < SIM_FILTER_STEPS && !result->done) return false;

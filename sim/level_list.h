@@ -1,6 +1,6 @@
 /* The hand-designed levels by which Kinetix evaluates (and on which it trains), as lists of names: kinetix_s (10
- * levels), kinetix_m (24), kinetix_l (40) (spec kinetix.md 4). The files are Kinetix' own and not part of this project.
- */
+ * levels), kinetix_m (24), kinetix_l (40) (spec kinetix.md 4). The files are Kinetix' own and not part
+ * of this project. */
 #ifndef SIM_LEVEL_LIST_H
 #define SIM_LEVEL_LIST_H
 

@@ -32,8 +32,8 @@ SIM_FN int real_lowest_bit(uint64_t bits) {
 }
 
 /* What differs between one world and several. A `mask` is what comparing two reals gives: combine masks with & and |,
- * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds a real's bits.
- */
+ * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds
+ * a real's bits. */
 #if !defined(SIM_LANES)
 typedef float real;
 typedef int mask;

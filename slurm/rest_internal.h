@@ -41,8 +41,8 @@ bool rest_read_number(const json_t *value, int64_t *number);
  * status 200 (24.11 and later). false: there is none. */
 bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t size);
 
-/* Appends the tasks of one job record; `names`: only those of these names, count 0: only `user`'s. CORE_FAIL: garbled.
- */
+/* Appends the tasks of one job record; `names`: only those of these names, count 0: only
+ * `user`'s. CORE_FAIL: garbled. */
 int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, double now_unix_s,
                   SlurmTasks *tasks);
 

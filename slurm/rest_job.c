@@ -87,8 +87,8 @@ static json_t *gres(const Writer *w, const char *value, bool has_name) {
   return string;
 }
 
-/* The newer shape can ask for the signal to the batch shell; the older one refuses "B:" (rest_job_write sets a timer).
- */
+/* The newer shape can ask for the signal to the batch shell; the older one refuses "B:" (rest_job_write
+ * sets a timer). */
 static void set_signal(Writer *w, const char *value) {
   char name[16];
   long long lead;

@@ -6,8 +6,8 @@
 #include "slurm/cluster.h"
 
 /* Appends the script: `command` is a program and its arguments, quoted here; it replaces the batch shell (exec), so
- * that it gets the signals that Slurm sends before the time limit and at preemption itself. Modules are loaded before.
- */
+ * that it gets the signals that Slurm sends before the time limit and at preemption itself. Modules
+ * are loaded before. */
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script);
 
 /* One word for a POSIX shell: 'it'\''s'. */

@@ -39,8 +39,8 @@ int slurm_settings_check(const SlurmSettings *settings);
 int64_t slurm_settings_task_cpus(const SlurmSettings *settings); /* on all nodes */
 int64_t slurm_settings_task_gpus(const SlurmSettings *settings); /* on all nodes */
 
-/* Appends "slurm.key<separator>value<end>" for each value that is not its default: what slurm_settings_set reads back.
- */
+/* Appends "slurm.key<separator>value<end>" for each value that is not its default: what
+ * slurm_settings_set reads back. */
 void slurm_settings_print(const SlurmSettings *settings, const char *separator, const char *end, CoreText *text);
 
 /* "[slurm]" rows of docs/cluster.md: | key | default | meaning |. */

@@ -6,8 +6,8 @@
 
 /* --root DIR, else $SWEEP_ROOT, else "."; an absolute path. CORE_FAIL when it is no folder. */
 int store_root(const char *option, char root[CORE_PATH_MAX]);
-/* <root>/results.db, <root>/sweeps/<name>[/file], the run's folder[/file]; file may be NULL. CORE_USAGE: bad name/id.
- */
+/* <root>/results.db, <root>/sweeps/<name>[/file], the run's folder[/file]; file may be NULL.
+ * CORE_USAGE: bad name/id. */
 int store_path_database(const char *root, char path[CORE_PATH_MAX]);
 int store_path_sweep(const char *root, const char *name, const char *file, char path[CORE_PATH_MAX]);
 int store_path_run(const char *root, const char *id, const char *file, char path[CORE_PATH_MAX]);

@@ -32,8 +32,8 @@ void sweep_checkup_free(SweepCheckup *checkup);
 void sweep_checkup_workspace(SweepCheckup *checkup, const char *root);
 void sweep_checkup_trainer(SweepCheckup *checkup);
 
-/* Slurm: reached or not, its limits and partitions, PMIx. job_s > 0: also a job on a node, for which is waited so long.
- */
+/* Slurm: reached or not, its limits and partitions, PMIx. job_s > 0: also a job on a node, for which is
+ * waited so long. */
 void sweep_checkup_slurm(SweepCheckup *checkup, const char *root, const SlurmSettings *settings, int job_s);
 
 /* What that job executes: writes "key=value" lines about its node into `path`, a file of the workspace whose lock the

@@ -29,8 +29,8 @@ int job_set_threads(const JobSet *set);     /* threads a run */
 /* Starts the next waiting run. false: it could not be started (it counts as failed, with its reason in its state) or
  * somebody else runs it. */
 bool job_set_start_next(JobSet *set);
-/* A child has ended. true when it was this set's. Killed ones are tried again twice; a run stopped on request is not.
- */
+/* A child has ended. true when it was this set's. Killed ones are tried again twice; a run stopped on
+ * request is not. */
 bool job_set_ended(JobSet *set, pid_t process, int status);
 /* Nothing more is started; running ones get SIGTERM (checkpoint and end). Idempotent. */
 void job_set_stop(JobSet *set);

@@ -9,8 +9,8 @@
  *   gone     batch array                             asked, but Slurm never took it; a task of it that turns up ends at
  * once cancel   run-id | all                            by sweep cancel
  *
- * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken: it does not count.
- */
+ * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken: it
+ * does not count. */
 #ifndef SWEEP_JOURNAL_H
 #define SWEEP_JOURNAL_H
 #include <stdbool.h>

@@ -56,8 +56,8 @@ void sweep_placement_free(SweepPlacement *placement) {
   *placement = (SweepPlacement){0};
 }
 
-/* The array that this row of squeue belongs to. A job id alone would do until ids are used again: the comment decides.
- */
+/* The array that this row of squeue belongs to. A job id alone would do until ids are used again:
+ * the comment decides. */
 static SweepArray *array_of(const char *name, SweepJournal *journal, const SlurmTask *row) {
   char comment[SLURM_NAME];
   for (size_t i = journal->count; i-- > 0;) {

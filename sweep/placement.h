@@ -24,8 +24,8 @@ typedef struct SweepPlacement {
     *rows; /* [journal.count][tasks]: NULL where Slurm does not know the task; see sweep_placement_join */
 } SweepPlacement;
 
-/* Reads journal and batches of the manifest's sweep. One that never went to Slurm gives an empty journal. Caller frees.
- */
+/* Reads journal and batches of the manifest's sweep. One that never went to Slurm gives an empty
+ * journal. Caller frees. */
 int sweep_placement_read(const char *root, const SweepManifest *manifest, SweepPlacement *placement);
 void sweep_placement_free(SweepPlacement *placement);
 

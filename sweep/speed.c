@@ -26,8 +26,8 @@ struct SweepSpeeds {
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
-/* Sorted, so that a shape's runs follow each other from slow to fast. A device of cuda:0 is a GPU, all else processors.
- */
+/* Sorted, so that a shape's runs follow each other from slow to fast. A device of cuda:0 is a GPU,
+ * all else processors. */
 static const char sql[] =
     "SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.net.width') AS width,"
     "       json_extract(config, '$.net.depth') AS depth, json_extract(config, '$.ppo.epochs') AS epochs,"

@@ -262,8 +262,8 @@ static bool is_at_time_limit(const Task *task) {
   return limit > 0 && core_clock_s() - task->started_s > (double)limit - 10;
 }
 
-/* The signal that was agreed on means the time limit; any other what Slurm has said, or else what the clock suggests.
- */
+/* The signal that was agreed on means the time limit; any other what Slurm has said, or else what
+ * the clock suggests. */
 static Stop meaning(const Task *task, int signal) {
   const char *agreed = task->batch.settings.signal;
   if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2))
@@ -305,12 +305,12 @@ static void fail_with_last_line(Task *task, Attempt *attempt, SweepCause cause, 
 
 /* By this job's cgroup, by what the node's daemon said of this job before it began to kill its processes, of which we
  * may be the last, or by what the daemons of a step of several ranks say through srun in the run's own log. */
-static bool ran_out_of_memory(Task *task, const Attempt *attempt) {
+static bool ran_out_of_memory(Task *task, const Attempt *attempt, SweepVerdict word) {
   char path[CORE_PATH_MAX];
   const int64_t kills = count_oom_kills();
   const bool killed_here = kills > task->oom_kills;
   task->oom_kills = kills;
-  return killed_here || word_of_slurm(task) == SWEEP_VERDICT_OUT_OF_MEMORY ||
+  return killed_here || word == SWEEP_VERDICT_OUT_OF_MEMORY ||
          (store_path_run(task->root, attempt->id, "log.txt", path) == CORE_OK &&
           sweep_joblog_read(path, attempt->log_start, task->slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY);
 }
@@ -318,8 +318,9 @@ static bool ran_out_of_memory(Task *task, const Attempt *attempt) {
 /* Killed by a signal, or by one below srun (exit code 128 + n). Where Slurm has said that it ends this job, the signal
  * is a part of that, and ours is on its way. */
 static void killed(Task *task, Attempt *attempt, int signal) {
+  const SweepVerdict word = word_of_slurm(task);
   char reason[160];
-  if (ran_out_of_memory(task, attempt)) {
+  if (ran_out_of_memory(task, attempt, word)) {
     const int64_t mem = task->batch.settings.mem;
     snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more",
              (long long)mem);
@@ -331,7 +332,7 @@ static void killed(Task *task, Attempt *attempt, int signal) {
   attempt->record.cause = SWEEP_CAUSE_KILLED;
   if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK)
     core_warn("%s", core_error_message()); /* start reads it */
-  if (task->stop == STOP_NONE && word_of_slurm(task) != SWEEP_VERDICT_NONE) stop(task, signal);
+  if (task->stop == STOP_NONE && word != SWEEP_VERDICT_NONE) stop(task, signal);
   if (task->stop == STOP_NONE) start_or_fail(task, attempt); /* from its checkpoint; max_restarts bounds it */
 }
 

@@ -12,8 +12,8 @@ typedef struct AdvantageRule { double gamma, lambda, reward_scale; } AdvantageRu
  *   done       [steps][worlds]: 1 where the episode ended (discount 0; nothing is bootstrapped across it)
  *   truncated  [steps][worlds] or NULL: 1 where it was cut without ending; the trace stops there, and
  *   bootstrap  [steps][worlds] is read there: V of the true next observation, which the reset has replaced in
- * `value`. Elsewhere V(next) is value[t + 1] or is multiplied by 0, so it is never computed. NULL iff truncated is.
- */
+ * `value`. Elsewhere V(next) is value[t + 1] or is multiplied by 0, so it is never computed. NULL
+ * iff truncated is. */
 void advantage_estimate(Ops *ops, AdvantageRule rule, const float *reward, const float *value, const uint8_t *done,
                         const uint8_t *truncated, const float *bootstrap, int steps, int worlds, float *advantage,
                         float *target);
@@ -31,8 +31,8 @@ void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_
 /* The same for a part of the values that `moments` are of. */
 void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
 
-/* By a minibatch's own moments, which never leave the ops' device: one with ops->update. norm: RAW or of a minibatch.
- */
+/* By a minibatch's own moments, which never leave the ops' device: one with ops->update. norm: RAW or
+ * of a minibatch. */
 void advantage_standardise_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n);
 
 /* (A - m) / (sqrt(v) + 1e-8) with moments over all calls, each former one's count, and so its weight, times decay

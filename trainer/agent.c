@@ -456,8 +456,8 @@ static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_fir
   if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
 }
 
-/* Who listens to a pass over layers: nobody where more of the vector, an encoder or embeddings, is complete only later.
- */
+/* Who listens to a pass over layers: nobody where more of the vector, an encoder or embeddings, is
+ * complete only later. */
 static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gradient, bool is_actor,
                                     NetworkWatch *watch) {
   if (gradient->on_complete == NULL || has_encoder(agent) || agent->blocks.count > 0) return NULL;

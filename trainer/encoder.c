@@ -149,8 +149,8 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* A device is filled by some thousands of rows, each some twenty rows of a product; its memory is mostly the rollout's.
- */
+/* A device is filled by some thousands of rows, each some twenty rows of a product; its memory is
+ * mostly the rollout's. */
 static int most_of(const EncoderShape *shape, const CoreDevice *device) {
   int piece = ENCODER_PIECE;
   if (device == NULL) return piece;

@@ -17,8 +17,8 @@ typedef struct EvaluationSets {
   EvaluationSet set[EVALUATION_SETS_MAX];
 } EvaluationSets;
 
-/* Reads the sets; none without evaluations. CORE_USAGE: a set that is not there, that does not fit, or two of one name.
- */
+/* Reads the sets; none without evaluations. CORE_USAGE: a set that is not there, that does not fit, or two
+ * of one name. */
 int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, CoreArena *arena);
 int evaluation_sets_estimate_bytes(const EvaluationSets *sets, double *bytes);
 /* After the arena's commit: makes the worlds. */

@@ -9,8 +9,8 @@ typedef struct Heartbeat Heartbeat;
 int heartbeat_start(const char *root, const char *id, const StoreState *state, Heartbeat **heartbeat);
 /* What the next beats write. */
 void heartbeat_update(Heartbeat *heartbeat, const StoreState *state);
-/* From another thread than the run's, just before the process ends: writes that it has failed, and why. Safe for NULL.
- */
+/* From another thread than the run's, just before the process ends: writes that it has failed, and why.
+ * Safe for NULL. */
 void heartbeat_abandon(Heartbeat *heartbeat, const char *message);
 /* Ends the thread and writes the final state. Safe for a NULL heartbeat. */
 int heartbeat_stop(Heartbeat **heartbeat, const StoreState *final);

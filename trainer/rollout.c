@@ -80,8 +80,8 @@ static float *shown_at(Rollout *rollout, int t) {
   return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
 }
 
-/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is what is kept.
- */
+/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is
+ * what is kept. */
 static void see(Rollout *rollout, Ops *ops, int t) {
   const size_t block = observation_block(rollout);
   float *observations = observations_at(rollout, t);

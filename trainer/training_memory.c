@@ -43,8 +43,8 @@ double training_memory_estimate(const Training *training, double worlds_bytes) {
          (training->device->stream ? CONTEXT_BYTES : 0);
 }
 
-/* Another way to keep observations that takes less: the one without an error where these settings allow it (compact.h).
- */
+/* Another way to keep observations that takes less: the one without an error where these settings
+ * allow it (compact.h). */
 static const char *smaller_observations(const Training *training) {
   const char *storage = training->config.train.observation_storage;
   const bool has_state = strcmp(storage, "state") != 0 && compact_check(&training->config, training->levels) == CORE_OK;

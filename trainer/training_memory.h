@@ -4,8 +4,8 @@
 #define TRAINER_TRAINING_MEMORY_H
 #include "trainer/training.h"
 
-/* Bytes on the device: buffers, worlds, what ops need beside them, the matrix library's workspace and the CUDA context.
- */
+/* Bytes on the device: buffers, worlds, what ops need beside them, the matrix library's workspace and
+ * the CUDA context. */
 double training_memory_estimate(const Training *training, double worlds_bytes);
 /* CORE_FAIL when the plan exceeds the device's memory: both sizes, the largest tensors, and what to set. */
 int training_memory_check(const Training *training);

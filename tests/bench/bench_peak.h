@@ -72,8 +72,8 @@ static inline double bench_peak_operations(int threads) {
   return best;
 }
 
-/* Bytes a second that all threads together read and write when they copy what no cache holds; the best of some tries.
- */
+/* Bytes a second that all threads together read and write when they copy what no cache holds; the best
+ * of some tries. */
 static inline double bench_peak_bytes(int threads) {
   enum { TRIES = 5 };
   const size_t count = (size_t)32 << 20;

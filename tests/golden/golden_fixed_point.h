@@ -45,8 +45,8 @@ static void fixed_quadratic(Check *check) {
                            fixed_kl(check, target, mu[i], sigma), fixed_kl(check, mu[n - 1], mu[i], sigma)};
     for (int k = 0; k < 3; k++) {
       if (k == 0 && i + 1 == n) continue;
-      /* Means are float32 here: a difference of them is off by 1e-7 of the means, and its square by twice the product.
-       */
+      /* Means are float32 here: a difference of them is off by 1e-7 of the means, and its square by
+       * twice the product. */
       const double off = 2e-7 * (fabs(mu[i]) + fabs(target)) / sigma,
                    tolerance = off * (sqrt(2 * expected[k][i]) + off);
       check_note(check, fabs(ours[k] - expected[k][i]) / (tolerance + 1e-6 * expected[k][i]), "quadratic/", names[k],

@@ -2,8 +2,8 @@
  * float32's as the roundings allow.
  *
  * bf16 has 8 bits of significand: rounding to nearest changes a number by at most U = 2^-8 of itself. A product of two
- * rounded numbers is then off by at most 2U + U^2 of itself, and a sum of them by that share of the sum of magnitudes.
- */
+ * rounded numbers is then off by at most 2U + U^2 of itself, and a sum of them by that share of the
+ * sum of magnitudes. */
 #include <stdlib.h>
 
 #include "tests/unit/ops_tools.h"

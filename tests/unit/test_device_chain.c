@@ -1,7 +1,7 @@
 /* trainer/ops/device_chain.c: chains whose hidden layers are bf16 in the device's memory, against the CPU's bf16 chain,
  * which rounds the same factors but keeps everything between them in float32; and the fused epilogues of ReLU against
- * the kernels that stand in for them where the library refuses. On a machine with a GPU the same comparisons run there.
- */
+ * the kernels that stand in for them where the library refuses. On a machine with a GPU the same
+ * comparisons run there. */
 #include "tests/unit/ops_tools.h"
 #include "trainer/ops/device_internal.h"
 
@@ -208,8 +208,8 @@ static void compare(Ops *ops, const Chain *chain, double most, double most_gradi
 }
 
 /* A GPU sums in another order, so that a number near the middle between two of bf16 may go the other way; its library
- * may have no epilogue for some shape, which moves roundings: up to 12 % of a bias's gradient of 70 rows (with ReLU).
- */
+ * may have no epilogue for some shape, which moves roundings: up to 12 % of a bias's gradient of 70
+ * rows (with ReLU). */
 static void check_definition(const int *width, int rows, OpsActivation activation, int refuses) {
   Ops *ops = device_ops(refuses);
   Chain chain = make_chain(width, rows, activation);

@@ -234,8 +234,8 @@ static void assert_weights_near(const Training *there, const float *theirs, cons
   free(copy);
 }
 
-/* A child on a device takes what a parent on the CPU left, and makes what that did not have (PPO's proximal weights).
- */
+/* A child on a device takes what a parent on the CPU left, and makes what that did not have
+ * (PPO's proximal weights). */
 static void check_on_a_device(CoreConfig config, const char *id) {
   set(&config, "algo.name=ppo_ewma");
   Training *here = make_child(config, id);

@@ -39,8 +39,8 @@ static void test_clip_rules(void **unused) {
   }
 }
 
-/* With bias correction the first step is rate * sign(gradient), whatever its size, while it is large against epsilon.
- */
+/* With bias correction the first step is rate * sign(gradient), whatever its size, while it is
+ * large against epsilon. */
 static void test_first_adam_step(void **unused) {
   float theta[3] = {1, 1, 1}, gradient[3] = {10, -0.1f, 0}, m[3] = {0}, v[3] = {0};
   Optimizer optimizer = {.m = m, .v = v, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_norm = INFINITY};

@@ -212,8 +212,8 @@ static void solver_order_is_the_references(void **state) {
 /* Bodies as numbers that remember everything they received, in which order, and everything that was seen. */
 typedef struct Seen { uint64_t body[SIM_MAX_SHAPES]; } Seen;
 
-/* Applies the contacts listed in part[] at once: all see the same bodies, which then receive in order as a, then as b.
- */
+/* Applies the contacts listed in part[] at once: all see the same bodies, which then receive in order as a,
+ * then as b. */
 static void apply_at_once(const SimWaveContact *contact, const uint8_t *part, int count, Seen *seen) {
   uint64_t push[SIM_MAX_CONTACTS];
   for (int i = 0; i < count; i++) {

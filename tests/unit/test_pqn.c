@@ -74,8 +74,8 @@ static void test_epsilon_falls_linearly(void **state) {
   assert_true(pqn_epsilon(&config, 10) > 0.05);
 }
 
-/* With beta2 = 0.999 the second moment takes part from the sixth step on; a constant gradient g steps by rate g before.
- */
+/* With beta2 = 0.999 the second moment takes part from the sixth step on; a constant gradient g steps by
+ * rate g before. */
 static void test_radam_begins_as_momentum(void **state) {
   float theta = 0, gradient = 4, m = 0, v = 0;
   Optimizer optimizer = {.rule = OPTIMIZER_RADAM, .m = &m, .v = &v, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};

@@ -22,8 +22,8 @@ int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGr
                       Optimizer *critic, double rate, LearnerUpdate *update);
 /* What each rank summed over its rows, over all ranks; gradients are the same at all of them already. */
 void descent_reduce(LearnerUpdate *update);
-/* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not measured to NaN.
- */
+/* Sums over `steps` minibatches to means, also of update's losses, entropy and fractions; what was not
+ * measured to NaN. */
 void descent_average(LearnerUpdate *update, double steps, bool measured);
 
 /* Rows whose ratio, exp(logp - around), stands where the clip is flat: no gradient goes through them. */

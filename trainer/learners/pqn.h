@@ -1,7 +1,7 @@
 /* PQN (Gallici et al. 2024, as CleanRL has it; spec ppo.md 8.2): Q learning with lambda targets on fresh rollouts of
  * many worlds, with layer norm in place of replay and a target network. The agent's actor is the Q network: its policy
- * takes the greatest Q but for epsilon, which falls from iteration to iteration, and a state's value is its greatest Q.
- */
+ * takes the greatest Q but for epsilon, which falls from iteration to iteration, and a state's value is
+ * its greatest Q. */
 #ifndef TRAINER_LEARNERS_PQN_H
 #define TRAINER_LEARNERS_PQN_H
 #include "trainer/learners/learner.h"

@@ -36,9 +36,9 @@ CORE_DEVICE_FN uint32_t sapg_sample(const SapgLayout *layout, uint32_t sequence,
   return (uint32_t)sapg_on_policy(layout) + drawn * each + t * block + world % block;
 }
 
-/* A rank's part. It has the samples that its own worlds went through, so no transition travels: on-policy t*(own
- * worlds)
- * + world, behind them off-policy t*columns + column, the columns being its worlds of drawn followers, in order. */
+/* A rank's part. It has the samples that its own worlds went through, so no transition travels: on-policy
+ * t*(own worlds) + world, behind them off-policy t*columns + column, the columns being its worlds of drawn followers,
+ * in order. */
 typedef struct SapgShare {
   SapgLayout layout;
   uint32_t first_world, worlds, shard_worlds; /* own ones, of the run's; of a shard of them */
@@ -86,8 +86,8 @@ CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
          (world - own.first);
 }
 
-/* Whether another block's transition is learnt from by the leader; and the row of the rank's rollout [steps][worlds].
- */
+/* Whether another block's transition is learnt from by the leader; and the row of the
+ * rank's rollout [steps][worlds]. */
 CORE_DEVICE_FN int sapg_is_led(const SapgShare *share, uint32_t own) { return own >= sapg_own_on_policy(share); }
 CORE_DEVICE_FN uint32_t sapg_row(const SapgShare *share, uint32_t own) {
   if (!sapg_is_led(share, own)) return own;

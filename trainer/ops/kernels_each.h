@@ -1,6 +1,6 @@
 /* Element by element, wherever the data is: a kernel's work on one element is a function (CORE_DEVICE_FN) that host and
- * device share, the kernel a loop around it. For modules beside the ops whose buffers are on the device or on the host.
- */
+ * device share, the kernel a loop around it. For modules beside the ops whose buffers are on the device or
+ * on the host. */
 #ifndef TRAINER_OPS_KERNELS_EACH_H
 #define TRAINER_OPS_KERNELS_EACH_H
 #include "trainer/ops/kernels.h"

@@ -130,8 +130,8 @@ struct Ops {
   void (*norm_backward)(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                         const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                         OpsActivation activation);
-  /* order[n] = core_random_permutation(seed, purpose, a, b), the same on every device. scratch[2 n]; NULL on the CPU.
-   */
+  /* order[n] = core_random_permutation(seed, purpose, a, b), the same on every device. scratch[2 n]; NULL
+   * on the CPU. */
   void (*permute)(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                   uint32_t *scratch);
   /* The rows of a rollout [steps][worlds] that `count` worlds went through, world after world -> rows[count*steps] */

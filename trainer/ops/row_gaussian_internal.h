@@ -51,8 +51,8 @@ CORE_DEVICE_FN RowDensity row_normal_density(RowComponent c, double x) {
   return (RowDensity){-z * z / 2 - c.log_scale - ROW_HALF_LOG_2PI, z / c.scale, z * z - 1};
 }
 
-/* The probability of all actions nearer than ROW_TAIL to a bound, as a density over that stretch. side: -1 low, 1 high.
- */
+/* The probability of all actions nearer than ROW_TAIL to a bound, as a density over that stretch. side: -1
+ * low, 1 high. */
 CORE_DEVICE_FN RowDensity row_tail_density(RowComponent c, double cut, int side) {
   const double u = (cut - c.location) / c.scale;
   double slope;
