@@ -1,5 +1,4 @@
 /* `analyze claims results.db`: the claims (claims.h) as text or JSON. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include "analysis/claims.h"
 #include "analysis/commands.h"
 #include "analysis/figure.h"
+#include "core/json.h"
 #include "core/options.h"
 #include "core/terminal.h"
 
@@ -75,9 +75,7 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
 static void print_json(const AnalysisFindingOfClaim *list, size_t count) {
   json_t *root = json_array();
   for (size_t i = 0; i < count; i++) json_array_append_new(root, claim_json(&list[i]));
-  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-  printf("\n");
-  json_decref(root);
+  core_json_print(root);
 }
 
 typedef struct Request { const char *sweep; CoreOptionList where; bool json; } Request;

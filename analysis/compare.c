@@ -1,6 +1,5 @@
 /* `analyze compare results.db A B`: two groups of runs against each other: their aggregates, the difference, the
  * probability that a run of A scores higher, and how many seeds would tell. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "analysis/figure.h"
 #include "analysis/measures.h"
 #include "analysis/stratified.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/terminal.h"
@@ -223,9 +223,7 @@ static void print_json(const Side *a, const Side *b, const Comparison *c, Analys
                            "difference", interval_json(c->difference), "welch", interval_json(c->welch), "improvement",
                            interval_json(c->improvement), "verdict", c->verdict, "seeds_needed",
                            c->seeds_needed ? json_integer((json_int_t)c->seeds_needed) : json_null());
-  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-  printf("\n");
-  json_decref(root);
+  core_json_print(root);
 }
 
 static int answer(StoreDatabase *database, const Request *request, Side *a, Side *b) {

@@ -1,11 +1,12 @@
 /* CSV out, and out again as JSON (csv.h). */
 #include "analysis/csv.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/json.h"
 
 void analysis_csv_field(CoreText *csv, const char *text) {
   if (!strpbrk(text, ",\"\n\r")) {
@@ -78,9 +79,7 @@ void analysis_csv_print_json(const char *csv) {
     }
     json_array_append_new(rows, row);
   }
-  json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-  printf("\n");
-  json_decref(rows);
+  core_json_print(rows);
   for (size_t c = 0; c < count; c++) free(names[c]);
   core_text_free(&field);
 }

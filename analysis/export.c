@@ -1,7 +1,6 @@
 /* `analyze export csv|jsonl results.db -o DIR`: every table as a file, with a schema beside them that says each
  * column's type, unit and meaning, so that readers (pandas, DuckDB, Arrow, R) make typed columns, and Parquet, without
  * guessing. */
-#include <jansson.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "analysis/csv.h"
 #include "analysis/mlflow.h"
 #include "analysis/select.h"
+#include "core/json.h"
 #include "core/options.h"
 #include "store/query.h"
 #include "store/runlog.h"
@@ -94,10 +94,11 @@ static int write_schema(const char *folder, Format format, const int64_t *rows) 
   json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o}", "program", "sweep", "schema_version", STORE_SCHEMA_VERSION,
                            "commit", core_commit(), "null",
                            format == AS_CSV ? "an empty field" : "null; infinities are strings", "tables", list);
-  char *text = json_dumps(root, JSON_INDENT(1));
+  CoreText text = {0};
+  core_json_append(root, 2, &text);
   int code = core_files_path(path, "%s/schema.json", folder);
-  if (code == CORE_OK) code = core_files_write_atomic(path, text, strlen(text));
-  free(text);
+  if (code == CORE_OK) code = core_files_write_atomic(path, text.data, text.length);
+  core_text_free(&text);
   json_decref(root);
   return code;
 }

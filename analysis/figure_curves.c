@@ -1,13 +1,13 @@
 /* `analyze curves`: any measured column against transitions, iterations or time. A line a configuration (or a value of
  * the asked keys), averaged over its runs, with an interval; a panel an algorithm, a value of the asked keys, or a
  * column. */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/curve_set.h"
 #include "analysis/csv.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
@@ -240,9 +240,7 @@ static void print_json(const AnalysisCurveSet *set) {
                       json_number(some ? line->high[at] : NAN)));
   }
   json_object_set_new(root, "configurations", list);
-  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-  printf("\n");
-  json_decref(root);
+  core_json_print(root);
   core_text_free(&interval);
 }
 

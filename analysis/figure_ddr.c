@@ -1,6 +1,5 @@
 /* `analyze ddr-vs-solve`: Fig. 8 of the paper. Each run is a dot: its DDR up to a budget of transitions against the
  * solve rate of its evaluations up to there; one panel a budget. Runs that did not get as far are hollow. */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "analysis/figure.h"
 #include "analysis/csv.h"
 #include "analysis/render.h"
+#include "core/json.h"
 #include "core/terminal.h"
 
 enum { COLORS_MAX = 36 };
@@ -288,9 +288,7 @@ static void print_json(const AnalysisDdr *ddr) {
   json_object_set_new(root, "before_training", json_number(ddr->untrained));
   json_object_set_new(root, "budgets", budgets);
   json_object_set_new(root, "configurations", list);
-  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-  printf("\n");
-  json_decref(root);
+  core_json_print(root);
   core_text_free(&reading);
   free(rows);
 }

@@ -1,5 +1,4 @@
 /* `analyze check` and `analyze merge`: store/maintain.h for people. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "analysis/commands.h"
 #include "analysis/figure.h"
 #include "analysis/select.h"
+#include "core/json.h"
 #include "core/options.h"
 #include "core/terminal.h"
 #include "store/maintain.h"
@@ -48,9 +48,7 @@ static void print_json(const StoreCheck *check, Report *report) {
                            (json_int_t)check->iterations, "evaluations", (json_int_t)check->evaluations, "logs",
                            (json_int_t)check->logs, "repairable", (json_int_t)check->repairable, "repaired",
                            (json_int_t)check->repaired, "findings", report->list);
-  json_dumpf(root, stdout, JSON_INDENT(2));
-  printf("\n");
-  json_decref(root);
+  core_json_print(root);
 }
 
 /* A copy first; then the rows, and what the importer is to read again. */

@@ -2,13 +2,13 @@
  * change it, whatever it says. */
 #include "analysis/sql.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/csv.h"
 #include "analysis/select.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/terminal.h"
@@ -60,11 +60,8 @@ static int print_json(StoreQuery *query) {
     }
     json_array_append_new(rows, object);
   }
-  if (code == CORE_OK) {
-    json_dumpf(rows, stdout, JSON_INDENT(2));
-    printf("\n");
-  }
-  json_decref(rows);
+  if (code == CORE_OK) core_json_print(rows);
+  else json_decref(rows);
   return code;
 }
 

@@ -1,9 +1,9 @@
 /* `sweep doctor`: is this a place where sweeps can run, and if not, what to change. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/http.h"
+#include "core/json.h"
 #include "core/terminal.h"
 #include "slurm/site.h"
 #include "sweep/checkup.h"
@@ -80,9 +80,7 @@ static void print_json(const SweepCheckup *checkup) {
                                           "text", f->text, "advice", f->advice));
   }
   json_t *all = json_pack("{s:s, s:o}", "worst", sweep_grade_name(checkup->worst), "checks", list);
-  json_dumpf(all, stdout, JSON_INDENT(1));
-  printf("\n");
-  json_decref(all);
+  core_json_print(all);
 }
 
 static int doctor(void *given, const char **operands, size_t count) {

@@ -1,9 +1,9 @@
 /* A plan as tables for people and as JSON for programs. Only prints: plan.c worked everything out. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/json.h"
 #include "core/terminal.h"
 #include "sweep/ids.h"
 #include "sweep/plan.h"
@@ -247,7 +247,5 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "hours_left",
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
   if (with_runs) json_object_set_new(root, "run_list", json_of_runs(plan));
-  json_dumpf(root, stdout, JSON_INDENT(2));
-  printf("\n");
-  json_decref(root);
+  core_json_print(root);
 }

@@ -1,11 +1,11 @@
 /* `sweep plan A.ini B.ini ...`: what a whole study costs. Looks at one file after the other and keeps only the ids of
  * their runs, so that a paper's worth of files fits anywhere. plan.c plans one file in full. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -143,9 +143,7 @@ static void print_json(const Prices *prices) {
   for (size_t i = 0; i < prices->count; i++) json_array_append_new(files, json_of_price(&prices->files[i]));
   json_object_set_new(root, "sweeps", files);
   json_object_set_new(root, "all", json_of_price(&prices->sum));
-  json_dumpf(root, stdout, JSON_INDENT(2));
-  printf("\n");
-  json_decref(root);
+  core_json_print(root);
 }
 
 int sweep_plan_several(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json) {

@@ -1,8 +1,8 @@
 /* `sweep report`: what a sweep has cost, by run and in all, and which limits would have been enough. */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json.h"
 #include "core/terminal.h"
 #include "sweep/commands.h"
 #include "sweep/sweep.h"
@@ -37,9 +37,7 @@ static void print_json(const char *name, const SweepUsage *usage, const CoreText
               real_or_null(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
               "cpu_hours_wasted", usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted",
               usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "advice", lines, "run", runs);
-  json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-  printf("\n");
-  json_decref(all);
+  core_json_print(all);
   free(copy);
 }
 

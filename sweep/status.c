@@ -1,11 +1,11 @@
 /* `sweep status`: what every run says of itself and what Slurm says of it, added up. Imports what is new into
  * results.db on the way. Slurm is asked once for all sweeps that are shown, and not at all when nothing of them is
  * unfinished. */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/json.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -228,14 +228,12 @@ static void print(const StatusOptions *options, const Shown *shown, size_t count
     else draw(options, &shown[i], &text);
   }
   if (list) {
-    json_dumpf(list, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-    printf("\n");
+    core_json_print(list);
   } else if (options->watch) {
     core_live_draw(live, core_text_string(&text), !busy);
   } else {
     fputs(core_text_string(&text), stdout);
   }
-  json_decref(list);
   core_text_free(&text);
 }
 
