@@ -220,7 +220,7 @@ int core_options_report(const char *program, int code) {
 }
 
 /* What was printed may still be lost to a full disk behind `> file`. */
-static int finish_output(const char *program, int code) {
+int core_options_finish(const char *program, int code) {
   bool lost = fflush(stdout) != 0 || ferror(stdout);
   if (lost && code == CORE_OK) code = core_error_errno(CORE_FAIL, "cannot write to standard output");
   return core_options_report(program, code);
@@ -230,12 +230,12 @@ int core_options_dispatch(const char *program, const char *intro, const CoreComm
   const char *name = argc > 1 ? argv[1] : "--help";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
     print_overview(program, intro, commands);
-    return finish_output(program, CORE_OK);
+    return core_options_finish(program, CORE_OK);
   }
   if (strcmp(name, "--version") == 0) {
     printf("%s %s (commit %s)\n", program, core_version(), core_commit());
-    return finish_output(program, CORE_OK);
+    return core_options_finish(program, CORE_OK);
   }
   const CoreCommand *command = find_command(commands, name);
-  return finish_output(program, command ? command->run(argc - 1, argv + 1) : unknown_command(commands, name));
+  return core_options_finish(program, command ? command->run(argc - 1, argv + 1) : unknown_command(commands, name));
 }

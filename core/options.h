@@ -64,8 +64,11 @@ typedef struct CoreCommand {
  * --help: `intro` and the table. --version prints the version and commit. Unknown command: nearest, CORE_USAGE. */
 int core_options_dispatch(const char *program, const char *intro, const CoreCommand *commands, int argc, char **argv);
 
-/* "program: message" (red on a terminal) to stderr from core_error_message; returns code, for main(). */
+/* "program: message" (red on a terminal) to stderr from core_error_message; returns code. */
 int core_options_report(const char *program, int code);
+/* The last call of a main() that answers a command without core_options_dispatch: writes out what was printed, and
+ * makes a failure of it (`program --help > /dev/full`) CORE_FAIL with its message; reports; returns the exit code. */
+int core_options_finish(const char *program, int code);
 
 /* Version and git commit compiled in ("0.1.0", "1a2b3c4"). */
 const char *core_version(void);
