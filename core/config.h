@@ -96,6 +96,18 @@ bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const Core
  * that differs from its default, in the table's order: 16 hex digits. */
 void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 
+/* Does a run of this configuration read the setting (core/config_reads.def)? ppo.com does nothing unless algo.name is
+ * ppo_ewma, env.levels nothing unless env.task is levels. */
+bool core_config_is_read(const CoreConfig *config, const CoreConfigRow *row);
+/* Appends "ppo.com is read only where algo.name is ppo_ewma, and here it is ppo" for a setting that is not read. */
+void core_config_why_unread(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
+
+/* The cell that a run stands in: what all its seeds have in common. Canonical text as core_config_id's, of the resolved
+ * configuration, without train.seed, without manners and without settings that are not read; and its hash. Runs of one
+ * cell and one train.seed are copies of one another, whatever their ids. init.from counts as it is written. */
+void core_config_cell(const CoreConfig *config, CoreText *text);
+void core_config_cell_id(const CoreConfig *config, char id[CORE_RUN_ID]);
+
 /* What follows from a config, resolved or not. */
 int64_t core_config_transitions_per_iteration(const CoreConfig *config); /* N*K */
 int64_t core_config_iterations(const CoreConfig *config);                /* ceil(total_steps / (N*K)) */

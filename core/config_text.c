@@ -38,9 +38,16 @@ bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const Core
 
 /* ---- the id --------------------------------------------------------------------------------------------------- */
 
+void core_config_hash(const CoreText *canonical, char id[CORE_RUN_ID]) {
+  unsigned char hash[crypto_generichash_BYTES_MIN];
+  CORE_CHECK(sodium_init() >= 0); /* picks the fastest hash once; later calls return at once */
+  CORE_CHECK(crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(canonical),
+                                canonical->length, NULL, 0) == 0);
+  sodium_bin2hex(id, CORE_RUN_ID, hash, (CORE_RUN_ID - 1) / 2);
+}
+
 void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   CoreText canonical = {0}, value = {0};
-  unsigned char hash[crypto_generichash_BYTES_MIN];
   size_t count;
   const CoreConfigRow *row = core_config_rows(&count);
   for (const CoreConfigRow *end = row + count; row < end; row++) {
@@ -50,10 +57,7 @@ void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
     core_text_append(&canonical, core_config_get(config, row, &value));
     core_text_append(&canonical, "\n");
   }
-  CORE_CHECK(sodium_init() >= 0); /* picks the fastest hash once; later calls return at once */
-  CORE_CHECK(crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(&canonical),
-                                canonical.length, NULL, 0) == 0);
-  sodium_bin2hex(id, CORE_RUN_ID, hash, (CORE_RUN_ID - 1) / 2);
+  core_config_hash(&canonical, id);
   core_text_free(&canonical);
   core_text_free(&value);
 }
