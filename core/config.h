@@ -101,6 +101,8 @@ void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 bool core_config_is_read(const CoreConfig *config, const CoreConfigRow *row);
 /* Appends "ppo.com is read only where algo.name is ppo_ewma, and here it is ppo" for a setting that is not read. */
 void core_config_why_unread(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
+/* Appends what would have it read: "set algo.name = ppo_ewma". */
+void core_config_append_remedy(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
 
 /* The cell that a run stands in: what all its seeds have in common. Canonical text as core_config_id's, of the resolved
  * configuration, without train.seed, without manners and without settings that are not read; and its hash. Runs of one

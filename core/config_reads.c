@@ -129,6 +129,14 @@ void core_config_why_unread(const CoreConfig *config, const CoreConfigRow *row, 
   core_text_free(&value);
 }
 
+void core_config_append_remedy(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  const size_t rule = forbidding(config, row);
+  if (rule == RULE_COUNT) return;
+  if (rules[rule].only)
+    core_text_appendf(text, "set %s = %.*s", rules[rule].key, (int)strcspn(rules[rule].values, "|"), rules[rule].values);
+  else core_text_appendf(text, "give %s another value", rules[rule].key);
+}
+
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 void core_config_cell(const CoreConfig *config, CoreText *text) {

@@ -129,6 +129,7 @@ void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
   for (size_t i = 0; i < spec->set_count; i++) append_comment(text, "; --set ", spec->sets[i]);
   core_text_appendf(text, "\n[sweep]\nname = %s\n", spec->name);
   append_seeds(text, spec);
+  if (spec->unread_allowed) core_text_append(text, "unread = allow\n");
   append_base(text, spec);
   append_blocks(text, "zip", spec->zips, spec->zip_count);
   append_blocks(text, "grid", spec->grids, spec->grid_count);

@@ -80,6 +80,8 @@ void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config) {
   CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* it was when the grid was expanded */
 }
 
+const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run) { return part_of(grid, cell_of(grid, run)); }
+
 /* ---- what tells runs apart ------------------------------------------------------------------------------------- */
 
 typedef struct Description {

@@ -42,6 +42,8 @@ void sweep_grid_free(SweepGrid *grid);
 
 /* Iterator: the whole configuration of run 0..runs-1, microseconds a call. */
 void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config);
+/* The block that a run comes from; where blocks overlap, the first. */
+const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run);
 /* What tells a run from its siblings: "ppo.com=8 env.num=512 seed=3" (settings that vary in the sweep). Appends. */
 void sweep_grid_describe(const SweepGrid *grid, size_t run, CoreText *text);
 

@@ -11,6 +11,7 @@
 #include "core/origin.h"
 #include "slurm/cluster.h"
 #include "sweep/commands.h"
+#include "sweep/copies.h"
 #include "sweep/launch.h"
 #include "sweep/speed.h"
 #include "sweep/sweep.h"
@@ -70,6 +71,7 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
   int code;
   *plan = (SweepPlan){.spec = spec};
   TRY(sweep_grid_expand(spec, &plan->grid));
+  TRY_GOTO(code, out, sweep_copies_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change, NULL));
   /* Without a readable database the plan stands all the same; it only has no estimate, and says why. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)

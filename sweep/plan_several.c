@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "sweep/copies.h"
 #include "sweep/ids.h"
 #include "sweep/plan.h"
 #include "sweep/speed.h"
@@ -62,6 +63,7 @@ static int add_file(Prices *prices, const SweepCommon *common, const char *opera
   TRY(sweep_common_spec(common, operand, &spec));
   int code = sweep_grid_expand(&spec, &grid);
   if (code == CORE_OK) {
+    code = sweep_copies_check(&grid);
     *price = (Price){.runs = grid.runs};
     memcpy(price->name, spec.name, sizeof price->name);
     for (size_t run = 0; run < grid.runs && code == CORE_OK; run++) code = add_run(prices, &grid, run, has_runs, price);

@@ -14,7 +14,7 @@
 
 enum { FILE_MAX_BYTES = 16 << 20, WORDS_MAX = 5, SECTION_MAX = 256 };
 
-static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids"};
+static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids", "sweep.unread"};
 enum { SWEEP_NAME_COUNT = sizeof sweep_names / sizeof *sweep_names };
 
 static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seeds = 5, or a list such as seeds = 0, 7";
@@ -77,6 +77,10 @@ static int check_value(const SpecSetting *setting) {
   if (strcmp(setting->name, "sweep.name") == 0) return core_text_check_name(value, "sweep.name");
   if (strcmp(setting->name, "sweep.grids") == 0)
     return *value ? CORE_OK : core_error(CORE_USAGE, "sweep.grids is empty; name grids or leave it out to take all");
+  if (strcmp(setting->name, "sweep.unread") == 0)
+    return strcmp(value, "allow") == 0 || strcmp(value, "refuse") == 0
+             ? CORE_OK
+             : core_error(CORE_USAGE, "sweep.unread = %.80s is none of: refuse, allow", value);
   if (strcmp(setting->name, "sweep.seeds") == 0) {
     int64_t *seeds;
     size_t count;

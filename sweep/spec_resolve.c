@@ -76,6 +76,11 @@ static void take_resources(SpecFile *file, int profile) {
   }
 }
 
+static void take_unread(SpecFile *file, int profile) {
+  const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
+  file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
+}
+
 static int take_name_and_seeds(SpecFile *file, int profile) {
   static const CoreIniEntry one_seed = {.value = "1"};
   SweepSpec *spec = file->spec;
@@ -281,6 +286,7 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(take_name_and_seeds(file, profile));
   TRY(apply_settings(file, profile));
   take_resources(file, profile);
+  take_unread(file, profile);
   TRY(take_blocks(file, profile));
   TRY(check_overlaps(file->spec));
   TRY(check_profile_counts(file, profile));

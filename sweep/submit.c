@@ -10,6 +10,7 @@
 #include "store/query.h"
 #include "store/run.h"
 #include "sweep/commands.h"
+#include "sweep/copies.h"
 #include "sweep/executor.h"
 #include "sweep/ids.h"
 #include "sweep/launch.h"
@@ -271,7 +272,8 @@ static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
   TRY(choose_cluster(options, &settings, &cluster));
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
-    code = submit_somewhere(options, spec, &settings, cluster, &grid);
+    code = sweep_copies_check(&grid);
+    if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, cluster, &grid);
     sweep_grid_free(&grid);
   }
   slurm_cluster_close(&cluster);
