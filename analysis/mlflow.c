@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/http.h"
+#include "core/terminal.h"
 #include "store/query.h"
 #include "store/runlog.h"
 
@@ -284,7 +285,9 @@ static int close_run(Mirror *m, const char *status, double finished_s, int64_t d
 
 static int send_run(Mirror *m, StoreDatabase *database, StoreQuery *runs) {
   const char *id = store_query_text(runs, 0);
-  const double started = store_query_real(runs, 3), started_s = isfinite(started) ? started : 0;
+  const double started = store_query_real(runs, 3), ended = store_query_real(runs, 4);
+  /* A run that never began has but the moment at which that was seen, or none: MLflow wants one. */
+  const double started_s = started > 0 ? started : ended > 0 ? ended : core_clock_unix_s();
   int64_t done;
   if (strspn(id, "0123456789abcdef") != strlen(id))
     return core_error(CORE_FAIL, "results.db has a run whose id is none: %.40s", id);

@@ -84,13 +84,19 @@ static void print_runs(const SweepUsage *usage) {
 
 static void print_text(const char *name, const SweepUsage *usage, const CoreText *advice, bool runs) {
   char spent[32], wasted[32], median[32], longest[32];
-  size_t finished = 0, again = 0;
-  for (size_t i = 0; i < usage->count; i++)
-    finished += usage->run[i].status == STORE_FINISHED, again += usage->run[i].starts > 1;
+  size_t finished = 0, never = 0, again = 0;
+  for (size_t i = 0; i < usage->count; i++) {
+    finished += usage->run[i].status == STORE_FINISHED;
+    never += usage->run[i].starts == 0;
+    again += usage->run[i].starts > 1;
+  }
   if (runs) print_runs(usage);
-  printf("%s: %zu runs, %zu finished, %zu started more than once\n", name, usage->count, finished, again);
-  printf("  waited     %s in the median, %s at most\n", seconds_or_dash(usage->wait_median_s, median),
-         seconds_or_dash(usage->wait_max_s, longest));
+  printf("%s: %zu runs, %zu finished, ", name, usage->count, finished);
+  if (never > 0) printf("%zu never started, ", never);
+  printf("%zu started more than once\n", again);
+  if (isfinite(usage->wait_median_s))
+    printf("  waited     %s in the median, %s at most\n", core_text_duration(usage->wait_median_s, median),
+           core_text_duration(usage->wait_max_s, longest));
   printf("  ran        %s in all, %s of it wasted (failed, or done twice)\n", core_text_duration(usage->spent_s, spent),
          core_text_duration(usage->wasted_s, wasted));
   if (usage->is_slurm) {

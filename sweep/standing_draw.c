@@ -61,8 +61,8 @@ static void write_cache(const char *path, const SlurmTasks *tasks) {
     return;
   FILE *file = fopen(temporary, "we");
   if (!file) return;
-  bool good = fwrite(&row, sizeof row, 1, file) == 1 &&
-              fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
+  bool good = fwrite(&row, sizeof row, 1, file) == 1;
+  if (tasks->count > 0) good &= fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
   good = fclose(file) == 0 && good;
   if (!good || rename(temporary, path) != 0) unlink(temporary);
 }

@@ -41,10 +41,20 @@ static double asked_before(const SweepJournal *journal, double first_unix_s) {
   return asked;
 }
 
-/* The last attempt, as its state has it. */
+/* The last attempt, as its state has it. One that never began has no start; one that could not begin keeps the start of
+ * the attempt before, with an end of its own, so nothing counts beyond the last sign of life. */
 static double state_seconds(const StoreState *state) {
-  const double end = state->finished_unix_s > state->started_unix_s ? state->finished_unix_s : state->heartbeat_unix_s;
-  return end > state->started_unix_s ? end - state->started_unix_s : 0;
+  if (!(state->started_unix_s > 0)) return 0;
+  const double end = state->finished_unix_s > state->started_unix_s
+                       ? fmin(state->finished_unix_s, state->heartbeat_unix_s + STORE_HEARTBEAT_S)
+                       : state->heartbeat_unix_s;
+  return fmax(0, end - state->started_unix_s);
+}
+
+/* What the start that is under way has taken so far, or that nobody saw the end of. */
+static double seconds_under_way(const SweepRecord *record, const StoreState *state) {
+  if (record->ended_unix_s > 0 || !(record->started_unix_s > 0)) return 0;
+  return fmax(0, state->heartbeat_unix_s - record->started_unix_s);
 }
 
 static void read_share(SweepRunUsage *run, const SlurmSettings *settings) {
@@ -65,9 +75,8 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
   run->spent_s = state_seconds(&state);
   if (known) {
     const SweepBatch *batch = find_batch(batches, root, name, record.batch);
-    const double under_way = record.ended_unix_s > 0 ? 0 : fmax(0, state.heartbeat_unix_s - record.started_unix_s);
-    run->spent_s = record.spent_s + under_way;
-    run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
+    run->spent_s = record.spent_s + seconds_under_way(&record, &state);
+    if (record.first_unix_s > 0) run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
     run->peak_mb = record.peak_mb;
     run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_ran_out(root, name, journal, &record);
     run->cut = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;

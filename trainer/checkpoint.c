@@ -406,26 +406,49 @@ int checkpoint_has_section(const char *path, const char *name, bool *there) {
   return CORE_OK;
 }
 
-static int describe(FILE *file, const char *path, CoreText *text) {
+/* A name that a damaged program wrote may hold anything, and is shown on terminals. */
+static void take_text(const char *stored, char *text, size_t size) {
+  snprintf(text, size, "%.*s", (int)size - 1, stored);
+  for (char *c = text; *c; c++)
+    if (*c < ' ' || *c > '~') *c = '?';
+}
+
+static int inspect(FILE *file, const char *path, CheckpointContents *contents) {
   FileFront front;
   TRY(read_front(file, path, &front));
-  core_text_appendf(text, "run        %.*s\n", (int)sizeof front.header.run_id - 1, front.header.run_id);
-  core_text_appendf(text, "iteration  %" PRId64 "\n", front.header.iteration);
+  *contents = (CheckpointContents){.iteration = front.header.iteration};
+  take_text(front.header.run_id, contents->run_id, sizeof contents->run_id);
   for (uint32_t i = 0; i < front.header.sections; i++) {
     const FileSection *row = &front.table[i];
+    CheckpointPart *part = &contents->section[contents->sections++];
     TRY(read_section(file, path, row, NULL));
-    core_text_appendf(text, "section    %-20.*s %12" PRIu64 " bytes  ", CHECKPOINT_NAME - 1, row->name, row->bytes);
-    for (int b = 0; b < 8; b++) core_text_appendf(text, "%02x", row->checksum[b]);
-    core_text_append(text, "\n");
+    take_text(row->name, part->name, sizeof part->name);
+    part->bytes = row->bytes;
+    memcpy(part->checksum, row->checksum, sizeof part->checksum);
   }
   return CORE_OK;
 }
 
-int checkpoint_describe(const char *path, CoreText *text) {
+int checkpoint_inspect(const char *path, CheckpointContents *contents) {
   if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
   FILE *file = fopen(path, "rbe");
   if (file == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
-  int code = describe(file, path, text);
+  int code = inspect(file, path, contents);
   fclose(file);
   return code;
+}
+
+void checkpoint_checksum_text(const CheckpointPart *part, char text[2 * CHECKPOINT_SHOWN + 1]) {
+  for (int b = 0; b < CHECKPOINT_SHOWN; b++) snprintf(text + 2 * b, 3, "%02x", part->checksum[b]);
+}
+
+void checkpoint_describe(const CheckpointContents *contents, CoreText *text) {
+  core_text_appendf(text, "run        %s\n", contents->run_id);
+  core_text_appendf(text, "iteration  %" PRId64 "\n", contents->iteration);
+  for (int i = 0; i < contents->sections; i++) {
+    const CheckpointPart *part = &contents->section[i];
+    char checksum[2 * CHECKPOINT_SHOWN + 1];
+    checkpoint_checksum_text(part, checksum);
+    core_text_appendf(text, "section    %-20s %12" PRIu64 " bytes  %s\n", part->name, part->bytes, checksum);
+  }
 }

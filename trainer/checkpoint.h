@@ -62,7 +62,24 @@ int checkpoint_has_section(const char *path, const char *name, bool *there);
 int checkpoint_read_section(const char *path, const char *run_id, const char *name, void *data, size_t bytes,
                             int64_t *iteration);
 
-/* Lines for people about one file: iteration, run, sections with sizes and checksums. CORE_FAIL when it is damaged. */
-int checkpoint_describe(const char *path, CoreText *text);
+/* What one file holds. */
+enum { CHECKPOINT_SHOWN = 8 /* bytes of a checksum that tell two apart */ };
+typedef struct CheckpointPart {
+  char name[CHECKPOINT_NAME];
+  uint64_t bytes;
+  unsigned char checksum[CHECKPOINT_SHOWN];
+} CheckpointPart;
+typedef struct CheckpointContents {
+  char run_id[CORE_RUN_ID];
+  int64_t iteration;
+  int sections;
+  CheckpointPart section[CHECKPOINT_SECTIONS_MAX];
+} CheckpointContents;
+
+/* Reads and checks the whole file. CORE_FAIL when it is damaged. */
+int checkpoint_inspect(const char *path, CheckpointContents *contents);
+/* Lines for people: run, iteration, sections with sizes and checksums. */
+void checkpoint_describe(const CheckpointContents *contents, CoreText *text);
+void checkpoint_checksum_text(const CheckpointPart *part, char text[2 * CHECKPOINT_SHOWN + 1]); /* in hex digits */
 
 #endif

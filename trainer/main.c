@@ -1,14 +1,10 @@
 /* The `trainer` program: parses, calls, returns. Without a command it trains (run.c). */
 #include "core/config.h"
-#include "core/device.h"
 #include "core/options.h"
 #include "trainer/check_level.h"
-#include "trainer/checkpoint.h"
-#include "trainer/machine.h"
+#include "trainer/describe.h"
 #include "trainer/morphologies.h"
-#include "trainer/ops/ops.h"
 #include "trainer/play.h"
-#include "trainer/ranks.h"
 #include "trainer/run.h"
 #include "trainer/scaling.h"
 #include "trainer/show.h"
@@ -25,6 +21,8 @@ static int train(void *given, const char **operands, size_t count) {
   CoreConfig config;
   if (options->run.resume && options->run.force)
     return core_error(CORE_USAGE, "--resume and --force exclude each other");
+  if (options->run.json && !options->run.dry_run)
+    return core_error(CORE_USAGE, "--json goes with --dry-run; a run's state is sweep status --json's to tell");
   TRY(core_config_load(options->file, options->sets.items, options->sets.count, &config));
   return run_train(&config, &options->run);
 }
@@ -51,67 +49,16 @@ static int command_train(int argc, char **argv) {
     {"force", 0, CORE_OPTION_FLAG, &given.run.force, NULL, "start over, whatever was done before"},
     {"quiet", 'q', CORE_OPTION_FLAG, &given.run.quiet, NULL, "print nothing but errors"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given.run.dry_run, NULL, "print settings, sizes and memory; write nothing"},
+    {"json", 0, CORE_OPTION_FLAG, &given.run.json, NULL, "with --dry-run: for scripts"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, train, &given);
 }
 
-static int print_config(void *given, const char **operands, size_t count) {
-  const bool *markdown = given;
-  CoreText text = {0};
-  CoreConfig config = core_config_default();
-  if (*markdown) core_config_to_markdown(&text);
-  else core_config_to_ini(&config, &text);
-  fputs(core_text_string(&text), stdout);
-  core_text_free(&text);
-  return CORE_OK;
-}
-
-static int command_config(int argc, char **argv) {
-  static const CoreManual manual = {.usage = "trainer config [--markdown]",
-                                    .about = "Prints every setting with its default."};
-  bool markdown = false;
-  const CoreOption table[] = {
-    {"markdown", 0, CORE_OPTION_FLAG, &markdown, NULL, "as docs/config.md instead of an INI file of the defaults"},
-    {0}};
-  return core_options_answer(&manual, table, argc, argv, print_config, &markdown);
-}
-
-static int command_info(int argc, char **argv) {
-  char memory[32];
-  printf("trainer    %s commit %s\n", core_version(), core_commit());
-  printf("ops        cpu: %s\n", ops_cpu_description());
-  printf("bf16       %s\n", ops_cpu_bf16_description());
-  printf("CUDA       %s\n", core_device_description());
-  printf("MPI        %s\n", ranks_built() ? "yes" : "no: a run is one process");
-  printf("threads    %d\n", machine_threads(0));
-  printf("memory     %sB\n", core_text_count(machine_memory_bytes(), memory));
-  return CORE_OK;
-}
-
-static int print_checkpoints(void *nothing, const char **files, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    CoreText text = {0};
-    int code = checkpoint_describe(files[i], &text);
-    if (code == CORE_OK) printf("file       %s\n%s", files[i], core_text_string(&text));
-    core_text_free(&text);
-    TRY(code);
-  }
-  return CORE_OK;
-}
-
-static int command_checkpoint(int argc, char **argv) {
-  static const CoreManual manual = {.usage = "trainer checkpoint FILE...",
-                                    .about = "Checks checkpoint files and lists what they hold.",
-                                    .least = 1, .most = SIZE_MAX,
-                                    .hint = "name a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
-  return core_options_answer(&manual, NULL, argc, argv, print_checkpoints, NULL);
-}
-
 static const CoreCommand COMMANDS[] = {
   {"train", "train one run; the default when no command is given (trainer --config FILE)", command_train},
-  {"config", "print every setting with its default", command_config},
-  {"info", "what the program was built with and may use here", command_info},
-  {"checkpoint", "check checkpoint files and list what they hold", command_checkpoint},
+  {"config", "print every setting with its default", trainer_config},
+  {"info", "what the program was built with and may use here", trainer_info},
+  {"checkpoint", "check checkpoint files and list what they hold", trainer_checkpoint},
   {"morphologies", "list and draw the levels of a task", trainer_morphologies},
   {"scaling", "predict how a run scales over GPUs", trainer_scaling},
   {"show", "draw levels as they start, stand or move: .png, .svg, .gif", trainer_show},
@@ -122,7 +69,7 @@ static const CoreCommand COMMANDS[] = {
 
 int main(int argc, char **argv) {
   bool train = argc > 1 && argv[1][0] == '-' && strcmp(argv[1], "--version") != 0;
-  if (train) return core_options_report("trainer", command_train(argc, argv));
+  if (train) return core_options_finish("trainer", command_train(argc, argv));
   return core_options_dispatch("trainer", "Trains reinforcement-learning agents in a batched 2D physics simulator.",
                                COMMANDS, argc, argv);
 }

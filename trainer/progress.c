@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "core/json.h"
 #include "core/log.h"
 
 enum { PLAIN_EVERY_S = 10 };
@@ -111,4 +112,28 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
            core_text_count(plan->device_worlds_bytes, b));
   core_text_free(&ini);
   core_text_free(&scaling);
+}
+
+void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan) {
+  char id[CORE_RUN_ID];
+  CoreText text = {0};
+  core_config_id(config, id);
+  core_config_to_json(config, &text);
+  json_t *all = json_pack(
+    "{s:s, s:o, s:I, s:I, s:I, s:i, s:i, s:f, s:f, s:f}", "run", id, "config",
+    json_loads(core_text_string(&text), 0, NULL), "iterations", (json_int_t)plan->iterations,
+    "transitions_per_iteration", (json_int_t)plan->transitions_per_iteration, "transitions_total",
+    (json_int_t)(plan->iterations * plan->transitions_per_iteration), "ranks", plan->ranks, "threads", plan->threads,
+    "buffer_bytes", plan->buffer_bytes, "environment_bytes", plan->environment_bytes, "machine_bytes",
+    plan->machine_bytes);
+  core_text_free(&text);
+  if (!core_config_has_no_worlds(config))
+    json_object_update_new(
+      all, json_pack("{s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f}", "updates_per_iteration",
+                     (json_int_t)plan->updates_per_iteration, "minibatch_rows", plan->minibatch_rows, "levels",
+                     plan->levels, "observation_length", plan->observation_length, "evaluation_attempts",
+                     plan->attempts, "actor_parameters", (json_int_t)plan->actor_parameters, "critic_parameters",
+                     (json_int_t)plan->critic_parameters, "device_bytes", plan->device_bytes, "device_world_bytes",
+                     plan->device_worlds_bytes));
+  core_json_print(all);
 }

@@ -22,5 +22,6 @@ const char *progress_scaling(const CoreConfig *config, CoreText *text);
 
 /* The sizes that a configuration comes to (`--dry-run`), to stdout. */
 void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan);
+void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan);
 
 #endif

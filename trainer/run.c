@@ -147,9 +147,11 @@ static void update_state(Run *run) {
 
 static void log_evaluation(Run *run, const StoreEvaluation *row) {
   if (!ranks_is_first()) return;
+  char error[64] = ""; /* one episode a level has none */
   store_runlog_evaluation(run->evaluations, row);
-  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f (standard error %.4f), return %.3f",
-            row->iteration, row->level_set, row->solve_rate, row->solve_rate_se, row->episode_return);
+  if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
+  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f%s, return %.3f", row->iteration,
+            row->level_set, row->solve_rate, error, row->episode_return);
 }
 
 static void evaluate_if_due(Run *run) {
@@ -519,7 +521,7 @@ static int run_together(const CoreConfig *config, const RunOptions *options) {
   catch_signals();
   int code = ranks_agree(training_plan(config, &run.training));
   if (code == CORE_OK && options->dry_run) {
-    if (ranks_is_first()) progress_print_plan(config, &run.training->plan);
+    if (ranks_is_first()) (options->json ? progress_print_plan_json : progress_print_plan)(config, &run.training->plan);
   } else if (code == CORE_OK) {
     code = ranks_agree(training_check_memory(run.training));
     if (code == CORE_OK) code = run_in_folder(&run);

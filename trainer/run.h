@@ -11,6 +11,7 @@ typedef struct RunOptions {
   bool force;         /* start over, whatever was done */
   bool quiet;         /* print nothing but errors */
   bool dry_run;       /* print what would be done; write nothing */
+  bool json;          /* with dry_run: for scripts */
 } RunOptions;
 
 /* Trains to the end of the budget.

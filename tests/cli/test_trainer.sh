@@ -12,6 +12,11 @@ tap_expect "--help lists options" 0 '--dry-run' trainer --help
 tap_expect "--help lists settings" 0 'ppo\.epsilon|epsilon' trainer --help
 tap_expect "--version" 0 '^trainer [0-9]+\.' trainer --version
 tap_expect "info names the arithmetic" 0 'ops +cpu' trainer info
+tap_expect "info --json" 0 '"threads": [1-9]' trainer info --json
+tap_expect "config --json" 0 '"name": "ppo.epsilon"' trainer config --json
+tap_expect "info takes no operand" 2 'unexpected argument' trainer info now
+tap_expect "info takes no unknown option" 2 'did you mean --json' trainer info --jsn
+tap_expect "a full disk behind --help is told" 1 'cannot write to standard output' bash -c 'trainer --help >/dev/full'
 tap_expect "config --markdown is a table" 0 '^\|' trainer config --markdown
 trainer config >defaults.ini
 tap_expect "config prints a file that is read back" 0 'iterations' trainer --config defaults.ini --dry-run
@@ -43,6 +48,8 @@ tap_expect "and names the rate of the learner that is run" 0 '65536 transitions,
   --set pqn.learning_rate=2.5e-4
 tap_expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 times 0.3 is no whole number' \
   trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
+tap_expect "--dry-run --json" 0 '"transitions_total": 256' trainer "${small[@]}" --dry-run --json
+tap_expect "--json alone" 2 '--json goes with --dry-run' trainer "${small[@]}" --json
 tap_check "--dry-run writes nothing" "$(ls | grep runs)"
 
 tap_expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discrete has not; set env.actions = discrete' \
@@ -92,6 +99,8 @@ tap_expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' train
 run=$(echo runs/*/*)
 tap_check "its folder holds config, state, logs and a checkpoint" "$(for f in config.ini state stats.1.tsv eval.1.tsv log.txt \
   ckpt/iteration-000000000002.ckpt; do [ -s "$run/$f" ] || echo "no $f"; done)"
+tap_expect "checkpoint --json" 0 '"iteration": 2' trainer checkpoint --json "$run"/ckpt/iteration-000000000002.ckpt
+tap_check "one episode a level has no standard error" "$(grep -o 'evaluation after.*' "$run/log.txt" | grep -v 'solve rate [0-9.]*, return')"
 tap_check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'finished already' || echo "not recognised"
   [ "$(ls runs | wc -l)" -eq 1 ] || ls runs)"
 tap_expect "a finished run says so" 0 'is finished already' trainer "${small[@]}"

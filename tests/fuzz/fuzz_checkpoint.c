@@ -17,12 +17,13 @@ static void read_checkpoint(const uint8_t *data, size_t size) {
   bool there;
   unsigned char section[64];
   CoreText text = {0};
+  CheckpointContents contents;
   if (checkpoint_identify(path, run_id, &iteration) == CORE_OK)
     FUZZ_CHECK(memchr(run_id, '\0', sizeof run_id));
   checkpoint_has_section(path, "weights", &there);
   checkpoint_read_section(path, NULL, "weights", section, sizeof section, &iteration);
   checkpoint_read_section(path, "0123456789abcdef", "weights", section, sizeof section, &iteration);
-  checkpoint_describe(path, &text);
+  if (checkpoint_inspect(path, &contents) == CORE_OK) checkpoint_describe(&contents, &text);
   core_text_free(&text);
 }
 

@@ -3,21 +3,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "trainer/checkpoint.h"
 
-/* The section's size by its line in what `trainer checkpoint` prints, so that no shape need be known here. */
 static size_t section_bytes(const char *path, const char *name) {
-  CoreText text = {0};
-  char wanted[64], *line;
-  size_t bytes = 0;
-  if (checkpoint_describe(path, &text) != CORE_OK) return 0;
-  snprintf(wanted, sizeof wanted, "section    %-20s", name);
-  line = strstr(core_text_string(&text), wanted);
-  if (line) bytes = strtoull(line + strlen(wanted), NULL, 10);
-  core_text_free(&text);
-  return bytes;
+  CheckpointContents contents;
+  if (checkpoint_inspect(path, &contents) != CORE_OK) return 0;
+  for (int i = 0; i < contents.sections; i++)
+    if (strcmp(contents.section[i].name, name) == 0) return contents.section[i].bytes;
+  return 0;
 }
 
 static float *read_network(const char *path, const char *name, size_t bytes) {

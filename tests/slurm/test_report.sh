@@ -47,7 +47,7 @@ kill -9 "$(trainer_pids)"
 fast
 tap_wait 300 queue_empty
 tap_run "report: what is done twice is wasted" 0 '"starts": 2' sweep report twice --json
-wasted=$(sweep report twice --json | sed -nE 's/^ "wasted_s": ([0-9.]+),/\1/p')
+wasted=$(sweep report twice --json | sed -nE 's/^ +"wasted_s": ([0-9.]+),/\1/p')
 awk -v s="$wasted" 'BEGIN { exit !(s > 0.05) }'; tap_result "and its seconds are counted" $? "wasted $wasted s: $(sweep report twice --runs)"
 exec 9>&-
 tap_done

@@ -166,6 +166,22 @@ static void test_mirror(void **state) {
   stop_server();
 }
 
+/* A run that was refused at its start: the server complains of one in 1970. */
+static void test_never_started(void **state) {
+  char id[CORE_RUN_ID];
+  const StoreState refused = {.status = STORE_FAILED, .finished_unix_s = 1.7e9, .message = "exit code 2"};
+  make_run(1, id);
+  assert_ok(store_run_state_write(root, id, &refused));
+  StoreDatabase *database = open_database();
+  StoreImport import;
+  assert_ok(store_import(database, root, NULL, true, &import));
+  start_server();
+  assert_ok(mlflow_export(database, NULL, &(MlflowTarget){.url = url, .experiment = "study", .every = 1}));
+  assert_string_equal(json_string_value(json_object_get(json_object_get(mlflow.runs, id), "status")), "FAILED");
+  store_database_close(&database);
+  stop_server();
+}
+
 static void test_every(void **state) {
   char id[CORE_RUN_ID];
   make_run(1, id);
@@ -214,7 +230,8 @@ static void test_faults(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_mirror), WORKSPACE_TEST(test_every),
+  const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_mirror), WORKSPACE_TEST(test_never_started),
+                                     WORKSPACE_TEST(test_every),
                                      WORKSPACE_TEST(test_faults)};
   if (!core_http_is_built()) {
     printf("1..1\nok 1 # SKIP built without libcurl\n");
