@@ -1,5 +1,5 @@
 /* `analyze export csv|jsonl results.db -o DIR`: every table as a file, with a schema beside them that says each
- * column's type, unit and meaning, so that readers (pandas, DuckDB, Arrow, R) make typed columns, and Parquet, without
+ * column's type, unit and meaning (store/tables.h), so that readers (pandas, DuckDB, Arrow, R) make typed columns, and Parquet, without
  * guessing. */
 #include <errno.h>
 #include <math.h>
@@ -13,87 +13,49 @@
 #include "analysis/mlflow.h"
 #include "analysis/select.h"
 #include "core/json.h"
+#include "core/memory.h"
 #include "core/options.h"
 #include "store/query.h"
-#include "store/runlog.h"
 #include "store/schema.h"
+#include "store/tables.h"
 
 typedef enum Format { AS_CSV, AS_JSONL } Format;
 
-typedef struct Column { const char *name, *type, *unit, *comment; } Column;
-
-#define MEASURED(name, unit, comment) {#name, "double", unit, comment},
-
-static const Column run_table[] = {
-  {"id", "string", "", "hash of the configuration"}, {"seed", "int64", "", ""},
-  {"config", "string", "", "all settings as JSON: {\"section\": {\"key\": value}}"},
-  {"status", "string", "", "pending running finished failed stopped diverged lost"},
-  {"attempt", "int64", "", "the latest; 0 = never started"}, {"host", "string", "", ""}, {"device", "string", "", ""},
-  {"git_commit", "string", "", "of the trainer"}, {"started", "double", "s", "Unix time"},
-  {"heartbeat", "double", "s", "Unix time"}, {"finished", "double", "s", "Unix time"},
-  {"iteration", "int64", "", "done"}, {"iterations", "int64", "", "planned"},
-  {"transitions", "int64", "transitions", "done"}, {"transitions_total", "int64", "transitions", "planned"},
-  {"steps_per_second", "double", "transitions/s", "latest"}, {"train_seconds", "double", "s", "of all attempts"},
-  {"message", "string", "", "the last error"}, {0}};
-static const Column sweep_table[] = {{"sweep", "string", "", "name"},
-                                     {"idx", "int64", "", "place in the manifest"},
-                                     {"run_id", "string", "", "run.id"},
-                                     {0}};
-static const Column attempt_table[] = {{"run_id", "string", "", "run.id"},
-                                       {"attempt", "int64", "", "1, 2, ..."},
-                                       {"status", "string", "", ""},
-                                       {"host", "string", "", ""},
-                                       {"device", "string", "", ""},
-                                       {"git_commit", "string", "", ""},
-                                       {"started", "double", "s", "Unix time"},
-                                       {"finished", "double", "s", "Unix time"},
-                                       {"message", "string", "", ""},
-                                       {0}};
-static const Column iteration_table[] = {
-  {"run_id", "string", "", "run.id"}, {"iteration", "int64", "", "1, 2, ..."}, STORE_ITERATION_COLUMNS(MEASURED) {0}};
-static const Column evaluation_table[] = {
-  {"run_id", "string", "", "run.id"}, {"iteration", "int64", "", "after so many iterations; 0 = before training"},
-  {"level_set", "string", "", "which levels"}, STORE_EVALUATION_COLUMNS(MEASURED) {0}};
-
-static const Column layer_table[] = {{"run_id", "string", "", "run.id"},
-                                     {"iteration", "int64", "", "1, 2, ..."},
-                                     {"network", "string", "", "actor, critic"},
-                                     {"layer", "int64", "", "from 1; the last is the head"},
-                                     STORE_LAYER_COLUMNS(MEASURED){0}};
-
-/* order: makes the same file of the same rows. */
-typedef struct Table { const char *name, *from, *order, *key; const Column *columns; } Table;
-
-static const Table tables[] = {
-  {"run", "run", "id", "id", run_table},
-  {"sweep_run", "sweep_run", "sweep, idx", "sweep, idx", sweep_table},
-  {"attempt", "attempt", "run_id, attempt", "run_id, attempt", attempt_table},
-  {"evaluation", "evaluation", "run_id, iteration, level_set", "run_id, iteration, level_set", evaluation_table},
-  {"layer", "layer", "run_id, iteration, network, layer", "run_id, iteration, network, layer", layer_table},
-  {"iteration", "iteration", "", "run_id, iteration", iteration_table}, /* in order as it lies: by run, by iteration */
-};
-enum { TABLES = sizeof tables / sizeof *tables };
-
 /* ---- the schema ------------------------------------------------------------------------------------------------- */
 
-static json_t *describe_table(const Table *table, Format format, int64_t rows) {
+/* SQL's type in the words of data frames. */
+static const char *type_of(const StoreTableColumn *column) {
+  if (strncmp(column->type, "TEXT", strlen("TEXT")) == 0) return "string";
+  return strncmp(column->type, "INTEGER", strlen("INTEGER")) == 0 ? "int64" : "double";
+}
+
+static json_t *describe_table(const StoreTable *table, Format format, int64_t rows) {
   json_t *columns = json_array();
   char file[64];
   snprintf(file, sizeof file, "%s.%s", table->name, format == AS_CSV ? "csv" : "jsonl");
-  for (const Column *c = table->columns; c->name; c++)
-    json_array_append_new(columns, json_pack("{s:s, s:s, s:b, s:s, s:s}", "name", c->name, "type", c->type, "nullable",
-                                             !strstr(table->key, c->name), "unit", c->unit, "comment", c->comment));
+  for (const StoreTableColumn *c = table->columns; c->name; c++)
+    json_array_append_new(columns, json_pack("{s:s, s:s, s:b, s:s, s:s}", "name", c->name, "type", type_of(c),
+                                             "nullable", !strstr(c->type, "NOT NULL"), "unit", c->unit, "comment",
+                                             c->comment));
   return json_pack("{s:s, s:s, s:s, s:I, s:o}", "table", table->name, "file", file, "primary_key", table->key, "rows",
                    (json_int_t)rows, "columns", columns);
 }
 
+/* rows: of each of store_tables. */
 static int write_schema(const char *folder, Format format, const int64_t *rows) {
   char path[CORE_PATH_MAX];
-  json_t *list = json_array();
-  for (size_t t = 0; t < TABLES; t++) json_array_append_new(list, describe_table(&tables[t], format, rows[t]));
-  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o}", "program", "sweep", "schema_version", STORE_SCHEMA_VERSION,
-                           "commit", core_commit(), "null",
-                           format == AS_CSV ? "an empty field" : "null; infinities are strings", "tables", list);
+  size_t count;
+  const StoreTable *tables = store_tables(&count);
+  json_t *list = json_array(), *left_out = json_array();
+  for (size_t t = 0; t < count; t++) {
+    if (tables[t].left_out)
+      json_array_append_new(left_out, json_pack("{s:s, s:s}", "table", tables[t].name, "why", tables[t].left_out));
+    else json_array_append_new(list, describe_table(&tables[t], format, rows[t]));
+  }
+  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o}", "program", "sweep", "schema_version",
+                           STORE_SCHEMA_VERSION, "commit", core_commit(), "null",
+                           format == AS_CSV ? "an empty field" : "null; infinities are strings", "tables", list,
+                           "left_out", left_out);
   CoreText text = {0};
   core_json_append(root, 2, &text);
   int code = core_files_path(path, "%s/schema.json", folder);
@@ -113,7 +75,7 @@ static void append_json_string(CoreText *line, const char *text) {
   json_decref(string);
 }
 
-static void append_value(CoreText *line, StoreQuery *query, int c, const Column *column, Format format) {
+static void append_value(CoreText *line, StoreQuery *query, int c, Format format) {
   char number[32];
   StoreValue kind = store_query_value(query, c);
   if (kind == STORE_VALUE_NULL) core_text_append(line, format == AS_CSV ? "" : "null");
@@ -126,37 +88,35 @@ static void append_value(CoreText *line, StoreQuery *query, int c, const Column 
   else append_json_string(line, store_query_text(query, c));
 }
 
-static void append_row(CoreText *line, StoreQuery *query, const Table *table, Format format) {
+static void append_row(CoreText *line, StoreQuery *query, const StoreTable *table, Format format) {
   core_text_clear(line);
   int c = 0;
-  for (const Column *column = table->columns; column->name; column++, c++) {
+  for (const StoreTableColumn *column = table->columns; column->name; column++, c++) {
     if (c) core_text_append(line, ",");
     else if (format == AS_JSONL) core_text_append(line, "{");
     if (format == AS_JSONL) core_text_appendf(line, "\"%s\":", column->name);
-    append_value(line, query, c, column, format);
+    append_value(line, query, c, format);
   }
   core_text_append(line, format == AS_JSONL ? "}\n" : "\n");
 }
 
-static void append_header(CoreText *line, const Table *table) {
-  for (const Column *column = table->columns; column->name; column++)
+static void append_header(CoreText *line, const StoreTable *table) {
+  for (const StoreTableColumn *column = table->columns; column->name; column++)
     core_text_appendf(line, "%s%s", column == table->columns ? "" : ",", column->name);
   core_text_append(line, "\n");
 }
 
-/* Constant names only; the sweep is bound. */
-static void append_query(CoreText *sql, const Table *table) {
-  bool of_run = strcmp(table->name, "run") == 0, of_sweep = strcmp(table->name, "sweep_run") == 0;
+/* Constant names only; the sweep is bound. Iterations come in the order of their key as they lie: by run, by iteration;
+ * to sort millions of them would take room that there may not be. */
+static void append_query(CoreText *sql, const StoreTable *table) {
   core_text_append(sql, "SELECT ");
-  for (const Column *column = table->columns; column->name; column++)
+  for (const StoreTableColumn *column = table->columns; column->name; column++)
     core_text_appendf(sql, "%s%s", column == table->columns ? "" : ", ", column->name);
-  core_text_appendf(sql, " FROM %s WHERE ?1 IS NULL OR ", table->from);
-  if (of_sweep) core_text_append(sql, "sweep = ?1");
-  else core_text_appendf(sql, "%s IN (SELECT run_id FROM sweep_run WHERE sweep = ?1)", of_run ? "id" : "run_id");
-  if (*table->order) core_text_appendf(sql, " ORDER BY %s", table->order);
+  core_text_appendf(sql, " FROM %s WHERE ?1 IS NULL OR %s", table->name, table->of_sweep);
+  if (strcmp(table->name, "iteration") != 0) core_text_appendf(sql, " ORDER BY %s", table->key);
 }
 
-static int write_rows(StoreDatabase *database, const Table *table, const char *sweep, Format format, FILE *file,
+static int write_rows(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format, FILE *file,
                       int64_t *rows) {
   CoreText line = {0}, sql = {0};
   StoreQuery *query = NULL;
@@ -178,7 +138,7 @@ static int write_rows(StoreDatabase *database, const Table *table, const char *s
 }
 
 /* Beside its name first, so that a file of that name is whole. */
-static int export_table(StoreDatabase *database, const Table *table, const char *sweep, Format format,
+static int export_table(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format,
                         const char *folder, int64_t *rows) {
   char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   TRY(core_files_path(path, "%s/%s.%s", folder, table->name, format == AS_CSV ? "csv" : "jsonl"));
@@ -197,9 +157,10 @@ static int export_table(StoreDatabase *database, const Table *table, const char 
 static const CoreManual manual = {
   .usage = "analyze export csv|jsonl results.db [-o DIR]\n"
            "  analyze export mlflow results.db --url URL",
-  .about = "Writes each table as a file (run, sweep_run, attempt, evaluation, layer, iteration) and schema.json, which "
-           "says each column's type, unit and meaning: enough to make typed columns and Parquet of them "
-           "(recipes: docs/results.md).\n\n"
+  .about = "Writes each table as a file (sweep, run, sweep_run, attempt, evaluation, layer, iteration, run_ddr, "
+           "best_solve_rate, run_summary) and schema.json, which says each column's type, unit and meaning: enough to "
+           "make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing of its own is left "
+           "out; schema.json names it.\n\n"
            "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
            "metrics. Calling it again adds what is new.",
   .least = 2, .most = 2,
@@ -209,13 +170,16 @@ typedef struct Request { const char *folder, *sweep; MlflowTarget mlflow; } Requ
 
 static int export_files(const Request *request, const char *path, Format format) {
   StoreDatabase *database = NULL;
-  int64_t rows[TABLES] = {0};
+  size_t count;
+  const StoreTable *tables = store_tables(&count);
   const char *folder = request->folder;
   TRY(analysis_database_open(path, &database));
+  int64_t *rows = core_memory_zero_allocate(count, sizeof *rows);
   int code = core_files_make_directories(folder);
-  for (size_t t = 0; t < TABLES && code == CORE_OK; t++)
-    code = export_table(database, &tables[t], request->sweep, format, folder, &rows[t]);
+  for (size_t t = 0; t < count && code == CORE_OK; t++)
+    if (!tables[t].left_out) code = export_table(database, &tables[t], request->sweep, format, folder, &rows[t]);
   if (code == CORE_OK) code = write_schema(folder, format, rows);
+  free(rows);
   if (code == CORE_OK) printf("%s/schema.json\n", folder);
   store_database_close(&database);
   return code;

@@ -137,19 +137,20 @@ static int make_views(StoreDatabase *database) {
   size_t count;
   const StoreLogColumn *columns = store_runlog_columns(STORE_LOG_STATS, &count);
   CoreText sql = {0};
+  core_text_append(&sql, store_schema_drop_views);
   core_text_append(&sql, store_schema_views);
   core_text_append(&sql, "CREATE VIEW iteration AS  -- one row a run and iteration; units: .schema iteration_chunk\n"
-                   "SELECT r.id AS run_id, (c.chunk & 16777215) << 8 | p.place AS iteration");
+                   "SELECT r.id AS run_id, CAST((c.chunk & 16777215) << 8 | p.place AS INTEGER) AS iteration");
   for (size_t i = 0; i < count; i++) {
     char column[64];
     snprintf(column, sizeof column, "c.%s", columns[i].name); /* `run` has some of these names too */
-    core_text_append(&sql, ",\n ");
+    core_text_append(&sql, ",\n CAST(");
     store_pack_sql(&sql, column);
-    core_text_appendf(&sql, " AS %s", columns[i].name);
+    core_text_appendf(&sql, " AS DOUBLE) AS %s", columns[i].name);
   }
   core_text_append(&sql,
-                   "\nFROM run AS r CROSS JOIN iteration_chunk AS c ON c.chunk BETWEEN r.key << 24 AND r.key << 24 |"
-                   " 16777215 CROSS JOIN iteration_place AS p WHERE ");
+                   "\nFROM run AS r CROSS JOIN iteration_chunk AS c CROSS JOIN iteration_place AS p"
+                   " WHERE c.chunk BETWEEN r.key << 24 AND (r.key << 24) + 16777215 AND ");
   store_pack_sql(&sql, "c.iteration");
   core_text_append(&sql, " IS NOT NULL;");
   int code = store_database_execute(database, sql.data);
@@ -222,7 +223,8 @@ static int pack_iterations(StoreDatabase *database) {
 
 /* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
  * and from 5 to 6 iterations went into chunks, which makes the steps before it needless; from 6 to 7 came the table of
- * layers, empty. A later version puts its other steps here, each from the version before. */
+ * layers, empty, and from 7 to 8 views changed. A later version puts its other steps here, each from the version before.
+ */
 static int migrate(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));

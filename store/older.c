@@ -2,6 +2,8 @@
  * version may still be writing it, and would refuse it once it were brought forward. */
 #include "store/older_internal.h"
 
+#include <string.h>
+
 #include "store/runlog_internal.h"
 #include "store/schema.h"
 
@@ -40,12 +42,25 @@ static int imitate_table(StoreDatabase *database, const char *table, const char 
   return code;
 }
 
+/* The views of today in the place of the file's. */
+static int imitate_views(StoreDatabase *database) {
+  static const char create[] = "CREATE VIEW ";
+  CoreText sql = {0};
+  const char *at = store_schema_views, *next;
+  for (; (next = strstr(at, create)); at = next + strlen(create)) {
+    core_text_append_bytes(&sql, at, (size_t)(next - at));
+    core_text_append(&sql, "CREATE TEMP VIEW ");
+  }
+  core_text_append(&sql, at);
+  int code = store_database_execute(database, core_text_string(&sql));
+  core_text_free(&sql);
+  return code;
+}
+
 int store_older_imitate(StoreDatabase *database, int64_t version) {
   TRY(imitate_table(database, "evaluation", "run_id", STORE_LOG_EVAL));
-  if (version < STORE_SCHEMA_LAYERS) {
-    TRY(store_database_execute(database, "PRAGMA temp_store = MEMORY"));
-    TRY(store_database_execute(database, store_schema_no_layers));
-  }
+  if (version < STORE_SCHEMA_LAYERS) TRY(store_database_execute(database, store_schema_no_layers));
+  if (version < STORE_SCHEMA_VERSION) TRY(imitate_views(database));
   if (version >= STORE_SCHEMA_CHUNKS) return CORE_OK;
   TRY(imitate_table(database, "iteration_row", "row", STORE_LOG_STATS));
   return store_database_execute(database, store_schema_fast_view);

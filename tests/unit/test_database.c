@@ -32,7 +32,7 @@ static void test_schema(void **state) {
   store_database_close(&database);
   assert_null(database);
   assert_query("PRAGMA journal_mode", "wal\n");
-  assert_query("SELECT version FROM schema_version", "7\n");
+  assert_query("SELECT version FROM schema_version", "8\n");
   assert_query("PRAGMA integrity_check", "ok\n");
   assert_int_equal(query_int("PRAGMA application_id"), 0x53574250);
   /* The names that scripts rely on. */
