@@ -1,6 +1,6 @@
 /* `analyze export csv|jsonl results.db -o DIR`: every table as a file, with a schema beside them that says each
- * column's type, unit and meaning (store/tables.h), so that readers (pandas, DuckDB, Arrow, R) make typed columns, and Parquet, without
- * guessing. */
+ * column's type, unit and meaning (store/tables.h), so that readers (pandas, DuckDB, Arrow, R) make typed columns, and
+ * Parquet, without guessing. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

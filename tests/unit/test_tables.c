@@ -44,7 +44,8 @@ static void check_column(const StoreTable *table, const StoreTableColumn *column
     fail_msg("%s.%s is described as %s", table->name, name, column->name ? column->name : "nothing");
   if (!*column->comment) fail_msg("%s.%s has no comment", table->name, name);
   if (is_view) return; /* SQLite may know no type for an expression */
-  if (strncmp(column->type, type, strlen(type)) != 0) fail_msg("%s.%s is %s, not %s", table->name, name, type, column->type);
+  if (strncmp(column->type, type, strlen(type)) != 0)
+    fail_msg("%s.%s is %s, not %s", table->name, name, type, column->type);
   if ((store_query_int(query, 2) > 0) != is_named(table->key, name)) fail_msg("%s.%s: not as key", table->name, name);
 }
 
