@@ -191,13 +191,13 @@ static int asked_budgets(AnalysisDdr *ddr, const char *budgets) {
     if (length >= sizeof text) length = sizeof text - 1;
     memcpy(text, start, length);
     text[length] = '\0';
-    if (!core_text_to_real(text, &budget) || !isfinite(budget) || budget < 1) {
-      return core_error(CORE_USAGE, "--budget %s: expected transitions, e.g. 1e6 or 1e5,1e6", budgets);
+    if (!core_text_to_real_scaled(text, &budget) || !isfinite(budget) || budget < 1) {
+      return core_error(CORE_USAGE, "--budget %s: expected transitions, e.g. 1M or 100k,1M", budgets);
     }
     TRY(add_panel(ddr, budget));
     start += length + (start[length] == ',');
   }
-  if (ddr->panel_count == 0) return core_error(CORE_USAGE, "--budget: expected transitions, e.g. 1e6 or 1e5,1e6");
+  if (ddr->panel_count == 0) return core_error(CORE_USAGE, "--budget: expected transitions, e.g. 1M or 100k,1M");
   return CORE_OK;
 }
 

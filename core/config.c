@@ -168,10 +168,10 @@ void core_config_append_range(const CoreConfigRow *row, CoreText *text) {
   }
 }
 
-static int bad_value(const CoreConfigRow *row, const char *value, const char *fault) {
+static int bad_value(const CoreConfigRow *row, const char *value, const char *fault, const char *hint) {
   CoreText range = {0};
   core_config_append_range(row, &range);
-  int code = core_error(CORE_USAGE, "%s = %.80s %s; possible: %s", row->name, *value ? value : "(empty)", fault,
+  int code = core_error(CORE_USAGE, "%s = %.80s %s%s; possible: %s", row->name, *value ? value : "(empty)", fault, hint,
                         core_text_string(&range));
   core_text_free(&range);
   return code;
@@ -179,16 +179,18 @@ static int bad_value(const CoreConfigRow *row, const char *value, const char *fa
 
 static int set_int(int64_t *field, const CoreConfigRow *row, const char *text) {
   int64_t value;
-  if (!core_text_to_int(text, &value)) return bad_value(row, text, "is no whole number");
-  if ((double)value < row->lowest || (double)value > row->highest) return bad_value(row, text, "is out of range");
+  if (!core_text_to_int_scaled(text, &value))
+    return bad_value(row, text, "is no whole number", core_text_number_hint(text));
+  if ((double)value < row->lowest || (double)value > row->highest) return bad_value(row, text, "is out of range", "");
   *field = value;
   return CORE_OK;
 }
 
 static int set_real(double *field, const CoreConfigRow *row, const char *text) {
   double value;
-  if (!core_text_to_real(text, &value)) return bad_value(row, text, "is no number");
-  if (value < row->lowest || value > row->highest) return bad_value(row, text, "is out of range");
+  if (!core_text_to_real_scaled(text, &value))
+    return bad_value(row, text, "is no number", core_text_number_hint(text));
+  if (value < row->lowest || value > row->highest) return bad_value(row, text, "is out of range", "");
   *field = value + 0.0; /* -0 and 0 are one setting, and one id */
   return CORE_OK;
 }
@@ -241,7 +243,7 @@ static int set_row(CoreConfig *config, const CoreConfigRow *row, const char *tex
     case CORE_CONFIG_INT: return set_int(field, row, text);
     case CORE_CONFIG_REAL: return set_real(field, row, text);
     case CORE_CONFIG_BOOL:
-      return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is neither yes nor no");
+      return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is neither yes nor no", "");
     case CORE_CONFIG_ENUM:
     case CORE_CONFIG_STRING: break;
   }

@@ -48,9 +48,10 @@ CoreConfig core_config_default(void);
 const CoreConfigRow *core_config_rows(size_t *count);
 const CoreConfigRow *core_config_find(const char *name);       /* NULL when unknown */
 
-/* Sets one value from text; `config` stays as it was on an error. CORE_USAGE: unknown name (with the nearest known),
- * wrong type, out of range, text that is too long, no UTF-8, or holds control characters. The message names the key;
- * who read a file puts "file:line:column: " before it: core_ini_error(ini, entry, "%s", core_error_message()). */
+/* Sets one value from text, numbers also with a suffix (50k is 50000, and gives the same id); `config` stays as it was
+ * on an error. CORE_USAGE: unknown name (with the nearest known), wrong type, out of range, text that is too long, no
+ * UTF-8, or holds control characters. The message names the key; who read a file puts "file:line:column: " before it:
+ * core_ini_error(ini, entry, "%s", core_error_message()). */
 int core_config_set(CoreConfig *config, const char *name, const char *value);
 /* The same for "key=value", as --set takes it. */
 int core_config_set_pair(CoreConfig *config, const char *pair);

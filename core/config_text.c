@@ -226,9 +226,9 @@ void core_config_to_markdown(CoreText *text) {
   core_text_append(text,
     "# Settings\n\n"
     "Generated from `core/config.def` by `make docs`; do not edit. Every setting stands in a config file as\n"
-    "`key = value` under its `[section]`, and on the command line as `--set section.key=value`. Integers may be\n"
-    "written `1e8`. Settings marked *manner* say only how a run is carried out; all others are part of\n"
-    "the run's id.\n");
+    "`key = value` under its `[section]`, and on the command line as `--set section.key=value`. Numbers may be\n"
+    "written `1e8`, or with a suffix right behind the digits: `50k`, `3M`, `2G`, `1.5T` (powers of 1000). Settings\n"
+    "marked *manner* say only how a run is carried out; all others are part of the run's id.\n");
   for (size_t s = 0; s < section_count; s++) {
     core_text_appendf(text, "\n## [%s]\n\n%s.\n\n"
                       "| setting | kind | default | possible | meaning |\n|---|---|---|---|---|\n",

@@ -5,8 +5,8 @@
 
 #include "core/text.h"
 
-/* Appends `value`; `indent` spaces a level, 0: all on one line. Numbers are the shortest text that reads back to the same
- * double (0.0003, never 0.00029999999999999997), strings UTF-8. Objects keep the order of their insertion. */
+/* Appends `value`; `indent` spaces a level, 0: all on one line. Numbers are the shortest text that reads back to the
+ * same double (0.0003, never 0.00029999999999999997), strings UTF-8. Objects keep the order of their insertion. */
 void core_json_append(const json_t *value, int indent, CoreText *text);
 
 /* Prints `value` and a newline to stdout, indented by 2, and gives it back (json_decref). */

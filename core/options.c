@@ -50,12 +50,14 @@ static int store_value(const CoreOption *option, const char *value) {
     case CORE_OPTION_FLAG: *(bool *)option->target = true; break;
     case CORE_OPTION_TEXT: *(const char **)option->target = value; break;
     case CORE_OPTION_INT:
-      if (!core_text_to_int(value, option->target))
-        return core_error(CORE_USAGE, "--%s %s: %s must be a whole number", option->name, value, option->argument);
+      if (!core_text_to_int_scaled(value, option->target))
+        return core_error(CORE_USAGE, "--%s %s: %s must be a whole number%s", option->name, value, option->argument,
+                          core_text_number_hint(value));
       break;
     case CORE_OPTION_REAL:
-      if (!core_text_to_real(value, option->target))
-        return core_error(CORE_USAGE, "--%s %s: %s must be a number", option->name, value, option->argument);
+      if (!core_text_to_real_scaled(value, option->target))
+        return core_error(CORE_USAGE, "--%s %s: %s must be a number%s", option->name, value, option->argument,
+                          core_text_number_hint(value));
       break;
     case CORE_OPTION_LIST: core_options_add(option->target, value); break;
   }

@@ -18,6 +18,10 @@ static int parse_part(const char *name, const char *part, bool alone, CoreSchedu
   if (digits >= sizeof step) return core_error(CORE_USAGE, "%s: '%.40s' is no step", name, part);
   memcpy(step, part, digits);
   step[digits] = '\0';
+  /* The setting is text, so that 1k would be another id than 1000. */
+  if (colon && !core_text_to_int(step, &from) && core_text_to_int_scaled(step, &from))
+    return core_error(CORE_USAGE, "%s: write %lld for '%s' in '%.40s'; a schedule has no suffixes", name,
+                      (long long)from, step, part);
   if (colon && (!core_text_to_int(step, &from) || from < 0))
     return core_error(CORE_USAGE, "%s: '%s' in '%.40s' is no step", name, step, part);
   size_t i = schedule->count;

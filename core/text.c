@@ -165,6 +165,54 @@ bool core_text_to_real(const char *string, double *value) {
   return true;
 }
 
+/* ---- numbers with a suffix ------------------------------------------------------------------------------------- */
+
+static const char suffixes[] = "kMGT"; /* 1000, 1000^2 ... */
+
+/* "1.5M" to "1.5e6", so that it reads back to what 1500000 does; false when `string` has no digits, an exponent, or
+ * no suffix. */
+static bool expand_suffix(const char *string, CoreText *plain) {
+  const size_t length = strlen(string);
+  const char *suffix = length > 1 ? strchr(suffixes, string[length - 1]) : NULL;
+  if (!suffix || !*suffix || strspn(string, "+-.0123456789") != length - 1) return false;
+  core_text_append_bytes(plain, string, length - 1);
+  core_text_appendf(plain, "e%d", 3 * (int)(suffix - suffixes + 1));
+  return true;
+}
+
+bool core_text_to_int_scaled(const char *string, int64_t *value) {
+  CoreText plain = {0};
+  const bool good = core_text_to_int(expand_suffix(string, &plain) ? plain.data : string, value);
+  core_text_free(&plain);
+  return good;
+}
+
+bool core_text_to_real_scaled(const char *string, double *value) {
+  CoreText plain = {0};
+  const bool good = core_text_to_real(expand_suffix(string, &plain) ? plain.data : string, value);
+  core_text_free(&plain);
+  return good;
+}
+
+const char *core_text_number_hint(const char *string) {
+  const size_t digits = strspn(string, "+-.0123456789"), blanks = strspn(string + digits, " \t");
+  const char *rest = string + digits + blanks;
+  const size_t letters = strlen(rest);
+  CoreText plain = {0};
+  Decimal decimal;
+  double real = 0;
+  const bool is_decimal = split_decimal(expand_suffix(string, &plain) ? plain.data : string, &decimal);
+  const bool is_real = core_text_to_real_scaled(string, &real);
+  const bool ends_with_suffix = letters > 0 && strchr(suffixes, rest[letters - 1]);
+  core_text_free(&plain);
+  if (is_decimal) return is_real && fabs(real) < 0x1p63 ? "" : ": it is beyond what such numbers can hold";
+  if (ends_with_suffix && letters == 1 && blanks) return ": no blank may stand before the suffix, as in 50k";
+  if (ends_with_suffix && letters == 1 && !digits) return ": there are no digits before the suffix, as in 50k";
+  if (ends_with_suffix && (*rest == 'e' || *rest == 'E')) return ": it has an exponent and a suffix; one is enough";
+  if (digits && letters && letters <= 3) return ": suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12";
+  return "";
+}
+
 bool core_text_to_bool(const char *string, bool *value) {
   static const char *const words[] = {"no", "yes", "false", "true", "off", "on", "0", "1"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)

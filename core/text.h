@@ -31,6 +31,14 @@ bool core_text_to_int(const char *string, int64_t *value);
 bool core_text_to_real(const char *string, double *value);
 bool core_text_to_bool(const char *string, bool *value); /* yes no true false on off 1 0 */
 
+/* Numbers as people write them, in experiments and on the command line: the same, and with a suffix that multiplies by
+ * a power of 1000: 50k, 1.5M, 2G, 1T are 50000, 1500000 ... to the bit. Not for what programs write (run logs, state,
+ * JSON): there a suffix is damage. */
+bool core_text_to_int_scaled(const char *string, int64_t *value);
+bool core_text_to_real_scaled(const char *string, double *value);
+/* Why one of the two above refused: ": suffixes are k, M, G and T ...", to stand behind "is no number"; or "". */
+const char *core_text_number_hint(const char *string);
+
 /* The shortest text that reads back to the same double ("0.1", "1e+08" is written "1e8", "inf"). buffer >= 32 bytes. */
 const char *core_text_from_real(double value, char *buffer);
 

@@ -183,7 +183,7 @@ static int refuse(const char *name, const char *value, const char *expected) {
 
 static int set_count(int64_t *field, const char *key, const char *value, int64_t lowest) {
   int64_t number;
-  if (!core_text_to_int(value, &number) || number < lowest || number > COUNT_MAX)
+  if (!core_text_to_int_scaled(value, &number) || number < lowest || number > COUNT_MAX)
     return refuse(key, value, lowest > 0 ? "a whole number from 1" : "a whole number from 0");
   *field = number;
   return CORE_OK;

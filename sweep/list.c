@@ -59,7 +59,7 @@ static bool read_range(const char *item, int64_t *low, int64_t *high) {
   if (!dots || (size_t)(dots - item) >= sizeof first) return false;
   memcpy(first, item, (size_t)(dots - item));
   first[dots - item] = '\0';
-  return core_text_to_int(first, low) && core_text_to_int(dots + 2, high);
+  return core_text_to_int_scaled(first, low) && core_text_to_int_scaled(dots + 2, high);
 }
 
 /* How many values a range has; 0 when there are too many or none. */
@@ -199,8 +199,9 @@ int sweep_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_t **se
     const char *text = core_text_string(&item);
     int64_t low, high;
     bool is_range = read_range(text, &low, &high);
-    if (!is_range && !core_text_to_int(text, &low)) {
-      code = fault(ini, entry, start, "sweep.seeds: '%s' is no whole number; %s", text, expected);
+    if (!is_range && !core_text_to_int_scaled(text, &low)) {
+      code = fault(ini, entry, start, "sweep.seeds: '%s' is no whole number%s; %s", text, core_text_number_hint(text),
+                   expected);
       break;
     }
     bool is_count = !is_range && !rest && *count == 0;

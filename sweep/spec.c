@@ -92,6 +92,14 @@ static int check_value(const SpecSetting *setting) {
   return slurm_settings_set(&scratch, setting->name, value);
 }
 
+/* 50k and 50000 are. */
+static bool is_same_value(const CoreConfigRow *row, const char *a, const char *b) {
+  CoreConfig first = core_config_default(), second = first;
+  if (strcmp(a, b) == 0) return true;
+  return row && core_config_set(&first, row->name, a) == CORE_OK && core_config_set(&second, row->name, b) == CORE_OK &&
+         core_config_same_value(&first, &second, row);
+}
+
 /* Two sections of equal rank may repeat a value, never contradict each other. *repeats: it stands there already. */
 static int check_contradiction(const SpecFile *file, const SpecSetting *setting, bool *repeats) {
   *repeats = false;
@@ -99,7 +107,7 @@ static int check_contradiction(const SpecFile *file, const SpecSetting *setting,
     const SpecSetting *other = &file->settings[i];
     if (setting->pair || other->pair || other->name != setting->name || other->profile != setting->profile) continue;
     *repeats = true;
-    if (strcmp(other->entry.value, setting->entry.value) == 0) return CORE_OK;
+    if (is_same_value(setting->row, other->entry.value, setting->entry.value)) return CORE_OK;
     core_error(CORE_USAGE, "%s = %.80s contradicts line %d, which sets it to %.80s; remove one", setting->name,
                setting->entry.value, other->entry.line, other->entry.value);
     return spec_setting_error(file, setting, true);

@@ -167,6 +167,7 @@ static void ids_never_change(void **state) {
 static void equal_settings_have_equal_ids(void **state) {
   static const char *const same[][2] = {
     {"train.total_steps=1e6", "train.total_steps=1000000"}, {"ppo.epsilon=.10", "ppo.epsilon=1e-1"},
+    {"train.total_steps=50k", "train.total_steps=50000"}, {"ppo.com=1.1k", "ppo.com=1100"},
     {"ppo.com=-0", "ppo.com=0"}, {"ppo.epochs=8", "ppo.epochs=8.0"}, {"ppo.clip_value=on", "ppo.clip_value=1"},
   };
   (void)state;
@@ -218,6 +219,12 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"ppo.epochs=abc", "ppo.epochs = abc is no whole number; possible: 1 to 1024 epochs"},
     {"ppo.epochs=", "ppo.epochs = (empty) is no whole number; possible: 1 to 1024 epochs"},
     {"ppo.epochs=1.5", "ppo.epochs = 1.5 is no whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=1 k",
+     "ppo.epochs = 1 k is no whole number: no blank may stand before the suffix, as in 50k; possible: 1 to 1024 "
+     "epochs"},
+    {"ppo.com=5kk", "ppo.com = 5kk is no number: suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12; possible: 0 "
+     "to 1e9 updates"},
+    {"ppo.epochs=2k", "ppo.epochs = 2k is out of range; possible: 1 to 1024 epochs"},
     {"ppo.epochs=0", "ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
     {"ppo.epochs=1025", "ppo.epochs = 1025 is out of range; possible: 1 to 1024 epochs"},
     {"ppo.epochs=inf", "ppo.epochs = inf is no whole number; possible: 1 to 1024 epochs"},

@@ -11,7 +11,8 @@
 #include "core/random.h"
 
 static void numbers_are_as_short_as_they_can_be(void **state) {
-  json_t *value = json_pack("{s:f, s:f, s:f, s:i, s:n}", "rate", 0.0003, "whole", 2.0, "large", 1e22, "count", 3, "none");
+  json_t *value = json_pack("{s:f, s:f, s:f, s:i, s:n}", "rate", 0.0003, "whole", 2.0, "large", 1e22,
+                            "count", 3, "none");
   CoreText text = {0};
   core_json_append(value, 0, &text);
   assert_string_equal(text.data, "{\"rate\": 0.0003, \"whole\": 2.0, \"large\": 1e22, \"count\": 3, \"none\": null}");

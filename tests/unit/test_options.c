@@ -89,7 +89,9 @@ static void options_stand_anywhere(void **state) {
   assert_string_equal(core_text_string(&heard.sets), "a=1,b=2");
   assert_int_equal(values.jobs, 4);
   assert_true(values.rate == -0.5);
-  assert_int_equal(ASK(any, "--root="), CORE_OK);
+  assert_int_equal(ASK(any, "--root=", "--jobs", "3k", "--rate=1.5M"), CORE_OK);
+  assert_int_equal(values.jobs, 3000);
+  assert_true(values.rate == 1.5e6);
   assert_string_equal(values.root, "");
   assert_int_equal(heard.calls, 1);
 }
@@ -128,6 +130,8 @@ static void wrong_options_are_named(void **state) {
   expect_refusal(ASK(any, "--root"), "--root needs a value: --root DIR");
   expect_refusal(ASK(any, "--wait=1"), "--wait takes no value ('1')");
   expect_refusal(ASK(any, "--jobs", "two"), "--jobs two: N must be a whole number");
+  expect_refusal(ASK(any, "--jobs", "2 k"),
+                 "--jobs 2 k: N must be a whole number: no blank may stand before the suffix, as in 50k");
   expect_refusal(ASK(any, "--rate", "nan"), "--rate nan: X must be a number");
   expect_refusal(ASK(any, "--set", "x=1", "--bad"), "unknown option --bad; --help lists them");
   expect_refusal(ASK(any, "--help", "--bad"), "unknown option --bad; --help lists them");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sweep/grid.h"
+#include "slurm/settings.h"
 #include "sweep/spec.h"
 
 #define HEAD "[sweep]\nname = s\n"
@@ -105,6 +106,32 @@ static void test_zip_lists_may_repeat(void **state) {
   assert_parses(HEAD "[zip z]\nenv.num = 64, 64, 128\nppo.com = 1, 2, 2\ntrain.threads = 1, 1, 2\n", NULL, NULL, &spec);
   assert_int_equal(list_of(&spec.zips[0], "env.num")->count, 3);
   sweep_spec_free(&spec);
+}
+
+/* 1k is 1000 everywhere that a number stands, and the same value twice is noticed whichever way it is written. */
+static void test_numbers_with_suffixes(void **state) {
+  (void)state;
+  SweepSpec spec;
+  assert_parses(HEAD "seeds = 0, 1k..1.002k\n[train]\ntotal_steps = 50k\n[grid a]\nenv.num = 512, 1k, 2k\n"
+                "env.level_count = 1..0.003k\nppo.com = 1.1k\n[slurm]\nmax_running = 1k\n[train]\n"
+                "total_steps = 50000\n", NULL, NULL, &spec);
+  static const int64_t seeds[] = {0, 1000, 1001, 1002};
+  assert_int_equal(spec.seed_count, 4);
+  assert_memory_equal(spec.seeds, seeds, sizeof seeds);
+  assert_int_equal(spec.base.train.total_steps, 50000);
+  const SweepList *worlds = list_of(&spec.grids[0], "env.num");
+  assert_int_equal(worlds->count, 3);
+  assert_string_equal(worlds->values[1].text, "1000");
+  assert_int_equal(worlds->values[2].number.integer, 2000);
+  assert_int_equal(list_of(&spec.grids[0], "env.level_count")->count, 3);
+  assert_string_equal(list_of(&spec.grids[0], "ppo.com")->values[0].text, "1100");
+  SlurmSettings settings = slurm_settings_default();
+  assert_int_equal(slurm_settings_set(&settings, "max_running", spec.resources[0].value), CORE_OK);
+  assert_int_equal(settings.max_running, 1000);
+  sweep_spec_free(&spec);
+  assert_refused(HEAD "[grid g]\nenv.num = 512, 1 k\n", NULL, NULL, "f.ini:4:16: ", "no blank may stand", NULL);
+  assert_refused(HEAD "[grid g]\nenv.num = 1000, 1k\n", NULL, NULL, "1000 stands twice", NULL);
+  assert_refused(HEAD "seeds = 5kk\n", NULL, NULL, "'5kk' is no whole number: suffixes are", NULL);
 }
 
 static void test_lone_seed_is_a_count(void **state) {
@@ -320,6 +347,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_everything), cmocka_unit_test(test_defaults), cmocka_unit_test(test_lists),
     cmocka_unit_test(test_zip_lists_may_repeat),
+    cmocka_unit_test(test_numbers_with_suffixes),
     cmocka_unit_test(test_lone_seed_is_a_count), cmocka_unit_test(test_profile), cmocka_unit_test(test_set),
     cmocka_unit_test(test_set_never_collapses_an_axis), cmocka_unit_test(test_bad_sets),
     cmocka_unit_test(test_bad_profiles), cmocka_unit_test(test_profile_value_without_effect),

@@ -77,6 +77,58 @@ static void booleans_are_words(void **state) {
   assert_false(core_text_to_bool("yess", &value));
 }
 
+static void suffixes_are_powers_of_a_thousand(void **state) {
+  static const struct { const char *text; int64_t value; } whole[] = {
+    {"50k", 50000}, {"3M", 3000000}, {"2G", 2000000000}, {"1T", 1000000000000}, {"1.5M", 1500000}, {"1e9", 1000000000},
+    {"0.001k", 1}, {"-2k", -2000}, {".5k", 500}, {"2.k", 2000}, {"0T", 0}, {"9223372036854775.807k", INT64_MAX},
+    {"50000", 50000}};
+  static const char *const not_whole[] = {
+    "50 k", "5kk", "k", "M", "", ".k", "-k", "1.2345k", "0.0001k", "50K", "50m", "1e3k", "1kM", "k5", "5k ", " 5k",
+    "0x1k", "infk", "9300000T", "9223372036854775.808k", "9e18k", "5,000"};
+  static const char *const reals[][2] = {
+    {"1.1M", "1100000"}, {"0.3k", "300"}, {"2.675k", "2675"}, {"1e-3", "0.001"}, {"-1.7G", "-1.7e9"}, {"inf", "inf"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+    int64_t value;
+    if (!core_text_to_int_scaled(whole[i].text, &value)) fail_msg("'%s' was refused", whole[i].text);
+    assert_int_equal(value, whole[i].value);
+  }
+  for (size_t i = 0; i < sizeof not_whole / sizeof *not_whole; i++) {
+    int64_t value;
+    if (core_text_to_int_scaled(not_whole[i], &value))
+      fail_msg("'%s' was read as %lld", not_whole[i], (long long)value);
+  }
+  for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) { /* to the bit */
+    double scaled, plain;
+    assert_true(core_text_to_real_scaled(reals[i][0], &scaled));
+    assert_true(core_text_to_real(reals[i][1], &plain));
+    assert_memory_equal(&scaled, &plain, sizeof plain);
+  }
+}
+
+/* What programs write has none: it would be damage. */
+static void plain_numbers_have_no_suffix(void **state) {
+  int64_t whole;
+  double real;
+  (void)state;
+  assert_false(core_text_to_int("50k", &whole));
+  assert_false(core_text_to_real("50k", &real));
+}
+
+static void a_refused_number_is_explained(void **state) {
+  static const char suffixes[] = ": suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12";
+  static const struct { const char *text, *hint; } cases[] = {
+    {"50 k", ": no blank may stand before the suffix, as in 50k"}, {"5kk", suffixes}, {"50K", suffixes},
+    {"50m", suffixes}, {"k", ": there are no digits before the suffix, as in 50k"},
+    {"1e3k", ": it has an exponent and a suffix; one is enough"},
+    {"9300000T", ": it is beyond what such numbers can hold"}, {"1e30", ": it is beyond what such numbers can hold"},
+    {"1e999", ": it is beyond what such numbers can hold"}, {"many", ""}, {"1.5", ""}, {"", ""}, {"nan", ""},
+    {"1..4", ""}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_string_equal(core_text_number_hint(cases[i].text), cases[i].hint);
+}
+
 static void reals_are_written_in_their_usual_form(void **state) {
   static const struct { double value; const char *text; } cases[] = {
     {0, "0"}, {-0.0, "-0"}, {1, "1"}, {64, "64"}, {100, "100"}, {100000, "100000"}, {1e6, "1e6"}, {1e8, "1e8"},
@@ -301,6 +353,9 @@ int main(void) {
     cmocka_unit_test(integers_are_read_exactly_or_not_at_all),
     cmocka_unit_test(reals_are_read_strictly),
     cmocka_unit_test(booleans_are_words),
+    cmocka_unit_test(suffixes_are_powers_of_a_thousand),
+    cmocka_unit_test(plain_numbers_have_no_suffix),
+    cmocka_unit_test(a_refused_number_is_explained),
     cmocka_unit_test(reals_are_written_in_their_usual_form),
     cmocka_unit_test(any_real_survives_the_round_trip),
     cmocka_unit_test(numbers_ignore_the_locale),
