@@ -101,11 +101,16 @@ $(BUILD)/obj/%.o: %.c | deps-present
 
 # The GPU's side: the same headers, without contraction and without fast-math. `make kernels` shows what each one takes. What
 # the compiler made of them (.ptx) and said of them (.ptxas) is kept for tests/tools/test_kernels.sh.
-$(BUILD)/obj/%.o: %.cu Makefile | deps-present
+$(BUILD)/obj/%.o: %.cu $(BUILD)/nvcc.stamp | deps-present
 	@rm -rf $@.keep; mkdir -p $@.keep
 	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -Xptxas -v --keep --keep-dir $@.keep -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $< 2>$(@:.o=.ptxas) || \
 	  { cat $(@:.o=.ptxas) >&2; exit 1; }
 	@cat $@.keep/*.ptx >$(@:.o=.ptx); rm -rf $@.keep
+# How they are compiled: other flags make them anew, another line of this file does not. A stamp that was not there is older than
+# what was compiled before.
+$(BUILD)/nvcc.stamp: FORCE
+	@mkdir -p $(@D); [ -e $@ ] || { echo '$(NVCC) $(NVCCFLAGS)' > $@; touch -d 2000-01-01 $@; }; \
+	  echo '$(NVCC) $(NVCCFLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCCFLAGS)' > $@
 $(BUILD)/obj/core/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
 $(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
