@@ -8,17 +8,9 @@
 
 #include "store/database_internal.h"
 #include "store/paths.h"
+#include "store/run_name.h"
 
 /* ---- manifests -------------------------------------------------------------------------------------------------- */
-
-/* A line "index <tab> run"; false for anything else. */
-static bool parse_member(char *line, int64_t *index, const char **id) {
-  char *tab = strchr(line, '\t');
-  if (!tab) return false;
-  *tab = '\0';
-  *id = tab + 1;
-  return core_text_to_int(line, index) && *index >= 0 && store_is_run_id(*id);
-}
 
 /* Members are recorded without their configuration; the import takes it from the run's folder, a submit from the
  * sweep. */
@@ -29,7 +21,7 @@ static int put_members(StoreDatabase *database, const char *name, char *text, St
   for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     number++;
     if (*line == '#' || strcmp(line, "index\trun") == 0) continue;
-    if (parse_member(line, &index, &id)) {
+    if (store_manifest_line(line, &index, &id)) {
       TRY(store_database_put_run(database, name, index, NULL, id));
       continue;
     }

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/terminal.h"
 #include "store/run.h"
+#include "store/run_name.h"
 #include "sweep/commands.h"
 #include "sweep/progress.h"
 #include "sweep/queue.h"
@@ -94,7 +95,7 @@ static int stop(void *given, const char **operands, size_t count) {
     if (is_sweep(root, operands[i])) {
       TRY(stop_sweep(root, operands[i], !options->no_wait));
     } else {
-      TRY(sweep_common_run(root, operands[i], id));
+      TRY(store_run_find(root, operands[i], id));
       TRY(stop_run(root, id));
     }
   }
@@ -105,7 +106,7 @@ int sweep_stop(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep stop [NAME|RUN]... [options]",
     .about = "Stops sweeps (all that are queued, when none is named) or single runs: they finish their iteration, "
-             "write a checkpoint and end. sweep submit goes on from there.",
+             "write a checkpoint and end. sweep submit goes on from there. " STORE_RUN_NAME_HELP,
     .most = SIZE_MAX};
   StopOptions given = {0};
   const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
@@ -159,14 +160,14 @@ static int logs(void *given, const char **operands, size_t count) {
   char id[CORE_RUN_ID];
   if (options->lines < 0) return core_error(CORE_USAGE, "--lines %lld: at least 0", (long long)options->lines);
   TRY(sweep_common_open(&options->common));
-  TRY(sweep_common_run(options->common.root, operands[0], id));
+  TRY(store_run_find(options->common.root, operands[0], id));
   return show_log(options->common.root, id, options->lines, options->follow);
 }
 
 int sweep_logs(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep logs RUN [options]",
-    .about = "Prints a run's own messages. RUN is an id, the beginning of one, or SWEEP/INDEX.",
+    .about = "Prints a run's own messages. " STORE_RUN_NAME_HELP,
     .least = 1, .most = 1};
   LogOptions given = {.lines = 50};
   const CoreOption options[] = {

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "slurm/cluster.h"
+#include "store/run_name.h"
 #include "sweep/commands.h"
 #include "sweep/ids.h"
 #include "sweep/launch.h"
@@ -25,34 +26,25 @@ typedef struct Chosen {
 
 /* ---- which runs -------------------------------------------------------------------------------------------------- */
 
-/* A run of this sweep by its index, its id, or the beginning of one. */
+/* A run of this sweep: a short number is its index, anything else as in all commands. */
 static int choose_run(Chosen *chosen, const char *text) {
+  const SweepManifest *manifest = &chosen->manifest;
   int64_t index;
-  char id[CORE_RUN_ID];
-  if (core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < chosen->manifest.count && strlen(text) < 4) {
-    chosen->flags[index] = true;
-    return CORE_OK;
+  char id[CORE_RUN_ID], where[SWEEP_NAME + 16];
+  size_t at;
+  const bool is_number = core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < manifest->count;
+  snprintf(where, sizeof where, "sweep %s", chosen->name);
+  if (is_number && strlen(text) < STORE_PREFIX_LEAST) {
+    at = (size_t)index;
+  } else if (strchr(text, '/')) {
+    TRY(store_run_find(chosen->common.root, text, id));
+    TRY(store_run_pick((const char(*)[CORE_RUN_ID])manifest->ids, manifest->count, id, where, &at));
+  } else if (store_run_pick((const char(*)[CORE_RUN_ID])manifest->ids, manifest->count, text, where, &at) != CORE_OK) {
+    if (!is_number)
+      return core_error_context(CORE_USAGE, "'%.40s': give an index or an id that sweep status %s --runs lists", text,
+                                chosen->name);
+    at = (size_t)index;
   }
-  size_t found = 0, at = 0;
-  const size_t length = strlen(text);
-  const char *slash = strchr(text, '/');
-  if (slash) {
-    TRY(sweep_common_run(chosen->common.root, text, id));
-    text = id;
-  }
-  for (size_t i = 0; i < chosen->manifest.count; i++) {
-    if (strncmp(chosen->manifest.ids[i], text, slash ? CORE_RUN_ID : length) != 0) continue;
-    at = i;
-    found++;
-  }
-  if (found == 0 && core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < chosen->manifest.count)
-    at = (size_t)index, found = 1;
-  if (found != 1)
-    return core_error(CORE_USAGE,
-                      found ? "%s: %zu runs begin with '%.40s'; give more digits"
-                            : "%s has %zu runs that are called '%.40s'; "
-                              "give an index or an id that sweep status %s --runs lists",
-                      chosen->name, found, text, chosen->name);
   chosen->flags[at] = true;
   return CORE_OK;
 }
@@ -324,8 +316,8 @@ int sweep_cancel(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep cancel NAME [RUN]... [options]",
     .about = "Takes a sweep, or single runs of it, out of Slurm's queue; those that run save a checkpoint and end. "
-             "Runs that share a task (slurm.runs_per_task) go together. RUN is an index, an id, or the beginning "
-             "of one.",
+             "Runs that share a task (slurm.runs_per_task) go together. RUN is an index in the sweep, or named "
+             "as everywhere: an id or its beginning, the run's folder.",
     .least = 1, .most = SIZE_MAX};
   return take_order(&manual, CANCEL, argc, argv);
 }

@@ -1,4 +1,4 @@
-/* Which workspace, which sweep, which run: said on the command line, found on disk. Used by every subcommand. */
+/* Which workspace, which sweep: said on the command line, found on disk. Used by every subcommand. */
 #include "sweep/sweep.h"
 
 #include <stdlib.h>
@@ -7,9 +7,8 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "store/run_name.h"
 #include "sweep/manifest.h"
-
-enum { PREFIX_LEAST = 4 /* digits of a run id that may stand for it */ };
 
 int sweep_common_open(SweepCommon *common) { return store_root(common->root_option, common->root); }
 
@@ -77,11 +76,33 @@ static int frozen_path(const SweepCommon *common, const char *name, char path[CO
   return CORE_OK;
 }
 
+static int check_lists(const char *root, const SweepBlock *blocks, size_t count) {
+  for (size_t b = 0; b < count; b++)
+    for (size_t l = 0; l < blocks[b].count; l++)
+      for (size_t v = 0; v < blocks[b].lists[l].count; v++)
+        if (strcmp(blocks[b].lists[l].row->name, "init.from") == 0)
+          TRY(store_run_check_origin(root, blocks[b].lists[l].values[v].text));
+  return CORE_OK;
+}
+
+/* Parents whose ids are cut short. */
+static int check_origins(const char *root, const SweepSpec *spec) {
+  TRY(store_run_check_origin(root, spec->base.init.from));
+  TRY(check_lists(root, spec->grids, spec->grid_count));
+  return check_lists(root, spec->zips, spec->zip_count);
+}
+
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec) {
   char path[CORE_PATH_MAX];
   bool frozen = !is_file(operand);
   if (frozen) TRY(frozen_path(common, operand, path));
   TRY(sweep_spec_read(frozen ? path : operand, common->profile, common->sets.items, common->sets.count, spec));
+  const int code = check_origins(common->root, spec);
+  if (code != CORE_OK) {
+    core_error_context(code, "%s", frozen ? path : operand);
+    sweep_spec_free(spec);
+    return code;
+  }
   /* With --set it is another experiment than the frozen one, and is recorded as such. */
   spec->frozen = frozen && common->sets.count == 0;
   return CORE_OK;
@@ -98,47 +119,4 @@ int sweep_common_name(const SweepCommon *common, const char *operand, char name[
   int code = core_text_copy(name, SWEEP_NAME, spec.name, "sweep");
   sweep_spec_free(&spec);
   return code;
-}
-
-/* ---- runs ------------------------------------------------------------------------------------------------------ */
-
-static int run_by_index(const char *root, const char *text, const char *slash, char id[CORE_RUN_ID]) {
-  char name[SWEEP_NAME];
-  SweepManifest manifest;
-  int64_t index;
-  if ((size_t)(slash - text) >= sizeof name)
-    return core_error(CORE_USAGE, "'%.80s' names no run: no sweep is called so", text);
-  memcpy(name, text, (size_t)(slash - text));
-  name[slash - text] = '\0';
-  TRY(core_text_check_name(name, "sweep"));
-  TRY(sweep_manifest_read(root, name, &manifest));
-  bool known = core_text_to_int(slash + 1, &index) && index >= 0 && (uint64_t)index < manifest.count;
-  if (known) memcpy(id, manifest.ids[index], CORE_RUN_ID);
-  size_t count = manifest.count;
-  sweep_manifest_free(&manifest);
-  if (known) return CORE_OK;
-  return core_error(CORE_USAGE, "'%s' names no run: %s has the indices 0 to %zu", text, name, count - 1);
-}
-
-static int run_by_prefix(const char *root, const char *prefix, char id[CORE_RUN_ID]) {
-  char (*ids)[CORE_RUN_ID];
-  size_t found;
-  TRY(store_path_list_runs(root, prefix, &ids, &found));
-  if (found == 1) memcpy(id, ids[0], CORE_RUN_ID);
-  free(ids);
-  if (found == 1) return CORE_OK;
-  if (found) return core_error(CORE_USAGE, "%zu runs begin with '%s'; give more digits", found, prefix);
-  return core_error(CORE_USAGE, "no run of %s has the id '%s'; sweep plan --runs and sweep status list them", root,
-                    prefix);
-}
-
-int sweep_common_run(const char *root, const char *text, char id[CORE_RUN_ID]) {
-  const char *slash = strchr(text, '/');
-  size_t length = strlen(text);
-  if (slash) return run_by_index(root, text, slash, id);
-  if (length < PREFIX_LEAST || length >= CORE_RUN_ID || strspn(text, "0123456789abcdef") != length)
-    return core_error(CORE_USAGE, "'%.80s' names no run; give a run id (or its first %d digits or more), or "
-                                  "SWEEP/INDEX",
-                      text, PREFIX_LEAST);
-  return run_by_prefix(root, text, id);
 }

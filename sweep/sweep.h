@@ -1,4 +1,5 @@
-/* What the subcommands share: the options that name a workspace and a sweep, and the ways to say which sweep or run.
+/* What the subcommands share: the options that name a workspace and a sweep, and the ways to say which sweep. Which run
+ * is meant says store/run_name.h.
  *
  *   static int report(void *given, const char **operands, size_t count) {
  *     ReportOptions *options = given;
@@ -51,9 +52,5 @@ int sweep_common_list(const char *root, char ***names, size_t *count);
 
 /* CORE_USAGE: this workspace has no sweep `name`, with the nearest it has, or all of them. */
 int sweep_common_unknown(const char *root, const char *name);
-
-/* The run that `text` names: a run id, a prefix (4 digits or more) that only one run of the workspace has, or
- * NAME/INDEX, a place in a sweep's manifest. CORE_USAGE says what was looked for. */
-int sweep_common_run(const char *root, const char *text, char id[CORE_RUN_ID]);
 
 #endif

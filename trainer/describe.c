@@ -10,10 +10,12 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/options.h"
+#include "store/run_name.h"
 #include "trainer/checkpoint.h"
 #include "trainer/machine.h"
 #include "trainer/ops/ops.h"
 #include "trainer/ranks.h"
+#include "trainer/run_files.h"
 
 /* ---- settings -------------------------------------------------------------------------------------------------- */
 
@@ -152,22 +154,33 @@ static int show_checkpoint(const char *file, json_t *list) {
   return CORE_OK;
 }
 
-static int print_checkpoints(void *given, const char **files, size_t count) {
-  const bool *json = given;
-  json_t *list = *json ? json_array() : NULL;
+typedef struct CheckpointOptions { const char *root; bool json; } CheckpointOptions;
+
+static int print_checkpoints(void *given, const char **names, size_t count) {
+  const CheckpointOptions *options = given;
+  json_t *list = options->json ? json_array() : NULL;
   int code = CORE_OK;
-  for (size_t i = 0; i < count && code == CORE_OK; i++) code = show_checkpoint(files[i], list);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    RunFiles files;
+    code = run_files_find(names[i], options->root, &files);
+    if (code == CORE_OK) code = show_checkpoint(files.checkpoint, list);
+  }
   if (list && code == CORE_OK) core_json_print(list);
   else json_decref(list);
   return code;
 }
 
 int trainer_checkpoint(int argc, char **argv) {
-  static const CoreManual manual = {.usage = "trainer checkpoint FILE... [--json]",
-                                    .about = "Checks checkpoint files and lists what they hold.",
-                                    .least = 1, .most = SIZE_MAX,
-                                    .hint = "name a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
-  bool json = false;
-  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
-  return core_options_answer(&manual, table, argc, argv, print_checkpoints, &json);
+  static const CoreManual manual = {
+    .usage = "trainer checkpoint RUN|FILE... [options]",
+    .about = "Checks checkpoint files, or the newest ones of runs, and lists what they hold. " STORE_RUN_NAME_HELP,
+    .least = 1, .most = SIZE_MAX,
+    .hint = "name a run or a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
+  CheckpointOptions given = {0};
+  const CoreOption table[] = {
+    {"root", 'r', CORE_OPTION_TEXT, &given.root, "DIR",
+     "the workspace; default $SWEEP_ROOT, else the current folder"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, print_checkpoints, &given);
 }

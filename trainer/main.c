@@ -1,6 +1,10 @@
 /* The `trainer` program: parses, calls, returns. Without a command it trains (run.c). */
+#include <string.h>
+
 #include "core/config.h"
 #include "core/options.h"
+#include "store/paths.h"
+#include "store/run_name.h"
 #include "trainer/check_level.h"
 #include "trainer/describe.h"
 #include "trainer/morphologies.h"
@@ -16,6 +20,21 @@ static void print_settings(void) {
 
 typedef struct TrainOptions { const char *file; CoreOptionList sets; RunOptions run; } TrainOptions;
 
+/* A parent whose id is cut short is refused with the whole one, where the workspace has it. */
+static int load(const TrainOptions *options, CoreConfig *config) {
+  char root[CORE_PATH_MAX];
+  *config = core_config_default();
+  const int code = core_config_load(options->file, options->sets.items, options->sets.count, config);
+  if (code != CORE_USAGE || strncmp(config->init.from, "run:", 4) != 0) return code;
+  CoreText message = {0};
+  core_text_append(&message, core_error_message());
+  int found = store_root(options->run.root, root);
+  if (found == CORE_OK) found = store_run_check_origin(root, config->init.from);
+  if (found != CORE_USAGE) core_error(code, "%s", core_text_string(&message));
+  core_text_free(&message);
+  return code;
+}
+
 static int train(void *given, const char **operands, size_t count) {
   const TrainOptions *options = given;
   CoreConfig config;
@@ -23,7 +42,7 @@ static int train(void *given, const char **operands, size_t count) {
     return core_error(CORE_USAGE, "--resume and --force exclude each other");
   if (options->run.json && !options->run.dry_run)
     return core_error(CORE_USAGE, "--json goes with --dry-run; a run's state is sweep status --json's to tell");
-  TRY(core_config_load(options->file, options->sets.items, options->sets.count, &config));
+  TRY(load(options, &config));
   return run_train(&config, &options->run);
 }
 

@@ -12,7 +12,7 @@
 #include "core/options.h"
 #include "core/random.h"
 #include "sim/task.h"
-#include "store/paths.h"
+#include "store/run_name.h"
 #include "trainer/action.h"
 #include "trainer/agent.h"
 #include "trainer/checkpoint.h"
@@ -20,6 +20,7 @@
 #include "trainer/levels.h"
 #include "trainer/observer.h"
 #include "trainer/picture.h"
+#include "trainer/run_files.h"
 
 enum { PLAY_PIXELS = 400 };
 
@@ -56,24 +57,6 @@ typedef struct Episode { int steps; bool done, solved; double total; } Episode;
 
 /* ---- the policy ------------------------------------------------------------------------------------------------ */
 
-/* The checkpoint file, and the configuration of its run: two folders up when a file was named. */
-static int find_files(const PlayOptions *options, char checkpoint[CORE_PATH_MAX], char config[CORE_PATH_MAX]) {
-  const char *slash = strrchr(options->checkpoint, '/');
-  char root[CORE_PATH_MAX], folder[CORE_PATH_MAX];
-  if (!store_is_run_id(options->checkpoint)) {
-    int length = slash ? (int)(slash - options->checkpoint) : 1;
-    TRY(core_files_path(checkpoint, "%s", options->checkpoint));
-    return core_files_path(config, "%.*s/../config.ini", length, slash ? options->checkpoint : ".");
-  }
-  TRY(store_root(options->root, root));
-  TRY(store_path_run(root, options->checkpoint, "config.ini", config));
-  if (!core_files_exists(config))
-    return core_error(CORE_USAGE, "%s: no run %s in this workspace (--root DIR names another)", root,
-                      options->checkpoint);
-  TRY(store_path_run(root, options->checkpoint, "ckpt", folder));
-  return checkpoint_newest_path(folder, checkpoint);
-}
-
 static int load_observer(Player *player, const char *checkpoint) {
   Observer *observer = &player->observer;
   if (!observer->has_moments) return CORE_OK;
@@ -101,15 +84,15 @@ static int load_policy(Player *player, const char *checkpoint) {
 }
 
 static int make_player(const PlayOptions *options, Player *player) {
-  char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX];
-  TRY(find_files(options, checkpoint, config));
+  RunFiles files;
+  TRY(run_files_find(options->checkpoint, options->root, &files));
   player->config = core_config_default();
-  TRY(core_config_read(config, &player->config));
+  TRY(core_config_read(files.config, &player->config));
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
   TRY(env_create(&player->config, 1, 0, &player->env));
-  return load_policy(player, checkpoint);
+  return load_policy(player, files.checkpoint);
 }
 
 static void destroy_player(Player *player) {
@@ -216,7 +199,8 @@ static int play_episode(const PlayOptions *options, Player *player, Stage *stage
 
 static int check_options(const PlayOptions *options) {
   if (!options->checkpoint)
-    return core_error(CORE_USAGE, "whose policy? --checkpoint takes a run's id or runs/ab/<id>/ckpt/iteration-*.ckpt");
+    return core_error(CORE_USAGE, "whose policy? --checkpoint takes a run (its id or first digits, SWEEP/INDEX, its "
+                                  "folder) or runs/ab/<id>/ckpt/iteration-*.ckpt");
   TRY(picture_check_size(options->size));
   if (options->steps < -1) return core_error(CORE_USAGE, "--steps %lld: must be 0 or more", (long long)options->steps);
   if (options->seed < -1 || options->seed > UINT32_MAX)
@@ -253,12 +237,13 @@ done:
 int trainer_play(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "trainer play --checkpoint RUN|FILE [--level LEVEL] [-o FILE] [OPTIONS]",
-    .about = "Plays one episode of a trained policy and draws it, one frame an environment step.\n\n" LEVELS_HELP,
+    .about = "Plays one episode of a trained policy and draws it, one frame an environment step. "
+             STORE_RUN_NAME_HELP "\n\n" LEVELS_HELP,
     .hint = "the level goes as --level LEVEL"};
   PlayOptions options = {.level = "0", .output = "play.gif", .size = PLAY_PIXELS, .steps = -1, .seed = -1};
   const CoreOption table[] = {
     {"checkpoint", 'c', CORE_OPTION_TEXT, &options.checkpoint, "RUN|FILE",
-     "whose policy: a run's id (its newest checkpoint) or a checkpoint file in its run's folder"},
+     "whose policy: a run (its newest checkpoint) or a checkpoint file in its run's folder"},
     {"level", 'l', CORE_OPTION_TEXT, &options.level, "LEVEL",
      "the number of one of the run's own levels (default 0), or any LEVEL as below"},
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",

@@ -92,13 +92,21 @@ tap_expect "an iteration that was not kept" 2 'has kept no checkpoint of iterati
 tap_expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
 tap_expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
   --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
-tap_expect "init.from that is none" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:1234 --dry-run
+tap_expect "a parent's id that is cut short is refused with the whole one" 2 "whole id has to stand there: run:$parent@2$" \
+  trainer "${long[@]}" --set "init.from=run:${parent:0:6}@2"
+tap_expect "init.from that is none" 2 "init.from = run:1234: no run of .* begins with '1234'" trainer "${long[@]}" --set init.from=run:1234 --dry-run
+tap_expect "init.from that is no id at all" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:xyz --dry-run
 rm -r runs
 
 tap_expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"
 run=$(echo runs/*/*)
 tap_check "its folder holds config, state, logs and a checkpoint" "$(for f in config.ini state stats.1.tsv eval.1.tsv log.txt \
   ckpt/iteration-000000000002.ckpt; do [ -s "$run/$f" ] || echo "no $f"; done)"
+id=${run##*/}
+tap_expect "checkpoint takes a run's first digits" 0 'iteration  2' trainer checkpoint "${id:0:5}"
+tap_expect "and its folder" 0 'iteration  2' trainer checkpoint "$run/"
+tap_expect "checkpoint of a run that is none" 2 "'zzz' names no run of $tap_dir" trainer checkpoint zzz
+tap_expect "a checkpoint that is not there" 2 'there is no checkpoint runs/x.ckpt' trainer checkpoint runs/x.ckpt
 tap_expect "checkpoint --json" 0 '"iteration": 2' trainer checkpoint --json "$run"/ckpt/iteration-000000000002.ckpt
 tap_check "one episode a level has no standard error" "$(grep -o 'evaluation after.*' "$run/log.txt" | grep -v 'solve rate [0-9.]*, return')"
 tap_check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'finished already' || echo "not recognised"

@@ -230,29 +230,6 @@ static void test_sweep_by_name(void **state) {
   assert_non_null(strstr(core_error_message(), "--profile demo"));
 }
 
-static void test_run_by_name(void **state) {
-  (void)state;
-  static const char *const folders[] = {"0123456789abcdef", "0123aaaaaaaaaaaa", "4567456745674567", "not-a-run"};
-  static const char *const bad[] = {"0123", "012", "fffff", "0123456789abcdef0", "../../etc", "s/2", "s/-1", "s/x",
-      "t/0", "", "/0"};
-  char path[CORE_PATH_MAX], id[CORE_RUN_ID];
-  SweepManifest manifest;
-  SweepManifestChange change;
-  assert_int_equal(record(TEXT_OF("1, 2"), &manifest, &change), CORE_OK);
-  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-    assert_int_equal(core_files_path(path, "%s/runs/%s", root, folders[i]), CORE_OK);
-    assert_int_equal(core_files_make_directories(path), CORE_OK);
-  }
-  assert_int_equal(sweep_common_run(root, "0123456789abcdef", id), CORE_OK);
-  assert_int_equal(sweep_common_run(root, "01234", id), CORE_OK);
-  assert_string_equal(id, "0123456789abcdef");
-  assert_int_equal(sweep_common_run(root, "s/1", id), CORE_OK);
-  assert_string_equal(id, manifest.ids[1]);
-  sweep_manifest_free(&manifest);
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    if (sweep_common_run(root, bad[i], id) != CORE_USAGE) fail_msg("'%s' was taken for a run", bad[i]);
-}
-
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
@@ -260,7 +237,7 @@ int main(void) {
     TEST(test_merge_writes_nothing), TEST(test_damaged_manifests), TEST(test_unwritable_folder),
     TEST(test_file_in_place_of_the_folder),
     TEST(test_unknown_sweeps),
-    TEST(test_sweep_by_name), TEST(test_run_by_name),
+    TEST(test_sweep_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
