@@ -36,7 +36,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
   -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) -DCORE_HAS_CURL=$(HAS_CURL) -DCORE_HAS_CUDA=$(HAS_CUDA) -DCORE_HAS_NCCL=$(HAS_NCCL) $(SANITIZE) \
   $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null) $(CFLAGS)
-LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null) -lm -lpthread
+LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null) -lm -lpthread -ldl
 LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas)) \
   $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib)) $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --libs ompi-c)) $(LIBS_CUDA)
 # The CUDA runtime is linked statically and finds the driver when it is first used; cuBLASLt and NCCL are opened when they

@@ -206,9 +206,11 @@ bool job_set_start_next(JobSet *set) {
   return false;
 }
 
-/* Killed from outside: again, unless it keeps happening or we are stopping. */
+/* Killed from outside: again, unless it keeps happening or we are stopping. One that our own SIGTERM has ended was not yet
+ * as far as to keep it: it has not begun. */
 static void job_killed(JobSet *set, Job *job, int signal) {
   char reason[160];
+  if (set->stopping && signal == SIGTERM) return;
   snprintf(reason, sizeof reason, "killed by signal %d (%s)%s", signal, strsignal(signal),
            signal == SIGKILL ? ", perhaps out of memory" : "");
   core_warn("%s: %s", job_id(set, job), reason);

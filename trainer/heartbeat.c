@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include "core/files.h"
 #include "core/log.h"
@@ -42,16 +41,6 @@ static void *beat(void *context) {
   return NULL;
 }
 
-/* The thread takes no signals: they are the main thread's. */
-static int start_thread(Heartbeat *heartbeat) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  int failure = pthread_create(&heartbeat->thread, NULL, beat, heartbeat);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return failure == 0 ? CORE_OK : core_error(CORE_FAIL, "the heartbeat's thread can not be started");
-}
-
 int heartbeat_start(const char *root, const char *id, const StoreState *state, Heartbeat **heartbeat) {
   Heartbeat *made = core_memory_zero_allocate(1, sizeof *made);
   pthread_condattr_t monotonic;
@@ -64,7 +53,8 @@ int heartbeat_start(const char *root, const char *id, const StoreState *state, H
   pthread_cond_init(&made->wake, &monotonic);
   pthread_condattr_destroy(&monotonic);
   int code = write_state(made);
-  if (code == CORE_OK) code = start_thread(made);
+  if (code == CORE_OK && pthread_create(&made->thread, NULL, beat, made) != 0)
+    code = core_error(CORE_FAIL, "the heartbeat's thread can not be started");
   if (code != CORE_OK) {
     free(made);
     return code;

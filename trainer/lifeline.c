@@ -91,10 +91,9 @@ static void *watch(void *unused) {
   }
 }
 
-/* Says which signal kills this rank, then dies of it. */
+/* Says which signal kills this rank, then dies of it: the action is the default one by now. */
 static void last_word(int signal_number) {
   say((unsigned char)signal_number);
-  signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
 
@@ -184,13 +183,13 @@ static bool connect_star(void) {
 
 static void start_thread(void) {
   static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-  sigset_t all, before;
-  sigfillset(&all); /* signals are the main thread's */
-  pthread_sigmask(SIG_BLOCK, &all, &before);
   lifeline.up = pthread_create(&lifeline.thread, NULL, watch, NULL) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!lifeline.up || ranks_is_first()) return;
-  for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], last_word);
+  for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
+    struct sigaction action = {.sa_handler = last_word, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(fatal[i], &action, NULL);
+  }
 }
 
 static void close_all(void) {

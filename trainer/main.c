@@ -3,6 +3,7 @@
 
 #include "core/config.h"
 #include "core/options.h"
+#include "core/signals.h"
 #include "store/paths.h"
 #include "store/run_name.h"
 #include "trainer/check_level.h"
@@ -87,6 +88,8 @@ static const CoreCommand COMMANDS[] = {
 };
 
 int main(int argc, char **argv) {
+  const int code = core_signals_begin(); /* before any library has a thread */
+  if (code != CORE_OK) return core_options_report("trainer", code);
   bool train = argc > 1 && argv[1][0] == '-' && strcmp(argv[1], "--version") != 0;
   if (train) return core_options_finish("trainer", command_train(argc, argv));
   return core_options_dispatch("trainer", "Trains reinforcement-learning agents in a batched 2D physics simulator.",

@@ -10,11 +10,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "core/options.h"
+#include "core/signals.h"
 #include "store/paths.h"
 #include "store/run.h"
 #include "trainer/communicator.h"
@@ -50,24 +50,6 @@ typedef struct Run {
   double retry_s, retry_at_s;  /* a checkpoint has failed: wait between tries, and when the next one is; 0: not so */
   int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it came from; -1 = none */
 } Run;
-
-/* ---- signals --------------------------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t stop_signal;
-
-static void on_stop(int signal_number) { stop_signal = signal_number; }
-
-/* Batch systems announce the end with SIGUSR1, SIGUSR2 or SIGTERM. A second Ctrl-C ends at once. */
-static void catch_signals(void) {
-  static const int signals[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT};
-  stop_signal = 0;
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
-    if (signals[i] == SIGINT) action.sa_flags |= (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    sigaction(signals[i], &action, NULL);
-  }
-}
 
 /* ---- logs and checkpoints -------------------------------------------------------------------------------------- */
 
@@ -245,7 +227,7 @@ static void show_state(Run *run) {
 
 /* Any rank may have been told to stop; the first one knows the time. */
 static void agree_on_next(Run *run, bool *save_now) {
-  double told[] = {stop_signal, ranks_is_first() && save_due(run)};
+  double told[] = {core_signals_stop(), ranks_is_first() && save_due(run)};
   ranks_max(told, 2);
   run->stop = (int)told[0];
   *save_now = told[1] > 0;
@@ -255,6 +237,7 @@ static int iterate(Run *run) {
   bool save_now;
   agree_on_next(run, &save_now);
   while (!training_finished(run->training) && run->stop == 0) {
+    core_signals_guard(); /* what libraries have installed meanwhile */
     int code = training_iterate(run->training, &run->row);
     run->diverged = code != CORE_OK;
     if (code != CORE_OK) return code;
@@ -348,9 +331,18 @@ static int close_logs(Run *run, int code) {
   return code;
 }
 
+/* By now all libraries have their threads and handlers. */
+static void check_signals(void) {
+  char thread[96];
+  core_signals_guard();
+  core_signals_check(thread, sizeof thread);
+  if (*thread) core_warn("%s takes signals: if it computes, one that comes can damage memory", thread);
+}
+
 static int attempt(Run *run) {
   int code = ranks_agree(training_allocate(run->training));
   if (code == CORE_OK) code = training_connect(run->training);
+  if (code == CORE_OK) check_signals();
   if (code == CORE_OK && run->training->communicator && ranks_is_first())
     core_info("gradients go by %s", run->training->communicator->name);
   if (code == CORE_OK) code = restore_or_start(run);
@@ -518,7 +510,6 @@ static int run_in_folder(Run *run) {
 
 static int run_together(const CoreConfig *config, const RunOptions *options) {
   Run run = {.config = config, .options = options, .progress = progress_start(options->quiet, 0)};
-  catch_signals();
   int code = ranks_agree(training_plan(config, &run.training));
   if (code == CORE_OK && options->dry_run) {
     if (ranks_is_first()) (options->json ? progress_print_plan_json : progress_print_plan)(config, &run.training->plan);
@@ -532,7 +523,9 @@ static int run_together(const CoreConfig *config, const RunOptions *options) {
 
 int run_train(const CoreConfig *config, const RunOptions *options) {
   RunOptions own = *options;
+  core_signals_expect_stop(); /* batch systems announce the end with SIGUSR1, SIGUSR2 or SIGTERM */
   TRY(ranks_start());
+  core_signals_guard(); /* MPI has handlers of its own */
   if (!ranks_is_first()) {
     own.quiet = true;
     core_log_open(NULL, CORE_LOG_WARN);

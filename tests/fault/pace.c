@@ -3,35 +3,16 @@
  * the file says, so that a run is still going on when a test kills it, stops it or looks at it, however fast or busy
  * the machine is. The wait ends with the file, and when the process has been told to stop. tests/fault/pace.sh is the
  * side of the scripts. */
-#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/signals.h"
 #include "store/runlog.h"
 
 void __real_store_runlog_iteration(StoreRunlog *log, const StoreIteration *row);
 void __wrap_store_runlog_iteration(StoreRunlog *log, const StoreIteration *row);
-
-static const int stops[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
-static struct sigaction theirs[NSIG];
-static volatile sig_atomic_t is_told;
-
-static void on_stop(int number) {
-  is_told = 1;
-  theirs[number].sa_handler(number);
-}
-
-/* In front of the trainer's own handlers, since a signal may come before the wait that it is to end. */
-static void watch_signals(void) {
-  for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-    sigaction(stops[i], NULL, &theirs[stops[i]]);
-    struct sigaction ours = theirs[stops[i]];
-    if (ours.sa_handler == SIG_DFL || ours.sa_handler == SIG_IGN) continue;
-    ours.sa_handler = on_stop;
-    sigaction(stops[i], &ours, NULL);
-  }
-}
 
 /* The milliseconds in the file; 0 without one. */
 static long pace_ms(void) {
@@ -48,8 +29,7 @@ void __wrap_store_runlog_iteration(StoreRunlog *log, const StoreIteration *row) 
   enum { SLICE_MS = 20 };
   static bool is_first = true;
   __real_store_runlog_iteration(log, row);
-  if (is_first) watch_signals();
-  for (long waited_ms = 0; !is_first && !is_told && waited_ms < pace_ms(); waited_ms += SLICE_MS)
+  for (long waited_ms = 0; !is_first && core_signals_stop() == 0 && waited_ms < pace_ms(); waited_ms += SLICE_MS)
     nanosleep(&(struct timespec){.tv_nsec = SLICE_MS * 1000000L}, NULL);
   is_first = false;
 }

@@ -1,0 +1,235 @@
+/* Signals in programs that compute (signals.h): the thread that waits for them, the alternate stacks, and pthread_create
+ * in front of glibc's, through which the threads of OpenMP, MPI, CUDA and BLAS libraries get both. Knows nothing of what
+ * is computed. */
+#include "core/signals.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+/* Sanitizers have a pthread_create of their own, which must stay the first. Threads still inherit the mask there. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+enum { HANDLER_BYTES = 64 << 10, SIGNALS = 64 };
+
+static const int stops[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
+static atomic_int stop_signal;
+static atomic_bool stop_is_expected;
+static atomic_int waiting_thread; /* its number in /proc; 0: none */
+
+/* ---- which signals ---------------------------------------------------------------------------------------------- */
+
+/* All but those that a thread brings upon itself (a fault, an abort, a closed pipe) and those of job control, which stop
+ * and continue the process without a handler. */
+static void fill_blocked(sigset_t *set) {
+  static const int kept[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS, SIGABRT,
+                             SIGPIPE, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGKILL};
+  sigfillset(set);
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) sigdelset(set, kept[i]);
+}
+
+static bool is_stop(int number) {
+  for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+    if (stops[i] == number) return true;
+  return false;
+}
+
+/* ---- alternate stacks ------------------------------------------------------------------------------------------- */
+
+/* Room for a frame with all of this processor's registers (AMX has 8 KB of them; the kernel refuses AMX to a process whose
+ * alternate stacks could not hold them), and for a handler. A page that may not be touched lies below. */
+static size_t stack_bytes(void) {
+  const long frame = sysconf(_SC_MINSIGSTKSZ);
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return ((frame > 0 ? (size_t)frame : 16 << 10) + HANDLER_BYTES + page - 1) / page * page;
+}
+
+/* This thread's; NULL when memory is out: the thread does without. One that it has is kept. */
+static void *take_stack(void) {
+  const size_t bytes = stack_bytes(), page = (size_t)sysconf(_SC_PAGESIZE);
+  stack_t present;
+  if (sigaltstack(NULL, &present) == 0 && !(present.ss_flags & SS_DISABLE) && present.ss_size >= bytes) return NULL;
+  char *memory =
+    mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+  mprotect(memory, page, PROT_NONE);
+  const stack_t stack = {.ss_sp = memory + page, .ss_size = bytes};
+  if (sigaltstack(&stack, NULL) == 0) return memory;
+  munmap(memory, bytes + page);
+  return NULL;
+}
+
+static void give_stack_back(void *memory) {
+  const stack_t none = {.ss_flags = SS_DISABLE};
+  if (!memory) return;
+  sigaltstack(&none, NULL);
+  munmap(memory, stack_bytes() + (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* The form in which the kernel keeps an action. glibc's sigaction does not show the two signals that it uses itself. */
+typedef struct KernelAction {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)(void);
+  uint64_t mask;
+} KernelAction;
+
+void core_signals_guard(void) {
+  for (int number = 1; number <= SIGNALS; number++) {
+    KernelAction action;
+    if (syscall(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask) != 0) continue;
+    if (action.handler == SIG_DFL || action.handler == SIG_IGN || action.flags & SA_ONSTACK) continue;
+    action.flags |= SA_ONSTACK;
+    syscall(SYS_rt_sigaction, number, &action, NULL, sizeof action.mask);
+  }
+}
+
+/* ---- every thread ----------------------------------------------------------------------------------------------- */
+
+#if !IS_SANITIZED
+
+typedef struct Birth { void *(*start)(void *); void *argument; } Birth;
+
+static void *live(void *given) {
+  const Birth birth = *(Birth *)given;
+  void *result, *stack = take_stack();
+  free(given);
+  pthread_cleanup_push(give_stack_back, stack); /* also when it ends by pthread_exit, or is cancelled */
+  result = birth.start(birth.argument);
+  pthread_cleanup_pop(1);
+  return result;
+}
+
+/* Every thread of this program, whoever makes it: born with signals blocked and with an alternate stack. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+  static int (*_Atomic next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  sigset_t blocked, before;
+  if (!next) next = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
+  Birth *birth = malloc(sizeof *birth);
+  if (!birth) return EAGAIN;
+  *birth = (Birth){start, argument};
+  fill_blocked(&blocked);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const int failure = next(thread, attributes, live, birth);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (failure) free(birth);
+  return failure;
+}
+
+#endif
+
+/* ---- the thread that waits -------------------------------------------------------------------------------------- */
+
+/* For the case that a library lets one of its threads take a stop: it must not end the program. */
+static void on_stray_stop(int number) { stop_signal = number; }
+
+/* Does here what the signal would have done elsewhere. */
+static void suffer(int number) {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+  raise(number);
+  pthread_sigmask(SIG_BLOCK, &one, NULL);
+}
+
+static void *wait_for_signals(void *unused) {
+  sigset_t all;
+  (void)unused;
+  fill_blocked(&all);
+  waiting_thread = (int)syscall(SYS_gettid);
+  for (;;) {
+    const int number = sigwaitinfo(&all, NULL);
+    if (number < 0) continue; /* interrupted */
+    if (!stop_is_expected || !is_stop(number)) {
+      suffer(number);
+    } else if (number == SIGINT && stop_signal == SIGINT) { /* the second Ctrl-C */
+      signal(SIGINT, SIG_DFL);
+      suffer(number);
+    } else {
+      stop_signal = number;
+    }
+  }
+  return NULL;
+}
+
+int core_signals_begin(void) {
+  sigset_t blocked;
+  pthread_t thread;
+  pthread_attr_t detached;
+  fill_blocked(&blocked);
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  take_stack(); /* the main thread's, kept until the end */
+  core_signals_guard();
+  pthread_attr_init(&detached);
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  const int failure = pthread_create(&thread, &detached, wait_for_signals, NULL);
+  pthread_attr_destroy(&detached);
+  if (failure == 0) return CORE_OK;
+  errno = failure;
+  return core_error_errno(CORE_FAIL, "the thread that waits for signals can not be started");
+}
+
+void core_signals_expect_stop(void) {
+  for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+    struct sigaction action = {.sa_handler = on_stray_stop, .sa_flags = SA_RESTART | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    sigaction(stops[i], &action, NULL);
+  }
+  stop_is_expected = true;
+}
+
+int core_signals_stop(void) { return stop_signal; }
+
+/* ---- what is so -------------------------------------------------------------------------------------------------- */
+
+/* Does this thread take any of the stops? */
+static bool is_open(const char *task, char *name, size_t capacity) {
+  char path[CORE_PATH_MAX], *text;
+  size_t size;
+  unsigned long long blocked = 0;
+  if (core_files_path(path, "/proc/self/task/%s/status", task) != CORE_OK) return false;
+  if (core_files_read(path, 65536, &text, &size) != CORE_OK) return false; /* it has ended */
+  const char *mask = strstr(text, "SigBlk:"), *line = strstr(text, "Name:");
+  const bool known = mask && sscanf(mask, "SigBlk: %llx", &blocked) == 1;
+  snprintf(name, capacity, "thread %s (%.*s)", task, line ? (int)strcspn(line + 6, "\n") : 1, line ? line + 6 : "?");
+  free(text);
+  for (size_t i = 0; i < sizeof stops / sizeof *stops && known; i++)
+    if (!(blocked >> (stops[i] - 1) & 1)) return true;
+  return false;
+}
+
+void core_signals_check(char *text, size_t capacity) {
+  char name[64];
+  struct dirent *task;
+  DIR *tasks = opendir("/proc/self/task");
+  *text = '\0';
+  while (tasks && !*text && (task = readdir(tasks)))
+    if (task->d_name[0] != '.' && atoi(task->d_name) != waiting_thread && is_open(task->d_name, name, sizeof name))
+      snprintf(text, capacity, "%s", name);
+  if (tasks) closedir(tasks);
+}
