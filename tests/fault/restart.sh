@@ -103,3 +103,43 @@ kill_often() { # root kills longest-wait-in-ms
     fi
   done
 }
+# The process keeps stops instead of dying of them: it has a handler for SIGTERM (core/signals.c), which no other has.
+expects_stop() {
+  local caught; caught=$(sed -n 's/^SigCgt:\s*//p' "/proc/$pid/status" 2>/dev/null)
+  [ -z "$caught" ] || (( 0x$caught & 0x4000 ))
+}
+# Starts the run again and again and stops it by SIGTERM, SIGINT, SIGUSR1 and SIGUSR2 in turn, each at a random moment of
+# its start or its full speed, so many times. One that ends before that starts over, as in kill_often. Sets stops, and
+# problems: each exit code that was not 75. `launcher` may be (mpirun -n 2), `options` more of the trainer's.
+launcher=() options=()
+stop_often() { # root stops longest-wait-in-ms
+  local root=$1 longest=$3 signals=(TERM INT USR1 USR2) signal code
+  stops=0 problems= RANDOM=5
+  mkdir -p "$root"
+  while [ $stops -lt "$2" ]; do
+    signal=${signals[stops % 4]}
+    "${launcher[@]}" "$paced" --config "$work/small.ini" --root "$root" --quiet "${options[@]}" --resume 2>"$root/said" & pid=$!
+    tap_wait 60 expects_stop || problems+="stop $stops: the trainer never expects one"$'\n'
+    sleep "0.$(printf %03d $((RANDOM % longest)))"
+    kill "-$signal" $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    code=$?
+    if [ $code -eq 0 ]; then
+      rm -rf "${root:?}/runs"
+      longest=$((longest / 2 + 1)) stops=0
+    else
+      [ $code -eq 75 ] || problems+="stop $stops by SIG$signal: exit $code: $(tail -1 "$root/said")"$'\n'
+      stops=$((stops + 1))
+    fi
+  done
+}
+# The undisturbed run, the same one stopped so often and resumed to its end: one test. `options` as above.
+stops_change_nothing() { # name stops longest-wait-in-ms
+  train "$work/reference.$stopped_runs" "${options[@]}" || echo "# the undisturbed run: exit $?"
+  stop_often "$work/stopped.$stopped_runs" "$2" "$3"
+  train "$work/stopped.$stopped_runs" "${options[@]}" --resume || problems+="then: exit $?"$'\n'
+  tap_check "$1: stopped $stops times, exit code 75 each time, then the rows and checkpoint of an undisturbed run" \
+    "$problems$(same_as_reference "$work/stopped.$stopped_runs" "$work/reference.$stopped_runs")"
+  stopped_runs=$((stopped_runs + 1))
+}
+stopped_runs=0
