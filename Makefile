@@ -129,7 +129,8 @@ endif
 # seen from outside, of the archive too, which therefore is one object whose other symbols are local.
 SIM_ABI := 1
 PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw_image.c,$(call sources,sim)) \
-  $(patsubst %,core/%.c,device device_emulated emulated_code emulated_threads error files memory text version))
+  $(patsubst %,core/%.c,device device_emulated emulated_code emulated_threads error files files_guard memory text \
+  version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present
 	@mkdir -p $(@D)

@@ -143,8 +143,13 @@ static int export_table(StoreDatabase *database, const StoreTable *table, const 
   char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   TRY(core_files_path(path, "%s/%s.%s", folder, table->name, format == AS_CSV ? "csv" : "jsonl"));
   TRY(core_files_path(temporary, "%s.%ld", path, (long)getpid()));
-  FILE *file = fopen(temporary, "we");
-  if (!file) return core_error_errno(CORE_FAIL, "cannot write %s", temporary);
+  int fd;
+  TRY(core_files_open(temporary, CORE_FILES_NEW, &fd));
+  FILE *file = fdopen(fd, "w");
+  if (!file) {
+    close(fd);
+    return core_error_errno(CORE_FAIL, "cannot write %s", temporary);
+  }
   int code = write_rows(database, table, sweep, format, file, rows);
   bool failed = ferror(file) != 0;
   if (fclose(file) != 0 || failed) code = code == CORE_OK ? core_error_errno(CORE_FAIL, "cannot write %s", path) : code;

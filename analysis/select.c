@@ -27,7 +27,9 @@ bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]) 
   char *slash = strrchr(real, '/');
   *(slash == real ? slash + 1 : slash) = '\0';
   bool fits = core_files_path(root, "%s", real) == CORE_OK && core_files_path(runs, "%s/runs", real) == CORE_OK;
-  return fits && core_files_exists(runs);
+  if (!fits || !core_files_exists(runs)) return false;
+  core_files_guard(root);
+  return true;
 }
 
 /* Brings the database up to date; what stands in the way is a note, for the figure can be drawn from what is there. */

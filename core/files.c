@@ -1,5 +1,5 @@
-/* Files and folders for every program: reads that are bounded, writes that survive crashes and full disks, locks that
- * end with their process. Knows nothing of what is inside. */
+/* Files and folders for every program: reads that are bounded, writes that survive crashes and full disks. Knows nothing
+ * of what is inside. What is written in place is files_guard.c's, locks are files_lock.c's. */
 #include "core/files.h"
 
 #include <dirent.h>
@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/files_internal.h"
 #include "core/memory.h"
 
 enum { READ_DEFAULT_MAX = 64 << 20 };
@@ -54,8 +55,14 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **data, siz
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size) {
   *data = NULL;
   *size = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const bool guarded = core_files_is_guarded(path);
+  struct stat status;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | (guarded ? O_NONBLOCK : 0));
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  if (guarded && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
+    close(fd);
+    return core_error(CORE_FAIL, "cannot read %s: it is no plain file; see what it is (ls -l), and move it away", path);
+  }
   int code = read_all(fd, path, max_bytes ? max_bytes : READ_DEFAULT_MAX, data, size);
   close(fd);
   return code;
@@ -74,25 +81,15 @@ static int write_all(int fd, const char *data, size_t size) {
   return 0;
 }
 
-/* The folder of `path` as text that open() takes: "." when the path has none. */
-static int parent_folder(const char *path, char *folder) {
-  const char *slash = strrchr(path, '/');
-  if (!slash) return core_files_path(folder, ".");
-  if (slash == path) return core_files_path(folder, "/");
-  return core_files_path(folder, "%.*s", (int)(slash - path), path);
-}
-
 /* A name that no other thread or process uses; hidden, so that listings of a folder's files can tell it from data. */
-static int temporary_name(const char *path, const char *folder, char *temporary) {
+static int temporary_name(const char *name, char *temporary) {
   static atomic_uint counter;
-  const char *slash = strrchr(path, '/');
-  return core_files_path(temporary, "%s/.%s.%ld-%u.tmp", folder, slash ? slash + 1 : path, (long)getpid(),
-                         atomic_fetch_add(&counter, 1));
+  return core_files_path(temporary, ".%s.%ld-%u.tmp", name, (long)getpid(), atomic_fetch_add(&counter, 1));
 }
 
 /* Without this the new name itself may be lost in a power cut. Some file systems can not do it; that is no failure. */
-static int sync_folder(const char *folder) {
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static int sync_folder(int folder) {
+  int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return errno == EACCES ? 0 : -1; /* a folder that may be written but not read */
   int failed = fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS;
   int number = errno;
@@ -101,12 +98,11 @@ static int sync_folder(const char *folder) {
   return failed ? -1 : 0;
 }
 
-static int write_replacing(const char *path, const void *data, size_t size, bool sync) {
-  char folder[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
-  TRY(parent_folder(path, folder));
-  TRY(temporary_name(path, folder, temporary));
-  unlink(temporary); /* left over by a killed process that had our number */
-  int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+static int replace_in(int folder, const char *name, const char *path, const void *data, size_t size, bool sync) {
+  char temporary[CORE_PATH_MAX];
+  TRY(temporary_name(name, temporary));
+  unlinkat(folder, temporary, 0); /* left over by a killed process that had our number */
+  int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
   bool written = write_all(fd, data, size) == 0 && (!sync || fsync(fd) == 0);
   int number = errno;
@@ -114,18 +110,29 @@ static int write_replacing(const char *path, const void *data, size_t size, bool
     written = false;
     number = errno;
   }
-  if (written && rename(temporary, path) < 0) {
+  if (written && renameat(folder, temporary, folder, name) < 0) {
     written = false;
     number = errno;
   }
   if (!written) {
-    unlink(temporary);
+    unlinkat(folder, temporary, 0);
     errno = number;
     return core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
   if (sync && sync_folder(folder) < 0)
     return core_error_errno(CORE_FAIL, "%s was written, but its folder can not be brought to disk", path);
   return CORE_OK;
+}
+
+static int write_replacing(const char *path, const void *data, size_t size, bool sync) {
+  char parent[CORE_PATH_MAX];
+  const char *name;
+  int folder;
+  TRY(core_files_parent(path, parent, &name));
+  TRY(core_files_enter(parent, false, "cannot write", path, &folder));
+  int code = replace_in(folder, name, path, data, size, sync);
+  close(folder);
+  return code;
 }
 
 int core_files_write_atomic(const char *path, const void *data, size_t size) {
@@ -142,7 +149,7 @@ int core_files_replace(const char *path, const void *data, size_t size) {
 static int make_no_folder(const char *path) {
   char folder[CORE_PATH_MAX];
   struct stat status;
-  TRY(parent_folder(path, folder));
+  TRY(core_files_parent(path, folder, NULL));
   const struct passwd *owner = stat(folder, &status) == 0 ? getpwuid(status.st_uid) : NULL;
   if (!owner) return core_error(CORE_FAIL, "cannot make folder %s: Permission denied", path);
   return core_error(CORE_FAIL,
@@ -165,8 +172,21 @@ static int make_directory(const char *path) {
   return core_error_errno(CORE_FAIL, "cannot make folder %s", path);
 }
 
+/* Below the guarded folder. What can not be made gets its message from the ways above, which look at paths; a link that
+ * is not followed (errno = 0) has it. */
+static int make_guarded(const char *path) {
+  int folder;
+  TRY(core_files_enter(path, true, "cannot make folder", path, &folder));
+  close(folder);
+  return CORE_OK;
+}
+
 int core_files_make_directories(const char *path) {
   char prefix[CORE_PATH_MAX];
+  if (core_files_is_guarded(path)) {
+    if (make_guarded(path) == CORE_OK) return CORE_OK;
+    if (errno == 0) return CORE_FAIL;
+  }
   TRY(core_files_path(prefix, "%s", path));
   for (char *c = prefix + 1; *prefix && *c; c++) {
     if (*c != '/') continue;
@@ -234,48 +254,4 @@ int core_files_list(const char *path, char ***names, size_t *count) {
   *names = list;
   *count = used;
   return CORE_OK;
-}
-
-/* ---- locks ---------------------------------------------------------------------------------------------------- */
-
-/* The holder writes itself into the file: F_GETLK would give a process number only, which means nothing when the holder
- * sits on another machine of a shared file system. */
-static void name_holder(int fd) {
-  char host[256] = "unknown host", text[320];
-  gethostname(host, sizeof host - 1);
-  int length = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
-  /* For messages only: a full disk must not stop who holds the lock. */
-  if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) < 0) return;
-}
-
-static int locked_by_another(const char *path, int fd) {
-  char holder[320];
-  ssize_t length = pread(fd, holder, sizeof holder - 1, 0);
-  holder[length > 0 ? length : 0] = '\0';
-  holder[strcspn(holder, "\n")] = '\0';
-  return core_error(CORE_FAIL, "%s is locked by %s", path, *holder ? holder : "another process");
-}
-
-int core_files_lock(const char *path, bool wait, int *fd) {
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  int taken, code;
-  *fd = -1;
-  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return core_error_errno(CORE_FAIL, "cannot open lock file %s", path);
-  do taken = fcntl(file, wait ? F_SETLKW : F_SETLK, &lock);
-  while (taken < 0 && errno == EINTR);
-  if (taken == 0) {
-    name_holder(file);
-    *fd = file;
-    return CORE_OK;
-  }
-  if (errno == EACCES || errno == EAGAIN) code = locked_by_another(path, file);
-  else code = core_error_errno(CORE_FAIL, "cannot lock %s", path);
-  close(file);
-  return code;
-}
-
-void core_files_unlock(int *fd) {
-  if (*fd >= 0) close(*fd);
-  *fd = -1;
 }

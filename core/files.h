@@ -6,10 +6,16 @@
 
 #include "core/text.h"
 
-enum { CORE_PATH_MAX = 4096 };
+enum { CORE_PATH_MAX = 4096, CORE_FILES_LOCK_WAIT_S = 600 };
+
+/* From now on the folder `root` (a workspace, its path resolved) and all below it are ones that other people may write
+ * too: below it no link to a folder is followed unless we, root or the owner of `root` made it, and nothing but plain
+ * files is read. Elsewhere a user named the path, so pipes and links are what they meant. One folder a program; call it
+ * before threads begin. */
+void core_files_guard(const char *root);
 
 /* Reads a whole file, NUL-terminated; free() the data. CORE_FAIL when it can not be read or exceeds max_bytes
- * (0 = 64 MiB). */
+ * (0 = 64 MiB). Below the guarded folder it never waits: what is no plain file is refused. */
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size);
 
 /* Writes `path` so that after a crash it holds either the old or the new bytes: write beside it, fsync, rename,
@@ -19,6 +25,16 @@ int core_files_write_atomic(const char *path, const void *data, size_t size);
 /* The same without the two fsyncs: other processes, and a crash of this one, never meet half a file; a power cut may
  * leave the old bytes or, on some file systems, none. For what is written often and can be done without. */
 int core_files_replace(const char *path, const void *data, size_t size);
+
+/* Opens a file that is written in place, where others may have put something under its name: never a link, pipe,
+ * device, or a file with several names, nor, in a folder that everybody may write, a stranger's. The message says what
+ * it is and the way out. Close *fd. */
+typedef enum CoreFilesHow {
+  CORE_FILES_APPEND,  /* read, and write at the end; made when absent */
+  CORE_FILES_UPDATE,  /* read and write; made when absent, nothing is cut off */
+  CORE_FILES_NEW,     /* write; whatever had the name loses it first */
+} CoreFilesHow;
+int core_files_open(const char *path, CoreFilesHow how, int *fd);
 
 int core_files_make_directories(const char *path); /* mkdir -p, mode 0777 & ~umask */
 bool core_files_exists(const char *path);
@@ -32,9 +48,10 @@ int core_files_list(const char *path, char ***names, size_t *count);
 
 /* An advisory lock (fcntl write lock on `path`, a file of its own, created when absent): it ends with its process, so a
  * crashed owner never keeps it. *fd is closed by core_files_unlock; closing any other descriptor of `path` in this
- * process would end the lock too. CORE_FAIL at once when another process holds it and wait is false; the message names
- * the holder's process and host. */
+ * process would end the lock too. CORE_FAIL when another process holds it: at once when wait is false, else after
+ * CORE_FILES_LOCK_WAIT_S (of the wait it is said soon); the message names the holder's process and host. */
 int core_files_lock(const char *path, bool wait, int *fd);
+int core_files_lock_within(const char *path, double wait_s, int *fd); /* the same with another limit */
 void core_files_unlock(int *fd);
 
 #endif

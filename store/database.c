@@ -328,6 +328,19 @@ static int shrink(StoreDatabase *database) {
   return choose_journal(database);
 }
 
+/* The database itself may be a link that we, or its folder's owner, made to another disk; a stranger's could lead to any
+ * file of ours. */
+static int check_link(const StoreDatabase *database) {
+  char folder[CORE_PATH_MAX];
+  struct stat link, around;
+  if (lstat(database->path, &link) < 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid() || link.st_uid == 0)
+    return CORE_OK;
+  TRY(core_files_path(folder, "%.*s", (int)(strrchr(database->path, '/') - database->path + 1), database->path));
+  if (stat(folder, &around) == 0 && around.st_uid == link.st_uid) return CORE_OK;
+  return core_error(CORE_FAIL, "%s is a symbolic link that somebody else made (user %ld), and is not written; remove it, and "
+                    "run this again", database->path, (long)link.st_uid);
+}
+
 /* SQLite would make a file that only its owner may write; as with all else here the umask is to decide, so that a group
  * can share a workspace. Its companions (-wal, -shm) take over the file's permissions. Whatever fails here, SQLite has
  * the words for. */
@@ -339,6 +352,7 @@ static void make_file(const char *path) {
 static int open_for_writing(StoreDatabase *database) {
   int64_t version;
   bool needed;
+  TRY(check_link(database));
   make_file(database->path);
   TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   TRY(identify(database, &version));

@@ -22,7 +22,9 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
     return core_error_errno(CORE_FAIL, "cannot open the workspace '%s'%s", chosen,
                             option ? "" : " (choose one with --root DIR or SWEEP_ROOT)");
   if (!S_ISDIR(status.st_mode)) return core_error(CORE_FAIL, "the workspace '%s' is no folder", chosen);
-  return core_files_path(root, "%s", real);
+  TRY(core_files_path(root, "%s", real));
+  core_files_guard(root);
+  return CORE_OK;
 }
 
 int store_path_database(const char *root, char path[CORE_PATH_MAX]) {

@@ -124,7 +124,6 @@ static void append_header(CoreText *text, StoreLogKind kind, const char *id, int
 static int continue_file(StoreRunlog *log, const CoreText *header) {
   struct stat status;
   if (fstat(log->fd, &status) < 0) return core_error_errno(CORE_FAIL, "cannot open %s", log->path);
-  if (!S_ISREG(status.st_mode)) return core_error(CORE_FAIL, "%s is no plain file; move it away", log->path);
   char *start = core_memory_zero_allocate(1, header->length + 1), last = '\n';
   ssize_t got = pread(log->fd, start, header->length, 0);
   bool same = got >= 0 && memcmp(start, header->data, (size_t)got) == 0;
@@ -150,8 +149,8 @@ int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKin
   if (attempt < 1) return core_error(CORE_USAGE, "run logs are numbered from 1, not %d", attempt);
   snprintf(name, sizeof name, "%s.%d.tsv", store_runlog_kind_name(kind), attempt);
   TRY(store_path_run(root, id, name, path));
-  int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
+  int fd;
+  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
   StoreRunlog *log = core_memory_zero_allocate(1, sizeof *log);
   log->kind = kind;
   log->fd = fd;

@@ -76,7 +76,7 @@ static void check_space(SweepCheckup *checkup, const char *root) {
 
 bool sweep_checkup_is_locked(const char *path) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
   const bool refused = fcntl(fd, F_SETLK, &lock) < 0 && (errno == EACCES || errno == EAGAIN);
   close(fd);
@@ -121,7 +121,8 @@ static void check_clock(SweepCheckup *checkup, const char *root) {
   char path[CORE_PATH_MAX];
   struct stat status;
   if (core_files_path(path, "%s/.doctor.%d", root, (int)getpid()) != CORE_OK) return;
-  const int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  unlink(path); /* of a process that had our number */
+  const int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   const bool written = fd >= 0 && write(fd, "x", 1) == 1 && fsync(fd) == 0 && fstat(fd, &status) == 0;
   const double now = core_clock_unix_s();
   if (fd >= 0) close(fd);

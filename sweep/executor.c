@@ -21,7 +21,7 @@
 #include "sweep/queue.h"
 #include "sweep/sweep.h"
 
-enum { POLL_MS = 500, IMPORT_EVERY_S = 20 };
+enum { POLL_MS = 500, IMPORT_EVERY_S = 20, START_WAIT_S = 60 };
 
 typedef struct Executor {
   const char *root;
@@ -174,6 +174,7 @@ static void executor_main(const char *root, const char *name, int report) {
   sigprocmask(SIG_BLOCK, &signals, NULL);
   int lock = -1;
   int64_t process = getpid(), joined = 0;
+  const double begun_s = core_clock_s();
   while (sweep_queue_lock(root, &lock) != CORE_OK) { /* another one lives: has it taken our sweep? */
     SweepRequest request;
     bool queued;
@@ -182,6 +183,10 @@ static void executor_main(const char *root, const char *name, int report) {
     if (owner && (!queued || request.executor == owner)) {
       process = owner, joined = 1;
       break;
+    }
+    if (core_clock_s() - begun_s > START_WAIT_S) {
+      core_log(CORE_LOG_ERROR, "%s", core_error_message());
+      return; /* the submitter sees the pipe closed */
     }
     usleep(100 * 1000);
   }
@@ -198,11 +203,9 @@ static void executor_main(const char *root, const char *name, int report) {
 }
 
 /* stdin from nowhere, messages to <root>/executor.log. */
-static int redirect(const char *root) {
-  char path[CORE_PATH_MAX];
-  TRY(core_files_path(path, "%s/executor.log", root));
-  const int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666), null = open("/dev/null", O_RDONLY);
-  if (log < 0 || null < 0) return core_error_errno(CORE_FAIL, "%s: can not write", path);
+static int redirect(int log) {
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) return core_error_errno(CORE_FAIL, "/dev/null");
   dup2(null, 0), dup2(log, 1), dup2(log, 2);
   close(null), close(log);
   core_log_open(stderr, CORE_LOG_INFO);
@@ -210,7 +213,11 @@ static int redirect(const char *root) {
 }
 
 int sweep_executor_start(const char *root, const char *name, int64_t *process, bool *joined) {
-  int report[2];
+  int report[2], log;
+  char path[CORE_PATH_MAX];
+  TRY(sweep_queue_try(root)); /* what is wrong with its files is said here, not in a log */
+  TRY(core_files_path(path, "%s/executor.log", root));
+  TRY(core_files_open(path, CORE_FILES_APPEND, &log));
   if (pipe2(report, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
   fflush(NULL);
   const pid_t child = fork();
@@ -219,10 +226,10 @@ int sweep_executor_start(const char *root, const char *name, int64_t *process, b
     close(report[0]);
     setsid();
     if (fork() != 0) _exit(0);
-    if (redirect(root) == CORE_OK) executor_main(root, name, report[1]);
+    if (redirect(log) == CORE_OK) executor_main(root, name, report[1]);
     _exit(0);
   }
-  close(report[1]);
+  close(report[1]), close(log);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
   int64_t answer[2];
   const ssize_t got = read(report[0], answer, sizeof answer);

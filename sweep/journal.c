@@ -39,8 +39,8 @@ int sweep_journal_append(const char *root, const char *name, const char *format,
   char path[CORE_PATH_MAX], who[64], rest[1024];
   va_list arguments;
   TRY(store_path_sweep(root, name, "submit.log", path));
-  const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd < 0) return core_error_errno(CORE_FAIL, "%s: can not write", path);
+  int fd;
+  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
   va_start(arguments, format);
   vsnprintf(rest, sizeof rest, format, arguments);
   va_end(arguments);

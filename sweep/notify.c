@@ -109,8 +109,7 @@ static int count_ends(const char *root, const char *name, size_t ended, size_t r
   char path[CORE_PATH_MAX];
   struct stat status;
   TRY(store_path_sweep(root, name, "ended", path));
-  *fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
-  if (*fd < 0) return core_error_errno(CORE_FAIL, "%s", path);
+  TRY(core_files_open(path, CORE_FILES_APPEND, fd));
   char *bytes = core_memory_allocate(ended + 1);
   memset(bytes, '.', ended);
   const ssize_t put = write(*fd, bytes, ended);

@@ -54,10 +54,19 @@ int sweep_queue_lock(const char *root, int *fd) {
   return core_files_lock(path, false, fd);
 }
 
+int sweep_queue_try(const char *root) {
+  char path[CORE_PATH_MAX];
+  int fd;
+  TRY(lock_path(root, path));
+  TRY(core_files_open(path, CORE_FILES_UPDATE, &fd));
+  close(fd);
+  return CORE_OK;
+}
+
 int64_t sweep_queue_executor(const char *root) {
   char path[CORE_PATH_MAX];
   if (lock_path(root, path) != CORE_OK) return 0;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return 0;
   struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
   const int code = fcntl(fd, F_GETLK, &lock);

@@ -21,6 +21,8 @@ int sweep_queue_remove(const char *root, const char *name);
 
 /* The executor's lock in the workspace; held for its lifetime. core_files_lock's rules. */
 int sweep_queue_lock(const char *root, int *fd);
+/* Could that file be locked at all? Takes nothing; not for a process that has the lock. */
+int sweep_queue_try(const char *root);
 /* Process id of the executor that lives in this workspace, 0 when none does. */
 int64_t sweep_queue_executor(const char *root);
 

@@ -119,8 +119,8 @@ int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process) {
   *process = 0;
   TRY(make_words(trainer, &words));
   TRY(store_path_run(trainer->root, trainer->id, "log.txt", path));
-  const int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (log < 0) return core_error_errno(CORE_FAIL, "%s: can not write", path);
+  int log;
+  TRY(core_files_open(path, CORE_FILES_APPEND, &log));
   const pid_t parent = getpid(), child = fork();
   if (child == 0) become_trainer(trainer, words.arguments, log, parent);
   close(log);

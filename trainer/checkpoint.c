@@ -197,8 +197,8 @@ int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
   char path[CORE_PATH_MAX], beside[CORE_PATH_MAX];
   TRY(path_of(checkpoint, iteration, path));
   TRY(core_files_path(beside, "%s.tmp", path));
-  int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return core_error_errno(CORE_FAIL, "%s: can not be created", beside);
+  int fd;
+  TRY(core_files_open(beside, CORE_FILES_NEW, &fd));
   int code = write_sections(checkpoint, iteration, fd, beside);
   if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "%s: can not be written", beside);
   if (code == CORE_OK && rename(beside, path) != 0)

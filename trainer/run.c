@@ -473,8 +473,13 @@ static int open_folder(Run *run, bool *finished_before, FILE **log) {
   TRY(check_folder(run, finished_before));
   if (*finished_before) return CORE_OK;
   TRY(store_path_run(run->root, run->id, "log.txt", path));
-  *log = fopen(path, "ae");
-  if (*log == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  int fd;
+  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
+  *log = fdopen(fd, "a");
+  if (*log == NULL) {
+    close(fd);
+    return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  }
   core_log_open(*log, CORE_LOG_INFO);
   return CORE_OK;
 }
