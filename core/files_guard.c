@@ -48,8 +48,9 @@ static int follow_link(int at, int link, const char *name, const char *path) {
   char target[CORE_PATH_MAX], owner[OWNER_BYTES];
   if (fstat(link, &status) < 0) return -1;
   if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != guard.owner) {
-    core_error(CORE_FAIL, "%s is not written: on the way to it '%s' is a symbolic link of %s's, who could lead us to any "
-               "folder of yours; remove the link, and run this again", path, name, name_owner(status.st_uid, owner));
+    core_error(CORE_FAIL, "%s is not written: on the way to it '%s' is a symbolic link of %s's, who could lead us to "
+               "any folder of yours; remove the link, and run this again", path, name,
+               name_owner(status.st_uid, owner));
     errno = 0;
     return -1;
   }
@@ -122,8 +123,8 @@ static const char *kind_of(mode_t mode) {
 
 static int refuse_kind(const char *path, const struct stat *status) {
   char owner[OWNER_BYTES];
-  return core_error(CORE_FAIL, "%s is %s of %s's, not a plain file, and is not written: see where it leads (ls -l), remove "
-                    "it, and run this again", path, kind_of(status->st_mode), name_owner(status->st_uid, owner));
+  return core_error(CORE_FAIL, "%s is %s of %s's, not a plain file, and is not written: see where it leads (ls -l), "
+                    "remove it, and run this again", path, kind_of(status->st_mode), name_owner(status->st_uid, owner));
 }
 
 /* Is the opened file one that may be written? A member of the group may own it: whose folder lets a group write, shares
@@ -134,12 +135,12 @@ static int check_opened(int folder, int fd, const char *path) {
   if (fstat(fd, &status) < 0 || fstat(folder, &around) < 0) return core_error_errno(CORE_FAIL, "cannot open %s", path);
   if (!S_ISREG(status.st_mode)) return refuse_kind(path, &status);
   if (status.st_nlink > 1)
-    return core_error(CORE_FAIL, "%s has %lu names (hard links), so that writing it would change another file too; put a "
-                      "copy in its place (cp, then mv), or remove it, and run this again", path,
+    return core_error(CORE_FAIL, "%s has %lu names (hard links), so that writing it would change another file too; put "
+                      "a copy in its place (cp, then mv), or remove it, and run this again", path,
                       (unsigned long)status.st_nlink);
   if ((around.st_mode & S_IWOTH) && status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != around.st_uid)
-    return core_error(CORE_FAIL, "%s is %s's, in a folder that everybody may write, and is not written; remove it, or take "
-                      "that right from the folder (chmod o-w)", path, name_owner(status.st_uid, owner));
+    return core_error(CORE_FAIL, "%s is %s's, in a folder that everybody may write, and is not written; remove it, or "
+                      "take that right from the folder (chmod o-w)", path, name_owner(status.st_uid, owner));
   return CORE_OK;
 }
 

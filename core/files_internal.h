@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /* Opens folder `folder` for openat() and its like, each step by the rules of core_files_guard; make: what is missing of
- * it below the guarded folder is made. On an error the message says "`doing` `path`: why", and errno is the system's reason, or
- * 0 where a link is not followed. Close *fd. */
+ * it below the guarded folder is made. On an error the message says "`doing` `path`: why", and errno is the system's
+ * reason, or 0 where a link is not followed. Close *fd. */
 int core_files_enter(const char *folder, bool make, const char *doing, const char *path, int *fd);
 
 /* Is this a path below the guarded folder? */

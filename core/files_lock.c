@@ -32,8 +32,8 @@ static void read_holder(int fd, char holder[HOLDER_BYTES]) {
   if (!*holder) snprintf(holder, HOLDER_BYTES, "another process");
 }
 
-/* 0, or -1 with errno: EAGAIN when another process has had it until the end. By asking again and again, as a wait within
- * the kernel has no end. */
+/* 0, or -1 with errno: EAGAIN when another process has had it until the end. By asking again and again, as a wait
+ * within the kernel has no end. */
 static int take_lock(const char *path, int file, double wait_s) {
   const double begun_s = core_clock_s();
   char holder[HOLDER_BYTES];
@@ -68,9 +68,9 @@ int core_files_lock_within(const char *path, double wait_s, int *fd) {
   }
   if (errno == EAGAIN) {
     read_holder(file, holder);
-    code = wait_s > 0 ? core_error(CORE_FAIL, "%s is locked by %s, which did not free it in %.0f s; wait for it or end it",
-                                   path, holder, wait_s)
-                      : core_error(CORE_FAIL, "%s is locked by %s", path, holder);
+    code = wait_s <= 0 ? core_error(CORE_FAIL, "%s is locked by %s", path, holder)
+                       : core_error(CORE_FAIL, "%s is locked by %s, which did not free it in %.0f s; wait for it or end "
+                                    "it", path, holder, wait_s);
   } else {
     code = core_error_errno(CORE_FAIL, "cannot lock %s", path);
   }

@@ -328,8 +328,8 @@ static int shrink(StoreDatabase *database) {
   return choose_journal(database);
 }
 
-/* The database itself may be a link that we, or its folder's owner, made to another disk; a stranger's could lead to any
- * file of ours. */
+/* The database itself may be a link that we, or its folder's owner, made to another disk; a stranger's could lead to
+ * any file of ours. */
 static int check_link(const StoreDatabase *database) {
   char folder[CORE_PATH_MAX];
   struct stat link, around;
@@ -337,8 +337,8 @@ static int check_link(const StoreDatabase *database) {
     return CORE_OK;
   TRY(core_files_path(folder, "%.*s", (int)(strrchr(database->path, '/') - database->path + 1), database->path));
   if (stat(folder, &around) == 0 && around.st_uid == link.st_uid) return CORE_OK;
-  return core_error(CORE_FAIL, "%s is a symbolic link that somebody else made (user %ld), and is not written; remove it, and "
-                    "run this again", database->path, (long)link.st_uid);
+  return core_error(CORE_FAIL, "%s is a symbolic link that somebody else made (user %ld), and is not written; remove "
+                    "it, and run this again", database->path, (long)link.st_uid);
 }
 
 /* SQLite would make a file that only its owner may write; as with all else here the umask is to decide, so that a group
