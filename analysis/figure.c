@@ -249,6 +249,11 @@ void analysis_print_files(const AnalysisContext *context, const char *name) {
   printf("%s/%s.svg .png %s.csv .gp\n", context->folder, name, has_pdf ? ".pdf " : "");
 }
 
+const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  const char *value = analysis_key_value(config, row, text);
+  return *value ? value : "none";
+}
+
 void analysis_format_interval(double center, double low, double high, char *buffer, size_t size) {
   if (isnan(center)) snprintf(buffer, size, "-");
   else if (isnan(low)) snprintf(buffer, size, "%.3g", center);

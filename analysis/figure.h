@@ -93,6 +93,8 @@ size_t analysis_seed_count(const AnalysisContext *context, size_t configuration)
 
 /* "figures/x.svg .png .csv .gp" to stdout. */
 void analysis_print_files(const AnalysisContext *context, const char *name);
+/* What stands for a value of the key on an axis and in a table: "none" where the key is not used, or empty. */
+const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
 /* "0.31 [0.22, 0.40]", without the brackets where there is no interval. */
 void analysis_format_interval(double center, double low, double high, char *buffer, size_t size);
 

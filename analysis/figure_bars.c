@@ -142,8 +142,7 @@ static AnalysisPlot *plot_bars(const Bars *b) {
                         analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* the interval shows on it */
       if (isnan(bar->low) || score_count(b, g) < 2) continue;
       const double x[2] = {bar->low, bar->high}, at[2] = {y, y};
-      AnalysisMark line = {.color = b->context.style->foreground};
-      analysis_plot_curve(plot, panel, 2, x, at, NULL, NULL, line, ANALYSIS_SOLID);
+      analysis_plot_whisker(plot, panel, x, at, b->context.style->foreground);
     }
   }
   add_caption(b, plot, "Line: 95 % stratified bootstrap interval over the runs of each task, from two runs on.");
@@ -166,8 +165,7 @@ static AnalysisPlot *plot_profiles(const Bars *b) {
       low[i] = point->low;
       high[i] = point->high;
     }
-    analysis_plot_curve(plot, panel, PROFILE_POINTS, b->tau, share, band ? low : NULL, band ? high : NULL, marks[g],
-                        ANALYSIS_SOLID);
+    analysis_plot_steps(plot, panel, PROFILE_POINTS, b->tau, share, band ? low : NULL, band ? high : NULL, marks[g]);
     if (b->groups.count > 1) analysis_plot_legend_entry(plot, b->groups.groups[g].label, marks[g], false, true);
   }
   add_caption(b, plot, "Band: 95 % stratified bootstrap, pointwise, from three runs on.");

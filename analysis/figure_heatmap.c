@@ -57,12 +57,14 @@ static double shade(const Heatmap *h, double value) {
   return (value - h->low) / (h->high - h->low);
 }
 
+static const char *no_number(const Heatmap *h, size_t cell) { return h->runs[cell] ? "no value" : "–"; }
+
 static void add_cell(const Heatmap *h, AnalysisPlot *plot, size_t c) {
   const AnalysisInterval *cell = &h->cells[c];
   double x = (double)(c % h->x.count), y = (double)(c / h->x.count);
   char text[32], number[32];
   if (cell->n == 0) {
-    analysis_plot_text(plot, 0, x, y, h->runs[c] ? "no value" : "–", h->context.style->muted);
+    analysis_plot_text(plot, 0, x, y, no_number(h, c), h->context.style->muted);
     return;
   }
   uint32_t color = analysis_ramp(shade(h, cell->center));
@@ -76,11 +78,20 @@ static void add_cell(const Heatmap *h, AnalysisPlot *plot, size_t c) {
 
 static void add_names(AnalysisPlot *plot, const AnalysisGrouping *keys, void (*add)(AnalysisPlot *, const char *)) {
   CoreText value = {0};
-  for (size_t i = 0; i < keys->count; i++) {
-    const char *name = analysis_key_value(keys->groups[i].config, keys->keys[0], &value);
-    add(plot, *name ? name : "none");
-  }
+  for (size_t i = 0; i < keys->count; i++)
+    add(plot, analysis_key_shown(keys->groups[i].config, keys->keys[0], &value));
   core_text_free(&value);
+}
+
+/* What the numbers are, and the signs and words that stand in place of one. */
+static void append_reading(const Heatmap *h, CoreText *text) {
+  bool fewer = false, none = false;
+  for (size_t c = 0; c < h->x.count * h->y.count; c++) {
+    fewer |= h->cells[c].n > 0 && h->cells[c].n < h->most;
+    none |= h->runs[c] == 0;
+  }
+  core_text_appendf(text, "Number: mean of n = %zu run%s%s%s.", h->most, h->most == 1 ? "" : "s",
+                    fewer ? " (of fewer where one stands in brackets)" : "", none ? "; –: no run" : "");
 }
 
 static AnalysisPlot *make_plot(const Heatmap *h) {
@@ -91,8 +102,7 @@ static AnalysisPlot *make_plot(const Heatmap *h) {
   add_names(plot, &h->y, analysis_plot_category_y);
   analysis_plot_panel(plot, analysis_scored_title(&h->scored, &h->context), "");
   for (size_t c = 0; c < h->x.count * h->y.count; c++) add_cell(h, plot, c);
-  core_text_appendf(&text, "Number: mean of n = %zu run%s (of fewer where one stands in brackets); – : no run.",
-                    h->most, h->most == 1 ? "" : "s");
+  append_reading(h, &text);
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_clear(&text);
   analysis_describe_runs(&h->context, &text);
@@ -125,13 +135,13 @@ static void print_table(const Heatmap *h) {
   char **headers = core_memory_allocate((h->x.count + 1) * sizeof *headers);
   snprintf(headers[0] = core_memory_allocate(160), 160, "%s \\ %s", h->y.keys[0]->name, h->x.keys[0]->name);
   for (size_t x = 0; x < h->x.count; x++)
-    headers[x + 1] = core_text_duplicate(analysis_key_value(h->x.groups[x].config, h->x.keys[0], &value));
+    headers[x + 1] = core_text_duplicate(analysis_key_shown(h->x.groups[x].config, h->x.keys[0], &value));
   CoreTable *table = core_table_create((const char *const *)headers, h->x.count + 1);
   for (size_t y = h->y.count; y-- > 0;) {
-    core_table_cell(table, "%s", analysis_key_value(h->y.groups[y].config, h->y.keys[0], &value));
+    core_table_cell(table, "%s", analysis_key_shown(h->y.groups[y].config, h->y.keys[0], &value));
     for (size_t x = 0; x < h->x.count; x++) {
       const AnalysisInterval *cell = &h->cells[y * h->x.count + x];
-      if (cell->n == 0) core_table_cell(table, "-");
+      if (cell->n == 0) core_table_cell(table, "%s", no_number(h, y * h->x.count + x));
       else core_table_cell(table, cell->n < h->most ? "%.3g (%zu)" : "%.3g", cell->center, cell->n);
     }
   }
@@ -139,6 +149,8 @@ static void print_table(const Heatmap *h) {
   core_table_print(table, stdout);
   core_table_destroy(&table);
   core_text_clear(&value);
+  append_reading(h, &value);
+  core_text_append(&value, " ");
   analysis_describe_runs(&h->context, &value);
   core_text_append(&value, ".");
   analysis_scored_describe(&h->scored, &value);

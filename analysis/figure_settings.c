@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 
-enum { TICKS_MAX = 8 }; /* so many values label a log axis themselves */
+enum { TICKS_MAX = 8 }; /* so many values label their axis themselves */
 
 /* The runs of one line at one place of the x axis. */
 typedef struct Place {
@@ -66,24 +66,6 @@ static void choose_axis(Settings *s) {
 
 static double x_of(const Settings *s, size_t x) {
   return s->named ? (double)x : number_of(s->x.groups[x].config, s->x.keys[0]);
-}
-
-/* Where a group's dots and interval of a place stand: a little beside each other, or the intervals would hide each
- * other. */
-static double drawn_x(const Settings *s, const Place *place) {
-  static const double APART = 0.012; /* of the axis */
-  const size_t groups = s->groups.count;
-  const double at = x_of(s, place->x);
-  if (groups < 2 || s->x.count < 2) return at;
-  double low = INFINITY, high = -INFINITY;
-  for (size_t x = 0; x < s->x.count; x++) {
-    const double here = s->log_x ? log(x_of(s, x)) : x_of(s, x);
-    low = fmin(low, here);
-    high = fmax(high, here);
-  }
-  const double beside =
-    ((double)place->group - (double)(groups - 1) / 2) * fmin(APART, 0.1 / (double)groups) * (high - low);
-  return s->log_x ? at * exp(beside) : at + beside;
 }
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
@@ -141,6 +123,30 @@ static void make_places(Settings *s) {
   free(values);
 }
 
+/* Where a group's dots and interval of a place stand: on their tick, or a little beside each other where several groups
+ * have runs at it, or the intervals would hide each other. */
+static double drawn_x(const Settings *s, const Place *place) {
+  static const double APART = 0.018; /* of the axis */
+  const double at = x_of(s, place->x);
+  size_t here = 0, before = 0;
+  for (size_t i = 0; i < s->place_count; i++) {
+    if (s->places[i].panel != place->panel || s->places[i].x != place->x) continue;
+    here++;
+    before += s->places[i].group < place->group;
+  }
+  if (here < 2 || s->x.count < 2) return at;
+  double low = INFINITY, high = -INFINITY, nearest = INFINITY, here_x = s->log_x ? log(at) : at;
+  for (size_t x = 0; x < s->x.count; x++) {
+    const double value = s->log_x ? log(x_of(s, x)) : x_of(s, x);
+    low = fmin(low, value);
+    high = fmax(high, value);
+    if (x != place->x) nearest = fmin(nearest, fabs(value - here_x));
+  }
+  const double step = fmin(APART * (high - low), 0.7 * nearest / (double)here);
+  const double beside = ((double)before - (double)(here - 1) / 2) * step;
+  return s->log_x ? at * exp(beside) : at + beside;
+}
+
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
 static void add_dots(const Settings *s, AnalysisPlot *plot, const Place *place, AnalysisMark mark) {
@@ -164,7 +170,7 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
     y[n++] = place->score.center;
     if (isnan(place->score.low) || place->score.n < 3) continue; /* t of one degree of freedom would hide the figure */
     const double at[2] = {drawn_x(s, place), drawn_x(s, place)}, ends[2] = {place->score.low, place->score.high};
-    analysis_plot_curve(plot, place->panel, 2, at, ends, NULL, NULL, mark, ANALYSIS_SOLID);
+    analysis_plot_whisker(plot, place->panel, at, ends, mark.color);
   }
   analysis_plot_curve(plot, s->places[first].panel, n, x, y, NULL, NULL, mark, ANALYSIS_SOLID);
   free(x);
@@ -173,7 +179,8 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
 
 static void add_caption(const Settings *s, AnalysisPlot *plot) {
   CoreText text = {0};
-  core_text_append(&text, "Dot: a run. Line: mean. Vertical: 95 % interval (Student t), from three runs on.");
+  core_text_appendf(&text, "Dot: a run%s. Line: mean. Vertical: 95 %% interval (Student t), from three runs on.",
+                    s->scored.unfinished ? " (hollow: not at its end)" : "");
   if (s->choice_count > 1)
     core_text_appendf(&text, " Each place is the best of up to %zu, chosen on the same runs: biased upward.",
                       s->choice_count);
@@ -193,11 +200,9 @@ static AnalysisPlot *make_plot(const Settings *s) {
   bool log_y = s->log_y || analysis_scored_is_log(&s->scored);
   AnalysisPlot *plot = analysis_plot_create(s->context.style, s->x.keys[0]->name, s->log_x,
                                             analysis_scored_title(&s->scored, &s->context), log_y);
-  for (size_t x = 0; x < s->x.count && s->named; x++) {
-    const char *name = analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value);
-    analysis_plot_category_x(plot, *name ? name : "none");
-  }
-  for (size_t x = 0; x < s->x.count && s->log_x && s->x.count <= TICKS_MAX; x++)
+  for (size_t x = 0; x < s->x.count && s->named; x++)
+    analysis_plot_category_x(plot, analysis_key_shown(s->x.groups[x].config, s->x.keys[0], &value));
+  for (size_t x = 0; x < s->x.count && !s->named && s->x.count <= TICKS_MAX; x++)
     analysis_plot_tick_x(plot, x_of(s, x), analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value));
   for (size_t p = 0; p < (s->panels.key_count ? s->panels.count : 1); p++)
     analysis_plot_panel(plot, s->panels.key_count && s->panels.count > 1 ? s->panels.groups[p].label : "", "");
@@ -252,7 +257,7 @@ static void print_table(const Settings *s) {
     const Place *place = &s->places[i];
     if (panels) core_table_cell(table, "%s", s->panels.groups[place->panel].label);
     core_table_cell(table, "%s", s->groups.groups[place->group].label);
-    core_table_cell(table, "%s", analysis_key_value(s->x.groups[place->x].config, s->x.keys[0], &value));
+    core_table_cell(table, "%s", analysis_key_shown(s->x.groups[place->x].config, s->x.keys[0], &value));
     core_table_cell(table, "%zu", place->score.n);
     analysis_format_interval(place->score.center, place->score.low, place->score.high, text, sizeof text);
     core_table_cell(table, "%s", text);

@@ -31,6 +31,7 @@ static void panel_free(PlotPanel *panel) {
   free(panel->points);
   free(panel->curves);
   free(panel->levels);
+  free(panel->whiskers);
   for (size_t i = 0; i < panel->text_count; i++) free(panel->texts[i].text);
   free(panel->boxes);
   free(panel->texts);
@@ -105,11 +106,40 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
       !plot->x.log || x[i] > 0; /* a band would reach to the axis' end for what a log axis can not show */
     const double row[4] = {x[i], shown ? y[i] : NAN, low && shown ? low[i] : NAN, high && shown ? high[i] : NAN};
     memcpy(values + 4 * i, row, sizeof row);
-    if (isnan(row[1])) continue;
-    analysis_axis_include(&plot->x, x[i]);
-    for (int k = 1; k < 4; k++) analysis_axis_include(y_axis(plot, p), row[k]);
+    bool any = false;
+    for (int k = 1; k < 4; k++) {
+      any |= isfinite(row[k]);
+      analysis_axis_include(y_axis(plot, p), row[k]);
+    }
+    if (any) analysis_axis_include(&plot->x, x[i]); /* a band may go on where the line has become a dashed one */
   }
   *APPEND(p->curves, p->curve_count) = (PlotCurve){n, values, mark, line, low && high};
+}
+
+void analysis_plot_steps(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y,
+                         const double *low, const double *high, AnalysisMark mark) {
+  const double *from[4] = {x, y, low, high};
+  double *step[4] = {0};
+  for (int k = 0; k < 4 && n > 0; k++) {
+    if (!from[k]) continue;
+    step[k] = core_memory_allocate((2 * n - 1) * sizeof *step[k]);
+    for (size_t i = 0; i < n; i++) {
+      step[k][2 * i] = from[k][i];
+      if (i + 1 < n) step[k][2 * i + 1] = from[k][k == 0 ? i + 1 : i]; /* until the next place */
+    }
+  }
+  if (n > 0)
+    analysis_plot_curve(plot, panel, 2 * n - 1, step[0], step[1], step[2], step[3], mark, ANALYSIS_SOLID);
+  for (int k = 0; k < 4; k++) free(step[k]);
+}
+
+void analysis_plot_whisker(AnalysisPlot *plot, size_t panel, const double x[2], const double y[2], uint32_t color) {
+  PlotPanel *p = &plot->panels[panel];
+  *APPEND(p->whiskers, p->whisker_count) = (PlotWhisker){{x[0], x[1]}, {y[0], y[1]}, color};
+  for (int end = 0; end < 2; end++) {
+    analysis_axis_include(&plot->x, x[end]);
+    analysis_axis_include(y_axis(plot, p), y[end]);
+  }
 }
 
 void analysis_plot_level(AnalysisPlot *plot, size_t panel, double y, const char *label) {

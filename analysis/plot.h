@@ -34,6 +34,11 @@ typedef enum AnalysisLine { ANALYSIS_SOLID, ANALYSIS_DASHED, ANALYSIS_FAINT } An
 /* A line through (x, y) with a shaded band between low and high (NaN, or NULL: no band). NaN in y breaks the line. */
 void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y,
                          const double *low, const double *high, AnalysisMark mark, AnalysisLine line);
+/* The same for a quantity that holds each value until the next place: all edges are upright or level. */
+void analysis_plot_steps(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y,
+                         const double *low, const double *high, AnalysisMark mark);
+/* An interval as a thin line with a short cap at each end; the ends share an x or a y. */
+void analysis_plot_whisker(AnalysisPlot *plot, size_t panel, const double x[2], const double y[2], uint32_t color);
 /* A dashed horizontal line with a small label. */
 void analysis_plot_level(AnalysisPlot *plot, size_t panel, double y, const char *label);
 
@@ -42,7 +47,7 @@ void analysis_plot_box(AnalysisPlot *plot, size_t panel, double left, double bot
                        uint32_t color);
 void analysis_plot_text(AnalysisPlot *plot, size_t panel, double x, double y, const char *text, uint32_t color);
 
-/* The legend stands under the panels: a head begins a new block of columns. */
+/* The legend stands under the panels: a head ("" for none) begins a new block of columns. */
 void analysis_plot_legend_head(AnalysisPlot *plot, const char *text);
 void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool hollow, bool line);
 void analysis_plot_legend_dashed(AnalysisPlot *plot, const char *label, AnalysisMark mark);

@@ -12,6 +12,7 @@ typedef struct PlotCurve {
   bool band;
 } PlotCurve;
 typedef struct PlotLevel { double y; char *label; } PlotLevel;
+typedef struct PlotWhisker { double x[2], y[2]; uint32_t color; } PlotWhisker; /* two ends that share an x or a y */
 typedef struct PlotBox { double left, bottom, right, top; uint32_t color; } PlotBox;
 typedef struct PlotText { double x, y; char *text; uint32_t color; } PlotText;
 
@@ -22,9 +23,10 @@ typedef struct PlotPanel {
   PlotPoint *points;
   PlotCurve *curves;
   PlotLevel *levels;
+  PlotWhisker *whiskers;
   PlotBox *boxes;
   PlotText *texts;
-  size_t point_count, curve_count, level_count, box_count, text_count;
+  size_t point_count, curve_count, level_count, whisker_count, box_count, text_count;
 } PlotPanel;
 
 typedef struct PlotEntry { char *label; AnalysisMark mark; bool head, hollow, line, dashed; } PlotEntry;
@@ -46,26 +48,39 @@ struct AnalysisPlot {
   size_t panel_count, entry_count, paragraph_count;
 };
 
+enum { PLOT_TICKS_Y = 5 };      /* labels of a y axis, about */
+#define PLOT_TICK_ROOM 0.85     /* between an axis and its labels, in font sizes */
+
 /* Where everything stands, in pixels of 1/96 inch. */
 typedef struct PlotLayout {
   double font, small, row;              /* text, captions and notes, distance of legend rows */
   double width, height;                 /* of the canvas */
   double left, gap, panel_width, panel_height, above, below; /* around each panel */
   size_t columns, rows;                 /* of panels */
+  bool aslant;                          /* the x axis' names, with so much room for their length */
+  double names_room, x_title;           /* x_title: below the axis */
   double legend_top, legend_column;
   size_t legend_rows;
   double caption_top, caption_row;
   size_t caption_lines;
-  size_t wrap;                          /* characters of a caption line */
+  double wrap;                          /* width of a caption line */
 } PlotLayout;
 
+/* About how wide the text is in Helvetica. */
+double plot_layout_text_width(const char *text, double font_px);
+/* The text, cut with "…" where it is wider than `room`. The caller frees it. */
+char *plot_layout_cut(const char *text, double font_px, double room);
+/* The widest label of a y axis, all ticks of which are laid out. */
+double plot_layout_tick_width(const AnalysisPlot *plot, const AnalysisAxis *axis, double font);
 /* The size at which a panel's title ends before the next panel's begins. */
 double plot_layout_title_font(const PlotLayout *layout, const char *title);
 PlotLayout plot_layout_make(const AnalysisPlot *plot);
 /* Columns that the legend takes with so many rows: each block begins a column of its own. */
 size_t plot_layout_legend_columns(const AnalysisPlot *plot, size_t rows);
+/* Whether a row of headings is needed: a block may have none. */
 bool plot_layout_legend_has_heads(const AnalysisPlot *plot);
-/* Breaks a paragraph at spaces; calls back for each line (NULL allowed). Returns the number of lines. */
-size_t plot_layout_wrap(const char *text, size_t wrap, void (*line)(void *, const char *), void *context);
+/* Breaks a paragraph between words, not between those that belong together ("95 %"); calls back for each line (NULL
+ * allowed). Returns the number of lines. */
+size_t plot_layout_wrap(const char *text, double font, double room, void (*line)(void *, const char *), void *context);
 
 #endif

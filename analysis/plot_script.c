@@ -125,12 +125,49 @@ static void write_band(CoreText *script, const PlotCurve *curve, const AnalysisA
   }
 }
 
+/* Where a cap around `at` ends, in the axis' own numbers: a whisker is drawn as three straight strokes, since gnuplot's
+ * cairo devices cut the ends of a line of two points aslant. */
+static void cap_ends(const AnalysisAxis *axis, double length_px, double at, double ends[2]) {
+  static const double CAP_PX = 2.6;
+  const double share = CAP_PX / length_px;
+  const double half = share * (axis->log ? log(axis->high / axis->low) : axis->high - axis->low);
+  for (int end = 0; end < 2; end++)
+    ends[end] = axis->log ? at * exp(end ? half : -half) : at + (end ? half : -half);
+}
+
+static void write_stroke(CoreText *script, double x0, double y0, double x1, double y1, uint32_t color) {
+  core_text_appendf(script, " %.10g %.10g %.10g %.10g 0x%06x\n", x0, y0, x1 - x0, y1 - y0, color);
+}
+
+static void write_whiskers(const Writer *w, size_t panel) {
+  const PlotPanel *p = &w->plot->panels[panel];
+  const AnalysisAxis *y_axis = p->has_y ? &p->y : &w->plot->y;
+  core_text_appendf(w->script, "$whiskers_%zu << EOD\n", panel);
+  for (size_t i = 0; i < p->whisker_count; i++) {
+    const PlotWhisker *k = &p->whiskers[i];
+    double cap[2];
+    const bool level = k->y[0] == k->y[1] && k->x[0] != k->x[1];
+    write_stroke(w->script, k->x[0], k->y[0], k->x[1], k->y[1], k->color);
+    for (int end = 0; end < 2; end++) {
+      if (level) {
+        cap_ends(y_axis, w->layout.panel_height, k->y[end], cap);
+        write_stroke(w->script, k->x[end], cap[0], k->x[end], cap[1], k->color);
+      } else {
+        cap_ends(&w->plot->x, w->layout.panel_width, k->x[end], cap);
+        write_stroke(w->script, cap[0], k->y[end], cap[1], k->y[end], k->color);
+      }
+    }
+  }
+  core_text_append(w->script, "EOD\n");
+}
+
 static void write_data(const Writer *w) {
   for (size_t panel = 0; panel < w->plot->panel_count; panel++) {
     const PlotPanel *p = &w->plot->panels[panel];
     for (int shape = 0; shape < 2 * ANALYSIS_SHAPES; shape++) {
       write_points(w, panel, (AnalysisShape)(shape / 2), shape % 2, false);
     }
+    if (p->whisker_count) write_whiskers(w, panel);
     for (size_t c = 0; c < p->curve_count; c++) {
       const PlotCurve *curve = &p->curves[c];
       core_text_appendf(w->script, "$curve_%zu_%zu << EOD\n", panel, c);
@@ -145,41 +182,70 @@ static void write_data(const Writer *w) {
 }
 
 /* Names come from users: they are quoted, and set without markup. */
-static void append_categories(const PlotCategories *names, bool shown, CoreText *list) {
-  for (size_t i = 0; i < names->count; i++) {
-    if (i > 0) core_text_append(list, ", ");
-    append_quoted(list, shown ? names->labels[i] : "", PLAIN);
-    core_text_appendf(list, " %zu", i);
-  }
+static void append_name(CoreText *list, const char *name, double at, double font, double room) {
+  char *shown = plot_layout_cut(name, font, room);
+  if (list->length) core_text_append(list, ", ");
+  append_quoted(list, shown, PLAIN);
+  core_text_appendf(list, " %.12g", at);
+  free(shown);
 }
 
-static void append_chosen(const AnalysisPlot *plot, CoreText *list) {
+static void append_categories(const PlotCategories *names, bool shown, double font, double room, CoreText *list) {
+  for (size_t i = 0; i < names->count; i++) append_name(list, shown ? names->labels[i] : "", (double)i, font, room);
+}
+
+/* Where the axis shows the value, in parts of its length. */
+static double place_on(const AnalysisAxis *axis, double value) {
+  return axis->log ? log(value / axis->low) / log(axis->high / axis->low)
+                   : (value - axis->low) / (axis->high - axis->low);
+}
+
+/* Each has its tick, and a label where the one before leaves room for it. */
+static void append_chosen(const AnalysisPlot *plot, const PlotLayout *layout, CoreText *list) {
+  double free_from = -INFINITY;
+  const double font = 0.9 * layout->font;
   for (size_t i = 0; i < plot->x_tick_count; i++) {
-    if (i > 0) core_text_append(list, ", ");
-    append_quoted(list, plot->x_ticks[i].label, PLAIN);
-    core_text_appendf(list, " %.12g", plot->x_ticks[i].at);
+    const PlotTick *tick = &plot->x_ticks[i];
+    const double half = plot_layout_text_width(tick->label, font) / 2;
+    const double at = place_on(&plot->x, tick->at) * layout->panel_width;
+    const bool shown = at - half >= free_from;
+    append_name(list, shown ? tick->label : "", tick->at, font, INFINITY);
+    if (shown) free_from = at + half + 0.4 * font;
   }
 }
 
 static void write_axis(const Writer *w, const char *name, const AnalysisAxis *axis, const PlotCategories *names,
                        int ticks, bool numbered) {
   CoreText list = {0};
-  bool chosen = *name == 'x' && w->plot->x_tick_count > 0;
-  if (names->count) append_categories(names, numbered, &list);
-  else if (chosen) append_chosen(w->plot, &list);
+  const PlotLayout *l = &w->layout;
+  const bool is_x = *name == 'x', chosen = is_x && w->plot->x_tick_count > 0, aslant = is_x && l->aslant;
+  const double font = 0.9 * l->font;
+  if (names->count)
+    append_categories(names, numbered, font, aslant ? l->names_room : is_x ? INFINITY : 0.4 * w->plot->style->page_px,
+                      &list);
+  else if (chosen) append_chosen(w->plot, l, &list);
   else analysis_axis_ticks(axis, ticks, numbered, &list);
   core_text_appendf(w->script, "set %srange [%.10g:%.10g]\n%sset logscale %s\n", name, axis->low, axis->high,
                     axis->log ? "" : "un", name);
+  const bool marked = !names->count || (is_x && !w->plot->y_names.count); /* bars and cells need none */
   core_text_appendf(w->script,
-                    "set %stics out nomirror scale %s offset %s %s textcolor rgb '#%06x' font ',%.4g' (%s)\n", name,
-                    names->count ? "0,0" : "0.6,0.35", *name == 'x' ? "0,0.35" : "0.5,0",
-                    names->count || chosen ? "noenhanced" : "enhanced", w->plot->style->foreground,
-                    0.9 * w->layout.font, core_text_string(&list));
+                    "set %stics out nomirror scale %s %s offset %s %s textcolor rgb '#%06x' font ',%.4g' (%s)\n", name,
+                    marked ? "0.6,0.35" : "0,0", aslant ? "rotate by 45 right" : is_x ? "norotate" : "",
+                    is_x ? "0,0.35" : "0.5,0", names->count || chosen ? "noenhanced" : "enhanced",
+                    w->plot->style->foreground, font, core_text_string(&list));
   core_text_free(&list);
 }
 
 static double screen_x(const Writer *w, double px) { return px / w->layout.width; }
 static double screen_y(const Writer *w, double px) { return 1 - px / w->layout.height; }
+
+static void write_label_turned(Writer *w, const char *text, double x, double y, double size, uint32_t color) {
+  core_text_appendf(w->script, "set label %d ", ++w->labels);
+  append_quoted(w->script, text, PLAIN);
+  core_text_appendf(w->script,
+                    " at screen %.5f,%.5f center rotate by 90 noenhanced font ',%.4g' textcolor rgb '#%06x' front\n",
+                    screen_x(w, x), screen_y(w, y), size, color);
+}
 
 typedef enum Alignment { ALIGN_LEFT, ALIGN_CENTER } Alignment;
 
@@ -202,45 +268,86 @@ static double point_size(const Writer *w, AnalysisShape shape) {
   return 0.64 * w->plot->style->point * size[shape];
 }
 
-static void write_legend_mark(Writer *w, const PlotEntry *entry, double x, double y) {
-  const double line = 1.5 * w->layout.font;
-  if (entry->line) {
-    core_text_appendf(
-        w->script, "set arrow %d from screen %.5f,%.5f to screen %.5f,%.5f nohead lw 1.8 %s lc rgb '#%06x' front\n",
-        ++w->arrows, screen_x(w, x), screen_y(w, y), screen_x(w, x + line), screen_y(w, y),
-        entry->dashed ? "dt (5,3)" : "", entry->mark.color);
-    return;
-  }
-  core_text_appendf(w->script, "set label %d '' at screen %.5f,%.5f point pt %d ps %.3g lw 0.9 lc rgb '#%06x' front\n",
-                    ++w->labels, screen_x(w, x + 0.7 * w->layout.font), screen_y(w, y),
-                    point_type(entry->mark.shape, entry->hollow), 1.1 * point_size(w, entry->mark.shape),
-                    entry->mark.color);
+/* One look for each kind of line, in panels and in the legend; what follows is the colour. */
+static const char *line_look(AnalysisLine line) {
+  static const char *const looks[] = {"lw 1.8 lc rgb '#", "lw 1.8 dt (5,3) lc rgb '#", "lw 0.7 lc rgb '#90"};
+  return looks[line];
+}
+
+/* A fill that lets others shine through, and a crisp edge; both take their colour from the data's third column. */
+static void append_points(const Writer *w, const char *block, AnalysisShape shape, bool hollow) {
+  const double size = point_size(w, shape);
+  if (!hollow)
+    core_text_appendf(w->script,
+                      ", \\\n  %s using 1:2:($3 + 0x50000000) with points pt %d ps %.3g lc rgb variable notitle", block,
+                      point_type(shape, false), size);
+  core_text_appendf(w->script, ", \\\n  %s using 1:2:3 with points pt %d ps %.3g lw %s lc rgb variable notitle", block,
+                    point_type(shape, true), size, hollow ? "0.9" : "0.6");
+}
+
+static void place_entry(const Writer *w, const PlotEntry *entry, size_t column, size_t row, double *x, double *y) {
+  const PlotLayout *l = &w->layout;
+  const bool heads = plot_layout_legend_has_heads(w->plot);
+  const size_t used = plot_layout_legend_columns(w->plot, l->legend_rows);
+  const double left = used == 1 ? fmin(l->left, l->width - l->legend_column - l->font)
+                                : fmax(l->font, (l->width - (double)used * l->legend_column) / 2);
+  *x = left + (double)(column - 1) * l->legend_column;
+  *y = l->legend_top + ((double)row + (heads && !entry->head ? 1.5 : 0.5)) * l->row;
+}
+
+/* The data of an entry's sample, in pixels of the page. */
+static void write_sample(const Writer *w, const PlotEntry *entry, size_t number, double x, double y) {
+  const double font = w->layout.font;
+  core_text_appendf(w->script, "$key_%zu << EOD\n", number);
+  if (entry->line) core_text_appendf(w->script, " %.2f %.2f %.2f 0\n", x, y, 1.6 * font);
+  else core_text_appendf(w->script, " %.2f %.2f 0x%06x\n", x + 0.7 * font, y, entry->mark.color);
+  core_text_append(w->script, "EOD\n");
 }
 
 static void write_legend(Writer *w) {
-  const PlotLayout *l = &w->layout;
   const AnalysisPlot *plot = w->plot;
-  bool heads = plot_layout_legend_has_heads(plot);
-  size_t used = plot_layout_legend_columns(plot, l->legend_rows);
-  double left = used == 1 ? l->left : fmax(l->font, (l->width - (double)used * l->legend_column) / 2);
+  const PlotLayout *l = &w->layout;
   size_t column = 0, row = 0;
   for (size_t i = 0; i < plot->entry_count; i++) {
     const PlotEntry *entry = &plot->entries[i];
+    double x, y;
     if (entry->head || column == 0 || row == l->legend_rows) {
       column++;
       row = 0;
     }
-    double x = left + (double)(column - 1) * l->legend_column;
-    double y = l->legend_top + ((double)row + (heads && !entry->head ? 1.5 : 0.5)) * l->row;
-    if (entry->head) {
-      write_label(w, entry->label, x, y, ALIGN_LEFT, BOLD, 0.9 * l->font, plot->style->foreground);
-      continue;
-    }
-    write_legend_mark(w, entry, x, y);
-    write_label(w, entry->label, x + (entry->line ? 2.0 : 1.6) * l->font, y, ALIGN_LEFT, PLAIN, 0.9 * l->font,
+    place_entry(w, entry, column, row, &x, &y);
+    const double indent = entry->head ? 0 : (entry->line ? 2.0 : 1.6) * l->font;
+    char *label = plot_layout_cut(entry->label, 0.9 * l->font, l->width - 0.6 * l->font - x - indent);
+    write_label(w, label, x + indent, y, ALIGN_LEFT, entry->head ? BOLD : PLAIN, 0.9 * l->font,
                 plot->style->foreground);
+    free(label);
+    if (entry->head) continue;
+    write_sample(w, entry, i, x, y);
     row++;
   }
+}
+
+/* The samples as a plot over the whole page, with the very looks of the panels: arrows would not do, gnuplot's SVG
+ * joins a dashed one to a solid one of the same colour. */
+static void write_samples(const Writer *w) {
+  const PlotLayout *l = &w->layout;
+  core_text_appendf(w->script,
+                    "unset border; unset xtics; unset ytics; unset grid; unset logscale\n"
+                    "set lmargin at screen 0; set rmargin at screen 1\n"
+                    "set tmargin at screen 1; set bmargin at screen 0\n"
+                    "set xrange [0:%.0f]; set yrange [%.0f:0]\nplot NaN notitle",
+                    l->width, l->height);
+  for (size_t i = 0; i < w->plot->entry_count; i++) {
+    const PlotEntry *entry = &w->plot->entries[i];
+    char block[32];
+    snprintf(block, sizeof block, "$key_%zu", i);
+    if (entry->head) continue;
+    if (entry->line)
+      core_text_appendf(w->script, ", \\\n  %s using 1:2:3:4 with vectors nohead %s%06x' notitle", block,
+                        line_look(entry->dashed ? ANALYSIS_DASHED : ANALYSIS_SOLID), entry->mark.color);
+    else append_points(w, block, entry->mark.shape, entry->hollow);
+  }
+  core_text_append(w->script, "\n");
 }
 
 static void write_caption_line(void *context, const char *text) {
@@ -277,20 +384,23 @@ static void write_boxes(const Writer *w, const PlotPanel *panel) {
 }
 
 static void write_texts(Writer *w, const PlotPanel *panel) {
+  const AnalysisPlot *plot = w->plot;
+  const bool cells = plot->x_names.count && plot->y_names.count;
   for (size_t i = 0; i < panel->text_count; i++) {
     const PlotText *text = &panel->texts[i];
+    double size = w->layout.small, room = 0.9 * w->layout.panel_width / (double)(plot->x_names.count + !cells);
+    if (cells) size *= fmin(1, room / plot_layout_text_width(text->text, size)); /* a cell's text stays in it */
     core_text_appendf(w->script, "set label %d ", ++w->labels);
     append_quoted(w->script, text->text, PLAIN);
     core_text_appendf(w->script,
                       " at first %.10g, first %.10g center noenhanced font ',%.4g' textcolor rgb '#%06x' front\n",
-                      text->x, text->y, w->layout.small, text->color);
+                      text->x, text->y, size, text->color);
   }
 }
 
-static void write_plot_command(const Writer *w, size_t panel) {
+static void write_panel_plot(const Writer *w, size_t panel) {
   const PlotPanel *p = &w->plot->panels[panel];
   CoreText *s = w->script;
-  static const char *const line_style[] = {"lw 1.8 lc rgb '#", "lw 1.2 dt (5,3) lc rgb '#", "lw 0.7 lc rgb '#90"};
   core_text_append(s, "plot NaN notitle");
   for (size_t c = 0; c < p->curve_count; c++) {
     if (!p->curves[c].band) continue;
@@ -300,23 +410,29 @@ static void write_plot_command(const Writer *w, size_t panel) {
   }
   for (size_t c = 0; c < p->curve_count; c++) {
     core_text_appendf(s, ", \\\n  $curve_%zu_%zu using 1:2 with lines %s%06x' notitle", panel, c,
-                      line_style[p->curves[c].line], p->curves[c].mark.color);
+                      line_look(p->curves[c].line), p->curves[c].mark.color);
   }
+  if (p->whisker_count)
+    core_text_appendf(s, ", \\\n  $whiskers_%zu using 1:2:3:4:5 with vectors nohead lw 1.1 lc rgb variable notitle",
+                      panel);
   for (int k = 0; k < 2 * ANALYSIS_SHAPES; k++) {
-    AnalysisShape shape = (AnalysisShape)(k / 2);
-    bool hollow = k % 2 == 0; /* under the filled ones */
+    char block[48];
+    const AnalysisShape shape = (AnalysisShape)(k / 2);
+    const bool hollow = k % 2 == 0; /* under the filled ones */
     if (write_points(w, panel, shape, hollow, true) == 0) continue;
-    double size = point_size(w, shape);
-    if (!hollow) { /* a fill that lets others shine through, and a crisp edge */
-      core_text_appendf(
-          s, ", \\\n  $points_%zu_%d_0 using 1:2:($3 + 0x50000000) with points pt %d ps %.3g lc rgb variable notitle",
-          panel, (int)shape, point_type(shape, false), size);
-    }
-    core_text_appendf(s,
-                      ", \\\n  $points_%zu_%d_%d using 1:2:3 with points pt %d ps %.3g lw %s lc rgb variable notitle",
-                      panel, (int)shape, (int)hollow, point_type(shape, true), size, hollow ? "0.9" : "0.6");
+    snprintf(block, sizeof block, "$points_%zu_%d_%d", panel, (int)shape, (int)hollow);
+    append_points(w, block, shape, hollow);
   }
   core_text_append(s, "\n");
+}
+
+/* The y axis' title, right of which are the ticks' labels; smaller where it is longer than the axis. */
+static void write_y_title(Writer *w, const AnalysisAxis *axis, double left, double middle) {
+  const PlotLayout *l = &w->layout;
+  const double labels = plot_layout_tick_width(w->plot, axis, l->font);
+  const double size = l->font * fmin(1, (l->panel_height + l->font) / plot_layout_text_width(axis->title, l->font));
+  const double x = left - labels - (PLOT_TICK_ROOM + 0.85) * l->font;
+  write_label_turned(w, axis->title, x, middle, size, w->plot->style->foreground);
 }
 
 static void write_panel(Writer *w, size_t panel) {
@@ -331,26 +447,21 @@ static void write_panel(Writer *w, size_t panel) {
                     "set bmargin at screen %.5f\n",
                     screen_x(w, left), screen_x(w, left + l->panel_width), screen_y(w, top), screen_y(w, bottom));
   int labels = w->labels, arrows = w->arrows;
-  write_label(w, p->title, left, top - 0.9 * l->font, ALIGN_LEFT, BOLD, plot_layout_title_font(l, p->title),
+  double title_font = plot_layout_title_font(l, p->title);
+  char *title = plot_layout_cut(p->title, 1.1 * title_font, l->panel_width + 0.8 * l->gap);
+  write_label(w, title, left, top - 0.9 * l->font, ALIGN_LEFT, BOLD, title_font, plot->style->foreground);
+  free(title);
+  write_label(w, plot->x.title, left + l->panel_width / 2, bottom + l->x_title, ALIGN_CENTER, PLAIN, l->font,
               plot->style->foreground);
-  write_label(w, plot->x.title, left + l->panel_width / 2, bottom + 2.5 * l->font, ALIGN_CENTER, PLAIN, l->font,
-              plot->style->foreground);
-  write_label(w, p->note, left + l->panel_width / 2, bottom + 3.9 * l->font, ALIGN_CENTER, PLAIN, 0.9 * l->font,
-              plot->style->foreground);
+  write_label(w, p->note, left + l->panel_width / 2, bottom + l->x_title + 1.4 * l->font, ALIGN_CENTER, PLAIN,
+              0.9 * l->font, plot->style->foreground);
   write_levels(w, p);
   write_boxes(w, p);
   write_texts(w, p);
   const AnalysisAxis *y = p->has_y ? &p->y : &plot->y;
-  if (column == 0 || p->has_y) {
-    core_text_append(w->script, "set ylabel ");
-    append_quoted(w->script, y->title, PLAIN);
-    core_text_appendf(w->script, " noenhanced offset 1.2,0 font ',%.4g' textcolor rgb '#%06x'\n", l->font,
-                      plot->style->foreground);
-  } else {
-    core_text_append(w->script, "unset ylabel\n");
-  }
-  write_axis(w, "y", y, &plot->y_names, 5, column == 0 || p->has_y);
-  write_plot_command(w, panel);
+  if (column == 0 || p->has_y) write_y_title(w, y, left, (top + bottom) / 2);
+  write_axis(w, "y", y, &plot->y_names, PLOT_TICKS_Y, column == 0 || p->has_y);
+  write_panel_plot(w, panel);
   for (int i = labels + 1; i <= w->labels; i++) core_text_appendf(w->script, "unset label %d\n", i);
   for (int i = arrows + 1; i <= w->arrows; i++) core_text_appendf(w->script, "unset arrow %d\n", i);
   if (p->box_count) core_text_append(w->script, "unset object\n");
@@ -367,24 +478,20 @@ void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *head
   core_text_appendf(script, "# Draw again: gnuplot %s.gp\n\n", name);
   write_devices(&w, name);
   write_data(&w);
-  core_text_appendf(
-      script,
-      "\nset border 3 lw 0.8 lc rgb '#%06x'\nset grid xtics ytics lw 0.6 lt 1 lc rgb '#%06x'\nset grid nomxtics\n"
-      "unset key\nset multiplot\n",
-      style->foreground, style->grid);
+  core_text_append(script, "unset key\nset multiplot\n");
+  write_legend(&w);
+  for (size_t i = 0; i < plot->paragraph_count; i++)
+    plot_layout_wrap(plot->paragraphs[i], w.layout.small, w.layout.wrap, write_caption_line, &w);
+  write_samples(&w);
+  for (; w.labels > 0; w.labels--) core_text_appendf(script, "unset label %d\n", w.labels);
+  core_text_appendf(script,
+                    "\nset border 3 lw 0.8 lc rgb '#%06x'\nset grid xtics ytics lw 0.6 lt 1 lc rgb '#%06x'\n"
+                    "set grid nomxtics\n",
+                    style->foreground, style->grid);
   if (plot->x_names.count) core_text_append(script, "set grid noxtics\n");
   if (plot->y_names.count) core_text_append(script, "set grid noytics\n");
   write_axis(&w, "x", &plot->x, &plot->x_names, plot->panel_count > 2 ? 4 : 5, true);
-  write_legend(&w);
-  for (size_t i = 0; i < plot->paragraph_count; i++)
-    plot_layout_wrap(plot->paragraphs[i], w.layout.wrap, write_caption_line, &w);
-  /* Legend and caption belong to the page: drawn once, with the first panel. */
-  int page_labels = w.labels, page_arrows = w.arrows;
-  for (size_t panel = 0; panel < plot->panel_count; panel++) {
-    write_panel(&w, panel);
-    for (int i = 1; panel == 0 && i <= page_labels; i++) core_text_appendf(script, "unset label %d\n", i);
-    for (int i = 1; panel == 0 && i <= page_arrows; i++) core_text_appendf(script, "unset arrow %d\n", i);
-  }
+  for (size_t panel = 0; panel < plot->panel_count; panel++) write_panel(&w, panel);
   core_text_append(script, "\nunset multiplot\nunset output\npass = pass + 1\n"
                    "if (!exists('alone') && (pass <= 2 || (pass == 3 && pdf))) reread\nundefine pass\n");
 }

@@ -69,6 +69,6 @@ void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
                      " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
                      "observations, where all runs of a task had looked at as many states.");
   if (scored->unfinished)
-    core_text_appendf(text, " Not at their end, taken as they stand (hollow): %zu.", scored->unfinished);
+    core_text_appendf(text, " Not at their end, taken as they stand: %zu.", scored->unfinished);
   if (scored->missing) core_text_appendf(text, " Not drawn, without a value: %zu.", scored->missing);
 }

@@ -30,7 +30,8 @@ double analysis_scored_value(const AnalysisScored *scored, size_t run);
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context);
 bool analysis_scored_is_log(const AnalysisScored *scored);
 bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context);
-/* " Without a value: 2. Unfinished (hollow): 1." as far as there are any; and the budget. */
+/* " Not at their end, taken as they stand: 1. Not drawn, without a value: 2." as far as there are any; and the
+ * budget. */
 void analysis_scored_describe(const AnalysisScored *scored, CoreText *text);
 
 /* The statements behind it, for the files. */

@@ -180,12 +180,12 @@ static bool looks_like_number(const char *text) {
   return !*s || strchr(" %/", *s);
 }
 
-/* A column of numbers; cells that are empty or "-" (not measured) fit any. */
+/* A column of numbers; cells that are empty, "-", "–" or "none" (not measured, not there) fit any. */
 static bool is_numeric(const CoreTable *table, size_t column) {
   bool any = false;
   for (size_t i = table->columns + column; i < table->count; i += table->columns) {
     const char *text = table->cells[i].text;
-    if (!*text || strcmp(text, "-") == 0) continue;
+    if (!*text || strcmp(text, "-") == 0 || strcmp(text, "–") == 0 || strcmp(text, "none") == 0) continue;
     if (!looks_like_number(text)) return false;
     any = true;
   }

@@ -79,6 +79,28 @@ same "table --json" "$(awk -F'[:,]' '/"final"|"final_low"|"final_high"/ { v[++n]
   "$(awk -F, '{ n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; h = 4.30265272991 * sqrt((q[$1] - 3 * m * m) / 2 / 3)
      print m, m - h, m + h } }' "$tap_dir/final")"
 
+# ---- how it is drawn: what the SVGs hold, to a hundredth of a pixel
+# Dots of a group that is alone at its places (squares: PPO-EWMA, above the axis) stand where the ticks stand.
+draw settings "$db" --x com >"$tap_dir/out"
+off_tick() { awk -v FS="[(,' ]+" '/ d=.M[0-9.]+,[0-9.]+ L[0-9.]+,[0-9.]+  / { match($0, / d=.M.*/); split(substr($0, RSTART + 5), p, /[ ,L]+/)
+    if (p[1] == p[3] && p[4] - p[2] > 4 && p[4] - p[2] < 5) { tick[p[1]] = 1; floor = p[2] } }
+  /href=.#gpPt3. transform/ { match($0, /translate\([0-9.]+,[0-9.]+/); split(substr($0, RSTART + 10), p, ","); if (p[2] + 0 < floor) { n++; if (!(p[1] in tick)) print "a dot at " p[1] } }
+  END { if (n != 18) print n + 0 " dots" }' "$1"; }
+tap_check "dots stand on their ticks, whatever other groups there are" "$(off_tick "$f/settings.svg")"
+grep -q '^eps 0.025 *none ' "$tap_dir/out"; tap_result "the table calls a setting that is not used what the picture calls it" $? "$(head -3 "$tap_dir/out")"
+# slanted FILE: strokes that are neither level nor upright; axes, ticks and legends have none either
+slanted() { tr '\n\t' '  ' <"$1" | grep -o "stroke='rgb([^>]* d='M[^']*'" | sed "s/.* d='//; s/'//" | awk '{ for (i = 1; i <= NF; i++) {
+    place = $i; sub(/^[ML]/, "", place); split(place, p, ",")
+    if ($i !~ /^M/) { strokes++; if (p[1] != x && p[2] != y) print "from " x "," y " to " $i } x = p[1]; y = p[2] } }
+  END { if (strokes < 40) print strokes + 0 " strokes" }'; }
+draw bars "$db" >/dev/null; tap_check "bars' intervals and their caps are level or upright" "$(slanted "$f/bars.svg" | head -3)"
+[ "$(grep -c 'with vectors nohead' "$f/bars.gp")" = 2 ]; tap_result "and drawn as strokes: a line of two points has slanted ends in a PNG" $?
+draw profiles "$db" --group algo.name >/dev/null; tap_check "profiles go in steps" "$(slanted "$f/profiles.svg" | head -3)"
+draw heatmap "$db" --x com --y epsilon >"$tap_dir/out"
+grep -q '^ppo.epsilon . ppo.com  *none ' "$tap_dir/out" && grep -q ' –.*–' "$tap_dir/out" && grep -q 'n = 3 runs; –: no run' "$tap_dir/out"
+tap_result "a heat map's table has the picture's words" $? "$(cat "$tap_dir/out")"
+grep -qE '>(Number: mean of n = 3 runs; –: no run\.)' "$f/heatmap.svg"; tap_result "and its caption is one thought a line" $? "$(grep -o 'Number.*' "$f/heatmap.svg")"
+
 # ---- conditions
 tap_run "max among the runs that the other conditions leave" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma \
   --where epsilon=max --where com=8

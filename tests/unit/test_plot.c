@@ -13,6 +13,7 @@
 
 #include "analysis/axis.h"
 #include "analysis/csv.h"
+#include "analysis/plot_internal.h"
 #include "analysis/render.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -154,6 +155,94 @@ static AnalysisPlot *hostile_plot(void) {
   return plot;
 }
 
+/* ---- layout ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Lines { char text[16][200]; size_t count; } Lines;
+
+static void take_line(void *context, const char *text) {
+  Lines *lines = context;
+  assert_true(lines->count < 16);
+  snprintf(lines->text[lines->count++], sizeof lines->text[0], "%s", text);
+}
+
+/* Whatever the width: no line begins with a sign or ends between a number and its unit, nothing is lost, nothing is too
+ * wide that has a place to break. */
+static void test_captions_break_between_words(void **state) {
+  (void)state;
+  static const char caption[] =
+      "Number: mean of n = 3 runs (of fewer where one stands in brackets); –: no run. Band: 95 % interval (Student t). "
+      "34 finished, 1 stopped, 1 diverged.";
+  for (double room = 130; room < 700; room += 7) {
+    Lines lines = {0};
+    CoreText joined = {0};
+    plot_layout_wrap(caption, 8.6, room, take_line, &lines);
+    for (size_t i = 0; i < lines.count; i++) {
+      const char *line = lines.text[i], *last = strrchr(line, ' ');
+      if (strchr(":%=–)", *line) || strncmp(line, "t)", 2) == 0) fail_msg("at %g: '%s'", room, line);
+      last = last ? last + 1 : line;
+      if (strcmp(last, "95") == 0 || strcmp(last, "=") == 0 || strcmp(last, "1") == 0 || strcmp(last, "–:") == 0)
+        fail_msg("at %g: '%s'", room, line);
+      assert_true(plot_layout_text_width(line, 8.6) <= room);
+      core_text_appendf(&joined, "%s%s", i ? " " : "", line);
+    }
+    assert_string_equal(core_text_string(&joined), caption);
+    core_text_free(&joined);
+  }
+  assert_int_equal(plot_layout_wrap("averylongword", 10, 20, NULL, NULL), 4); /* broken where there is no other way */
+  assert_int_equal(plot_layout_wrap("1 2 3 4 5 6", 10, 20, NULL, NULL), 3);
+}
+
+static void test_text_is_cut_to_its_room(void **state) {
+  (void)state;
+  char *whole = plot_layout_cut("com 8", 10, 100), *cut = plot_layout_cut("ρρρρρρρρρρρρρρρρρρρρ", 10, 80);
+  assert_string_equal(whole, "com 8");
+  assert_true(plot_layout_text_width(cut, 10) <= 80);
+  assert_string_equal(cut, "ρρρρρρρρρρρ…");
+  free(whole);
+  free(cut);
+}
+
+/* A whisker is a stroke with a cap across each end, on linear and logarithmic axes. */
+static void test_whiskers_have_square_caps(void **state) {
+  (void)state;
+  const AnalysisStyle *style = NULL;
+  const double x[2] = {10, 1000}, at[2] = {100, 100}, level[2] = {0.5, 0.5}, ends[2] = {0.2, 0.6};
+  CoreText script = {0};
+  analysis_style_find(NULL, &style);
+  AnalysisPlot *plot = analysis_plot_create(style, "x", true, "y", false);
+  size_t panel = analysis_plot_panel(plot, "", "");
+  analysis_plot_whisker(plot, panel, x, level, 0x112233);
+  analysis_plot_whisker(plot, panel, at, ends, 0x445566);
+  analysis_plot_script(plot, "whiskers", "test", &script);
+  const char *row = strstr(core_text_string(&script), "$whiskers_0 << EOD\n");
+  assert_non_null(row);
+  double stroke[6][4];
+  for (int i = 0; i < 6; i++) {
+    row = strchr(row, '\n') + 1;
+    assert_int_equal(sscanf(row, "%lf %lf %lf %lf", &stroke[i][0], &stroke[i][1], &stroke[i][2], &stroke[i][3]), 4);
+    assert_true((stroke[i][2] == 0) != (stroke[i][3] == 0)); /* level or upright */
+    const bool level_line = i < 3, cap = i % 3 > 0;
+    assert_true((stroke[i][3] == 0) == (level_line != cap));
+  }
+  assert_true(stroke[1][0] == 10 && stroke[2][0] == 1000 && fabs(stroke[1][1] + stroke[1][3] / 2 - 0.5) < 1e-9);
+  assert_true(stroke[4][1] == 0.2 && stroke[5][1] == 0.6);
+  assert_true(fabs(log(100 / stroke[4][0]) - log((stroke[4][0] + stroke[4][2]) / 100)) < 1e-9); /* centred */
+  core_text_free(&script);
+  analysis_plot_destroy(&plot);
+}
+
+/* The axis takes in a band that goes on after its line has become a dashed one. */
+static void test_bands_are_not_clipped(void **state) {
+  (void)state;
+  const AnalysisStyle *style = NULL;
+  const double x[] = {1, 2, 3}, y[] = {1, 2, NAN}, low[] = {0.5, 1, 1}, high[] = {1.5, 3, 9};
+  analysis_style_find(NULL, &style);
+  AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
+  analysis_plot_curve(plot, analysis_plot_panel(plot, "", ""), 3, x, y, low, high, (AnalysisMark){0}, ANALYSIS_SOLID);
+  assert_true(plot->y.high == 9 && plot->x.high == 3);
+  analysis_plot_destroy(&plot);
+}
+
 static char *read_output(const char *folder, const char *file, size_t *size) {
   char path[CORE_PATH_MAX];
   char *bytes = NULL;
@@ -232,6 +321,35 @@ static void test_hostile_names(void **state) {
   free(svg);
 }
 
+/* gnuplot's SVG joins strokes of one colour and forgets that the second one is dashed. */
+static void test_legend_is_dashed_as_the_plot(void **state) {
+  if (!have_gnuplot()) skip();
+  const AnalysisStyle *style = NULL;
+  const AnalysisMark mark = {0x0072b2, ANALYSIS_CIRCLE};
+  const double x[] = {1, 2}, y[] = {1, 2};
+  char output[CORE_PATH_MAX], first[64] = "";
+  size_t size, dashes = 0;
+  core_files_path(output, "%s/dashes", (const char *)*state);
+  analysis_style_find(NULL, &style);
+  AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
+  size_t panel = analysis_plot_panel(plot, "", "");
+  analysis_plot_curve(plot, panel, 2, x, y, NULL, NULL, mark, ANALYSIS_SOLID);
+  analysis_plot_curve(plot, panel, 2, y, x, NULL, NULL, mark, ANALYSIS_DASHED);
+  analysis_plot_legend_entry(plot, "solid", mark, false, true);
+  analysis_plot_legend_dashed(plot, "dashed", mark);
+  if (analysis_render(plot, output, "dashes", "source", "a\n1\n") != CORE_OK) fail_msg("%s", core_error_message());
+  analysis_plot_destroy(&plot);
+  char *svg = read_output(output, "dashes.svg", &size);
+  for (const char *at = svg; (at = strstr(at, "stroke-dasharray='")); at++, dashes++) {
+    char pattern[64];
+    assert_int_equal(sscanf(at, "stroke-dasharray='%60[^']", pattern), 1);
+    if (*first) assert_string_equal(pattern, first);
+    memcpy(first, pattern, sizeof first);
+  }
+  assert_int_equal(dashes, 2);
+  free(svg);
+}
+
 static uint32_t big_endian(const unsigned char *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
@@ -302,6 +420,9 @@ int main(void) {
       cmocka_unit_test(test_ticks),      cmocka_unit_test(test_axis_without_data), cmocka_unit_test(test_styles),
       cmocka_unit_test(test_csv_fields), cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
       cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_folder), cmocka_unit_test(test_hostile_names),
+      cmocka_unit_test(test_captions_break_between_words), cmocka_unit_test(test_text_is_cut_to_its_room),
+      cmocka_unit_test(test_whiskers_have_square_caps), cmocka_unit_test(test_bands_are_not_clipped),
+      cmocka_unit_test(test_legend_is_dashed_as_the_plot),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
