@@ -73,7 +73,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c te
   tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
-all: deps-present $(KERNELS_O) $(PROGRAMS) lib # kernels first: they take a minute each, and all programs wait for them
+all: deps-present $(KERNELS_O) $(PROGRAMS) lib $(BUILD)/lib/sweep/sweep_rows.so # kernels first: they take a minute each, and all programs wait for them
 
 $(BUILD)/archive/libcore.a: $(CORE_O)
 $(BUILD)/archive/libsim.a: $(SIM_O)
@@ -152,13 +152,27 @@ install-lib: lib ## libsim, its header and sim.pc: PREFIX=/usr/local, DESTDIR
 	install -m 644 sim/sim.h $(DESTDIR)$(PREFIX)/include/sim
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sim/sim.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/sim.pc
 
+# The rows of results.db for other programs, as a loadable extension of SQLite (store/extension.c, docs/results.md): the
+# virtual table of our own programs, compiled to call the SQLite that loads it. It needs no library but C's.
+ROWS := $(BUILD)/lib/sweep/sweep_rows.so
+$(BUILD)/extension/%.o: %.c | deps-present
+	@mkdir -p $(@D)
+	@echo "  pic  $<"; $(CC) $(CFLAGS_ALL) -DSTORE_AS_EXTENSION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(ROWS): $(patsubst %,$(BUILD)/extension/store/%.o,extension rows pack number) $(patsubst %,$(BUILD)/pic/core/%.o,error memory text)
+	@mkdir -p $(@D)
+	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
+$(BUILD)/tests/unit/test_extension: | $(ROWS)
+install-rows: $(ROWS) ## sweep_rows.so into lib/sweep: PREFIX=/usr/local, DESTDIR
+	install -d $(DESTDIR)$(PREFIX)/lib/sweep
+	install -m 755 $(ROWS) $(DESTDIR)$(PREFIX)/lib/sweep
+
 # The version is compiled into one file, rebuilt when the commit changes.
 $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"'
 $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: $(BUILD)/commit.stamp
 $(BUILD)/commit.stamp: FORCE
 	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 FORCE:
-.PHONY: all FORCE kernels check check-long demo bench fuzz install install-lib lib clean help info deps deps-present docs tests
+.PHONY: all FORCE kernels check check-long demo bench fuzz install install-lib install-rows lib clean help info deps deps-present docs tests
 
 $(BUILD)/tests/%: tests/%.c $(call lib,sweep slurm analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
@@ -254,7 +268,7 @@ deps:            ## install the libraries (Debian-like machines, as root or with
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
-tests: $(KERNELS_O) lib $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
+tests: $(KERNELS_O) lib $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) tests
@@ -283,7 +297,7 @@ fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new i
 	  -artifact_prefix=$(BUILD)/fuzz/$(TARGET)- $(addprefix -dict=,$(wildcard tests/fuzz/$(TARGET).dict)) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET)
 kernels:         ## what each GPU kernel takes, as the compiler says; needs nvcc, no GPU
 	@NVCC=$(NVCC) tests/tools/kernels.sh
-install: all install-lib ## PREFIX=/usr/local, DESTDIR
+install: all install-lib install-rows ## PREFIX=/usr/local, DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/sweep/,$(sort $(dir $(EXPERIMENTS))))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
 	for file in $(EXPERIMENTS); do install -m 644 $$file $(DESTDIR)$(PREFIX)/share/sweep/$$file || exit 1; done

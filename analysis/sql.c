@@ -3,11 +3,14 @@
 #include "analysis/sql.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/csv.h"
 #include "analysis/select.h"
+#include "core/files.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/options.h"
@@ -84,13 +87,47 @@ static int print_table(StoreQuery *query) {
   return code;
 }
 
-typedef struct Request { bool csv, json; } Request;
+/* Where the loadable extension lies: ../lib/sweep beside this program's folder, built or installed. */
+static int print_extension(void) {
+  char self[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
+  self[length] = '\0';
+  for (int up = 0; up < 2; up++) { /* the program, then its folder */
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+  }
+  TRY(core_files_path(path, "%s/lib/sweep/sweep_rows.so", self));
+  if (!core_files_exists(path))
+    return core_error(CORE_FAIL, "%s is not there; make it with `make`, or install it with `make install`", path);
+  printf("%s\n", path);
+  return CORE_OK;
+}
+
+typedef struct Request { bool csv, json, extension; } Request;
+
+static const CoreManual manual = {
+  .usage = "analyze sql results.db \"SELECT ...\" [--csv|--json]\n"
+         "  analyze sql --extension",
+  .about = "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, "
+           "attempt, iteration, evaluation, layer; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: "
+           "json_extract(config, '$.ppo.com').\n\n"
+           "Example:\n"
+           "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate "
+           "ORDER BY 3 DESC\"\n\n"
+           "Other programs read results.db too: docs/results.md has recipes, and --extension prints where the loadable "
+           "extension of SQLite lies that gives them all iterations at full speed.",
+  .least = 0, .most = 2,
+  .hint = "expected a database and one quoted statement"};
 
 static int answer(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
-  const char *path = operands[0], *sql = operands[1];
   StoreDatabase *database = NULL;
   StoreQuery *query = NULL;
+  if (request->extension && count > 0) return core_options_misuse(&manual, "--extension stands alone");
+  if (request->extension) return print_extension();
+  if (count < 2) return core_options_misuse(&manual, count == 0 ? "no database" : "no statement");
+  const char *path = operands[0], *sql = operands[1];
   if (request->csv && request->json) return core_error(CORE_USAGE, "--csv and --json exclude each other");
   TRY(analysis_database_open(path, &database)); /* imports what is new */
   store_database_close(&database);
@@ -107,20 +144,11 @@ static int answer(void *asked, const char **operands, size_t count) {
 }
 
 int analysis_sql(int argc, char **argv) {
-  static const CoreManual manual = {
-    .usage = "analyze sql results.db \"SELECT ...\" [--csv|--json]",
-    .about = "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, "
-             "attempt, iteration, evaluation; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: "
-             "json_extract(config, '$.ppo.com').\n\n"
-             "Example:\n"
-             "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate "
-             "ORDER BY 3 DESC\"",
-    .least = 2, .most = 2,
-    .hint = "expected a database and one quoted statement"};
   Request request = {0};
   const CoreOption table[] = {
     {"csv", 0, CORE_OPTION_FLAG, &request.csv, NULL, "print comma-separated values with a header line"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print an array of objects"},
+    {"extension", 0, CORE_OPTION_FLAG, &request.extension, NULL, "print where SQLite's loadable extension lies"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

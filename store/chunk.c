@@ -14,7 +14,7 @@ enum Statement { READ, WRITE, WRITE_BIN, WALK, STATEMENT_COUNT };
 #define COMMA_NAME(name, unit, comment) ", " #name
 #define COMMA_MARK(name, unit, comment) ", ?"
 #define COLUMNS "chunk, n, iteration" STORE_ITERATION_COLUMNS(COMMA_NAME)
-enum { KEYS = 3 }; /* columns before the measured ones */
+enum { KEYS = STORE_CHUNK_KEY_COUNT };
 static const char *const statement_sql[STATEMENT_COUNT] = {
   [READ] = "SELECT " COLUMNS " FROM iteration_chunk WHERE chunk = ?1",
   [WRITE] =

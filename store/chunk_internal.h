@@ -6,6 +6,8 @@
 #include "store/pack_internal.h"
 #include "store/runlog_internal.h"
 
+enum { STORE_CHUNK_KEY_COUNT = 3 }; /* columns of iteration_chunk before the measured ones: chunk, n, iteration */
+
 /* chunk = run.key << 24 | iteration >> 8; place = iteration & 255; bin = run.key << 26 | iteration >> 6. */
 typedef struct StoreChunk {
   int64_t key;

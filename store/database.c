@@ -92,7 +92,7 @@ static int identify(StoreDatabase *database, int64_t *version) {
 
 /* The tables whose columns come from runlog.h, and how many keys stand before them. */
 typedef struct LogTable { const char *name; int keys; StoreLogKind kind; const char *type; } LogTable;
-static const LogTable log_tables[] = {{"iteration_chunk", 3, STORE_LOG_STATS, ""},
+static const LogTable log_tables[] = {{"iteration_chunk", STORE_CHUNK_KEY_COUNT, STORE_LOG_STATS, ""},
                                       {"evaluation", 3, STORE_LOG_EVAL, "REAL"},
                                       {"layer", 3, STORE_LOG_LAYERS, "REAL"}};
 static const LogTable old_rows = {"iteration_row", 1, STORE_LOG_STATS, "REAL"}; /* before STORE_SCHEMA_CHUNKS */
@@ -261,6 +261,11 @@ static int needs_migration(StoreDatabase *database, int64_t version, bool *neede
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
+static int register_rows(StoreDatabase *database) {
+  if (store_rows_create_module(database->handle) != SQLITE_OK) return store_database_error(database, "open");
+  return store_database_execute(database, "PRAGMA temp_store = MEMORY");
+}
+
 /* WAL lets readers and the importer work at the same time, but needs memory shared between all users of the file,
  * which a network filesystem does not give. */
 static int choose_journal(StoreDatabase *database) {
@@ -286,7 +291,7 @@ static int connect_file(StoreDatabase *database, const char *name, int flags) {
   sqlite3_busy_timeout(database->handle, STORE_BUSY_MS);
   sqlite3_extended_result_codes(database->handle, 1);
   sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL); /* the file may be damaged or hostile */
-  return store_rows_register(database);
+  return register_rows(database);
 }
 
 /* For reading a database in WAL mode from a folder that can not be written, SQLite must be promised that nobody else
@@ -317,7 +322,7 @@ static int open_for_reading(StoreDatabase *database) {
     return core_error(CORE_USAGE, "%s holds no results yet; import them with: sweep status", database->path);
   TRY(store_older_imitate(database, version));
   if (version < STORE_SCHEMA_BINS) TRY(store_bins_imitate(database));
-  return version < STORE_SCHEMA_CHUNKS ? CORE_OK : store_rows_make_view(database);
+  return version < STORE_SCHEMA_CHUNKS ? CORE_OK : store_database_execute(database, store_schema_fast_view);
 }
 
 /* Gives back the room of a table that has gone. Needs the file for itself, and is no loss where it can not have it. */
@@ -369,7 +374,7 @@ static int open_for_writing(StoreDatabase *database) {
   TRY(needs_migration(database, version, &needed));
   if (needed) TRY(migrate(database));
   if (version > 0 && version < STORE_SCHEMA_CHUNKS) TRY(shrink(database));
-  return store_rows_make_view(database);
+  return store_database_execute(database, store_schema_fast_view);
 }
 
 int store_database_open(const char *path, bool read_only, StoreDatabase **result) {

@@ -15,11 +15,11 @@
  * 2 * exponent + sign */
 #ifndef STORE_PACK_INTERNAL_H
 #define STORE_PACK_INTERNAL_H
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/text.h"
+#include "store/sqlite_internal.h"
 
 enum {
   STORE_PACK_PLACES = 256,

@@ -1,17 +1,16 @@
-/* `iteration_row`: the chunks of iterations as rows again, for SQL of our own connections: a virtual table with the
- * columns `row` (run.key << 32 | iteration) and one for each measured value. It is what the file had as a table before
- * schema 6, so the same SQL reads files of all versions.
+/* `iteration_row`: the chunks of iterations as rows again, for SQL of our own connections, and of other programs' that
+ * load it (extension.c): a virtual table with the columns `row` (run.key << 32 | iteration) and one for each measured
+ * value. It is what the file had as a table before schema 6, so the same SQL reads files of all versions.
  *
  * Rows come in their order, forwards or backwards, from any row on. Of a chunk only those columns are read and unpacked
  * that a statement asks for, and the last few chunks stay unpacked, since statements come back to them. */
+#include "store/rows_internal.h"
+
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "store/chunk_internal.h"
-#include "store/rows_internal.h"
-#include "store/schema.h"
 
 enum { KEPT_CHUNKS = 8 };
 /* idxNum; values come in this order. ABOVE and BELOW: without the bound itself. */
@@ -31,6 +30,7 @@ typedef struct Table {
   uint64_t clock;
   unsigned version;               /* of the file, and of this connection's changes, when the chunks were read */
   int changes;
+  int stored;                     /* columns that the file has; one of an older version lacks the last */
   Kept *kept[KEPT_CHUNKS];
 } Table;
 
@@ -74,12 +74,13 @@ static Kept *find_kept(Table *table, int64_t chunk) {
   return NULL;
 }
 
-/* The place of the chunk that was not used for longest. */
+/* The place of the chunk that was not used for longest. NULL: no memory. */
 static Kept *make_room(Table *table, int64_t chunk) {
   int oldest = 0;
   for (int i = 0; i < KEPT_CHUNKS; i++) {
     if (!table->kept[i]) {
-      table->kept[i] = core_memory_allocate(sizeof **table->kept);
+      table->kept[i] = sqlite3_malloc(sizeof **table->kept);
+      if (!table->kept[i]) return NULL;
       oldest = i;
       break;
     }
@@ -107,7 +108,8 @@ static int seek_chunk(Table *table, int64_t first, int64_t last, bool backwards,
     if (!*found) {
       if (store_unpack(sqlite3_column_value(seek, 1), iterations)) {
         *found = make_room(table, chunk);
-        for (int place = 0; place < STORE_PACK_PLACES; place++)
+        if (!*found) code = SQLITE_NOMEM;
+        for (int place = 0; place < STORE_PACK_PLACES && *found; place++)
           (*found)->data.present[place] = !isnan(iterations[place]);
       } else {
         code = fail(table, SQLITE_CORRUPT_VTAB, "iteration_chunk: packed values that can not be read");
@@ -118,16 +120,21 @@ static int seek_chunk(Table *table, int64_t first, int64_t last, bool backwards,
   return code;
 }
 
+#define NAME(name, unit, comment) #name,
 static int unpack_column(Table *table, Kept *kept, int column) {
+  static const char *const names[] = {STORE_ITERATION_COLUMNS(NAME)};
   sqlite3_stmt **statement = &table->columns[column];
   int code = SQLITE_OK;
+  if (column >= table->stored) {
+    for (int place = 0; place < STORE_PACK_PLACES; place++) kept->data.values[column][place] = NAN;
+    kept->known[column] = true;
+    return SQLITE_OK;
+  }
   if (!*statement) {
-    size_t count;
     char sql[160];
-    snprintf(sql, sizeof sql, "SELECT %s FROM main.iteration_chunk WHERE chunk = ?1",
-             store_runlog_columns(STORE_LOG_STATS, &count)[column].name);
+    snprintf(sql, sizeof sql, "SELECT %s FROM main.iteration_chunk WHERE chunk = ?1", names[column]);
     code = sqlite3_prepare_v3(table->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-    if (code != SQLITE_OK) return code;
+    if (code != SQLITE_OK) return fail(table, code, sqlite3_errmsg(table->handle));
   }
   sqlite3_bind_int64(*statement, 1, kept->chunk);
   int step = sqlite3_step(*statement);
@@ -146,30 +153,44 @@ static int disconnect(sqlite3_vtab *base) {
   sqlite3_finalize(table->after);
   sqlite3_finalize(table->before);
   for (int c = 0; c < STORE_ITERATION_COUNT; c++) sqlite3_finalize(table->columns[c]);
-  for (int i = 0; i < KEPT_CHUNKS; i++) free(table->kept[i]);
-  free(table);
+  for (int i = 0; i < KEPT_CHUNKS; i++) sqlite3_free(table->kept[i]);
+  sqlite3_free(table);
   return SQLITE_OK;
+}
+
+/* How many measured columns the file has: they come after the chunk's others, and only the last can be missing. */
+static int count_columns(Table *table) {
+  sqlite3_stmt *all = NULL;
+  int code = sqlite3_prepare_v2(table->handle, "SELECT * FROM main.iteration_chunk", -1, &all, NULL);
+  table->stored = sqlite3_column_count(all) - STORE_CHUNK_KEY_COUNT;
+  sqlite3_finalize(all);
+  return code;
 }
 
 #define DECLARED(name, unit, comment) ", " #name " REAL"
 static int connect_table(sqlite3 *handle, void *context, int argc, const char *const *argv, sqlite3_vtab **result,
                          char **message) {
-  (void)context, (void)argc, (void)argv, (void)message;
+  (void)context, (void)argc, (void)argv;
   static const char chunk[] =
     "SELECT chunk, iteration FROM main.iteration_chunk WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk";
   char backwards[160];
   int code = sqlite3_declare_vtab(handle, "CREATE TABLE iteration_row(row INTEGER"
                                   STORE_ITERATION_COLUMNS(DECLARED) ")");
   if (code != SQLITE_OK) return code;
-  sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
-  Table *table = core_memory_zero_allocate(1, sizeof *table);
+  /* Not for views of the file: one in the place of iteration_chunk would call this table from within itself. */
+  sqlite3_vtab_config(handle, SQLITE_VTAB_DIRECTONLY);
+  Table *table = sqlite3_malloc(sizeof *table);
+  if (!table) return SQLITE_NOMEM;
+  memset(table, 0, sizeof *table);
   table->handle = handle;
   table->changes = -1;
   snprintf(backwards, sizeof backwards, "%s DESC LIMIT 1", chunk);
   code = sqlite3_prepare_v3(handle, backwards, -1, SQLITE_PREPARE_PERSISTENT, &table->before, NULL);
   if (code == SQLITE_OK) code = sqlite3_prepare_v3(handle, chunk, -1, SQLITE_PREPARE_PERSISTENT, &table->after, NULL);
+  if (code == SQLITE_OK) code = count_columns(table);
   *result = &table->base;
   if (code == SQLITE_OK) return code;
+  *message = sqlite3_mprintf("%s", sqlite3_errmsg(handle));
   disconnect(&table->base);
   *result = NULL;
   return code;
@@ -213,13 +234,15 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 
 static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
   (void)base;
-  Cursor *cursor = core_memory_zero_allocate(1, sizeof *cursor);
+  Cursor *cursor = sqlite3_malloc(sizeof *cursor);
+  if (!cursor) return SQLITE_NOMEM;
+  memset(cursor, 0, sizeof *cursor);
   *result = &cursor->base;
   return SQLITE_OK;
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base) {
-  free(base);
+  sqlite3_free(base);
   return SQLITE_OK;
 }
 
@@ -339,12 +362,6 @@ static const sqlite3_module module = {
   .iVersion = 1, .xConnect = connect_table, .xBestIndex = best_index, .xDisconnect = disconnect, .xOpen = open_cursor,
   .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = get_column, .xRowid = get_row};
 
-int store_rows_register(StoreDatabase *database) {
-  if (sqlite3_create_module(database->handle, "iteration_row", &module, NULL) != SQLITE_OK)
-    return store_database_error(database, "open");
-  return store_database_execute(database, "PRAGMA temp_store = MEMORY");
-}
-
-int store_rows_make_view(StoreDatabase *database) {
-  return store_database_execute(database, store_schema_fast_view);
+int store_rows_create_module(sqlite3 *handle) {
+  return sqlite3_create_module(handle, "iteration_row", &module, NULL);
 }

@@ -3,7 +3,8 @@
  *
  * Iterations are kept in chunks of 256, their columns packed (pack_internal.h); the view `iteration` makes rows of them
  * again in plain SQL, for any program that reads SQLite. Our own connections have a virtual table `iteration_row`
- * (rows.c) that does the same many times faster, and a temporary view `iteration` over it in the place of the other. */
+ * (rows.c) that does the same many times faster, and a temporary view `iteration` over it in the place of the other;
+ * other programs can load both (extension.c). */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 #include "store/tables.h"
@@ -135,9 +136,9 @@ static const char store_schema_views[] =
   "  run.steps_per_second, run.train_seconds, run.attempt, run.host, run.device, run.git_commit, run.message\n"
   "FROM run;\n";
 
-/* The rows of `iteration` in our own connections; `iteration_row` is rows.c's. */
+/* The rows of `iteration` in connections that have rows.c's `iteration_row`: ours, and those that load extension.c. */
 static const char store_schema_fast_view[] =
-  "CREATE TEMP VIEW iteration AS SELECT run.id AS run_id, data.row & 4294967295 AS iteration"
+  "CREATE TEMP VIEW IF NOT EXISTS iteration AS SELECT run.id AS run_id, data.row & 4294967295 AS iteration"
   STORE_ITERATION_COLUMNS(STORE_SQL_FROM_DATA)
   " FROM main.run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295;\n";
 

@@ -26,7 +26,7 @@ for folder in "${!may[@]}"; do
 done
 result "folders include only what the design allows" "$problems"
 
-result "sqlite3.h is included in store/ only" "$(grep -rln 'include <sqlite3.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build)/')"
+result "sqlite3.h is included in store/ only" "$(grep -rlE 'include <sqlite3(ext)?.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build)/')"
 result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
   "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build)/')"
 result "mpi.h is included in trainer/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks\.c$|build/)')"
