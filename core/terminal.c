@@ -34,10 +34,12 @@ int core_terminal_width(FILE *stream) {
   return 100;
 }
 
-static int terminal_height(FILE *stream) {
+int core_terminal_height(FILE *stream) {
   struct winsize size;
   if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_row > 1) return size.ws_row;
-  return 24;
+  const char *lines = getenv("LINES");
+  int64_t value;
+  return lines && core_text_to_int(lines, &value) && value >= 5 && value <= 1000 ? (int)value : 0;
 }
 
 const char *core_terminal_color(FILE *stream, CoreColor color) {
@@ -271,7 +273,8 @@ const char *core_terminal_bar(double fraction, int width, char *buffer) {
 
 /* Lines are cut to the screen: one that wrapped, or scrolled out above, could not be drawn over. */
 static void redraw(CoreLive *live, FILE *stream, const char *text) {
-  int width = core_terminal_width(stream) - 1, height = terminal_height(stream) - 1, lines = 0;
+  int width = core_terminal_width(stream) - 1, height = core_terminal_height(stream), lines = 0;
+  height = (height ? height : 24) - 1;
   if (live->lines > 0) fprintf(stream, "\033[%dA\r\033[J", live->lines);
   while (*text && lines < height) {
     size_t length = strcspn(text, "\n");

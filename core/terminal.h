@@ -12,6 +12,7 @@ typedef enum CoreColor { CORE_PLAIN, CORE_BOLD, CORE_DIM, CORE_RED, CORE_GREEN, 
 bool core_terminal_is_tty(FILE *stream);
 bool core_terminal_has_color(FILE *stream);          /* a terminal, no NO_COLOR, TERM not dumb */
 int core_terminal_width(FILE *stream);               /* columns; 100 when unknown */
+int core_terminal_height(FILE *stream);              /* rows; 0 when unknown */
 const char *core_terminal_color(FILE *stream, CoreColor color); /* escape or "" */
 const char *core_terminal_reset(FILE *stream);
 

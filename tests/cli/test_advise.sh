@@ -30,6 +30,20 @@ tap_run "advise --help" 0 "Usage:" analyze advise --help
 tap_run "watch: a sweep that has ended is drawn once" 0 "36 runs, 0 still going" analyze watch two_grids --root "$tap_dir/work"
 tap_run "watch: the best configuration stands first" 0 "com 512 (3 of 3 runs)" analyze watch two_grids --root "$tap_dir/work" --once
 tap_run "watch: curves are drawn" 0 "⠒" analyze watch two_grids --root "$tap_dir/work" --once
+# whole on a small screen: a title, curves with round numbers at their left, the x axis, a legend, nothing beyond the edge
+for size in "60 16" "80 24" "120 40"; do
+  set -- $size
+  COLUMNS=$1 LINES=$2 analyze watch two_grids -r "$tap_dir/work" --once >"$tap_dir/picture" 2>&1
+  tap_check "watch at $1 x $2 is whole" "$(LC_ALL=C tr -d '\200-\277' <"$tap_dir/picture" | LC_ALL=C awk -v columns="$1" -v lines="$2" '
+    length($0) >= columns { print "to the edge: " $0 } / 0 .*solve rate against transitions .*328 k$/ { axis = NR } / 0.621 .*com 512 \(3 of 3 runs\)$/ { legend = NR }
+    NR > 1 && !axis && match($0, /^ *[0-9.]+ /) { n++; v = $1 + 0; if (v * 20 != int(v * 20)) print "no round number: " v }
+    END { if (NR >= lines) print NR " lines"; if (NR < 12 || !axis || legend != axis + 1) print "axis " axis ", legend " legend " of " NR; if (n < 2) print n + 0 " numbers" }')"
+done
+tap_run "watch: the database itself, as for figures" 0 "36 evaluated" analyze watch "$tap_dir/work/results.db" two_grids --once
+tap_run "watch: and the sweep by --sweep" 0 "36 evaluated" analyze watch "$tap_dir/work/results.db" --sweep two_grids --once
+tap_run "watch: the workspace of SWEEP_ROOT" 0 "36 evaluated" env SWEEP_ROOT="$tap_dir/work" analyze watch two_grids --once
+tap_run "watch: the sweep twice" 2 "twice" analyze watch "$tap_dir/work/results.db" two_grids --sweep two_grids
+tap_run "watch: no sweep" 2 "which sweep?" analyze watch
 tap_run "watch: an unknown sweep" 2 "did you mean two_grids" analyze watch two_grid --root "$tap_dir/work"
 tap_run "watch: no workspace" 2 "no such file" analyze watch x --root "$tap_dir"
 tap_run "watch: a bad interval" 2 "--interval" analyze watch x --interval 0
