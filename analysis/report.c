@@ -72,15 +72,21 @@ static void close_report(AnalysisReport *report) {
   store_database_close(&report->database);
 }
 
+/* What was asked for, or the name of the sweep where all runs are of one. */
+static void add_title(const AnalysisReport *report, const Request *request, json_t *root) {
+  const json_t *sweeps = json_object_get(root, "sweeps"), *only = json_array_get(sweeps, 0);
+  const char *title = request->title ? request->title : request->sweep;
+  const bool all_of_it = json_array_size(sweeps) == 1 &&
+                         json_number_value(json_object_get(only, "runs")) >= (double)report->selection.count;
+  if (!title && all_of_it) title = json_string_value(json_object_get(only, "name"));
+  json_object_set_new(root, "title", analysis_report_text(title ? title : "Results"));
+}
+
 static int fill_report(const AnalysisReport *report, const Request *request, json_t *root) {
   AnalysisContext context = {.selection = report->selection, .configurations = report->groups};
   CoreText summary = {0};
   analysis_describe_runs(&context, &summary);
   core_text_append(&summary, ".");
-  json_object_set_new(root, "title",
-                      analysis_report_text(request->title   ? request->title
-                                           : request->sweep ? request->sweep
-                                                            : "Results"));
   json_object_set_new(root, "subtitle", analysis_report_text(report->selection.filter));
   json_object_set_new(root, "summary", analysis_report_text(core_text_string(&summary)));
   core_text_free(&summary);
@@ -88,6 +94,7 @@ static int fill_report(const AnalysisReport *report, const Request *request, jso
   TRY(analysis_report_add_claims(report, root));
   TRY(analysis_report_add_curves(report, root));
   TRY(analysis_report_add_provenance(report, root));
+  add_title(report, request, root);
   const char **arguments = core_memory_zero_allocate(2 * request->where.count + 3, sizeof *arguments);
   size_t count = 0;
   if (request->sweep) arguments[count++] = "--sweep", arguments[count++] = request->sweep;
@@ -133,7 +140,8 @@ int analysis_report(int argc, char **argv) {
     {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "where index.html goes (default: report)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
-    {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT", "the page's title (default: the sweep's name)"},
+    {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT",
+     "the page's title (default: the sweep's name, and Results where there are several)"},
     {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "leave out the drawn figures (no gnuplot needed)"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);

@@ -188,11 +188,10 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   if (code == CORE_OK) code = store_query_open(report->database, last_sql, &q.last);
   Ranked *order = rank_groups(report);
   for (size_t i = 0; i < shown && code == CORE_OK; i++) code = add_series(report, &q, order[i].group, grid, series);
-  int length =
-    snprintf(note, sizeof note,
-             "Mean over the runs of a configuration (their number in brackets), 95 %% Student t where at "
-             "least 3 runs are there; never beyond a run's own end. %zu of %zu configurations, best final score first.",
-             shown, report->groups.count);
+  int length = snprintf(note, sizeof note,
+                        "Mean over the runs of a configuration (their number in brackets), 95 %% Student t where at "
+                        "least 3 runs are there; never beyond a run's own end. Best final score first%s.",
+                        shown < report->groups.count ? "; the others are under Configurations" : "");
   if (q.infinite)
     snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.",
              q.infinite, q.infinite_runs, q.infinite_runs == 1 ? "" : "s");

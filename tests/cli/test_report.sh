@@ -26,6 +26,7 @@ if command -v gnuplot >/dev/null; then
 else
   tap_skip "figures are inside" "no gnuplot"
 fi
+tap_result "its title is the sweep's name, of which all runs are" "$(has '"title":"two_grids"' "$page"; echo $?)"
 tap_run "report of one sweep" 0 "index.html" analyze report "$tap_dir/results.db" --sweep two_grids --no-figures -o "$tap_dir/sweep"
 tap_run "report of some runs" 0 "index.html" analyze report "$tap_dir/results.db" -w algo=ppo --no-figures -o "$tap_dir/some"
 tap_run "report: an unknown sweep" 2 "did you mean two_grids" analyze report "$tap_dir/results.db" --sweep two_grid -o "$tap_dir/x"
@@ -60,6 +61,15 @@ cat >"$tap_dir/clicks" <<'JS'
 "use strict";
 const said = [], note = (name, good) => said.push((good ? "good " : "bad ") + name);
 const paths = () => document.querySelectorAll("#chart path").length, first = paths();
+const texts = () => [...document.querySelectorAll("#chart text")], buttons = [...document.querySelectorAll(".legend button")];
+const drawn = () => [...document.querySelectorAll("#curves .controls [role=status]")].map(e => e.textContent).join();
+const whole = () => texts().filter(t => { const b = t.getBoundingClientRect(), c = document.querySelector("#chart svg").getBoundingClientRect();
+  return b.left < c.left - 1 || b.right > c.right + 1 || b.top < c.top - 1 || b.bottom > c.bottom + 1; }).length === 0;
+note("both axes have a name", texts().some(t => t.textContent === "environment transitions") && texts().some(t => t.textContent.startsWith("score of evaluations")));
+note("each curve has its number of runs in brackets", buttons.length > 10 && buttons.every(b => / \([1-3]\)$/.test(b.textContent)));
+note("what is switched off is not counted as drawn", drawn() === buttons.filter(b => b.getAttribute("aria-pressed") === "true").length + " of " + buttons.length + " drawn" && drawn().startsWith("10 of "));
+note("samples are dashed as their curves", buttons.every((b, i) => (b.querySelector("line").getAttribute("stroke-dasharray") === "none") === (i < 10)));
+note("no number of an axis is cut", whole());
 document.querySelector(".legend button").click();
 note("a curve is toggled off", paths() === first - 1 && document.querySelector(".legend button").getAttribute("aria-pressed") === "false");
 document.querySelector(".legend button").click();
@@ -69,6 +79,8 @@ select.value = "kl"; select.dispatchEvent(new Event("change"));
 note("another measure is drawn", paths() > 0 && document.querySelector("#chart svg").getAttribute("aria-label").startsWith("KL"));
 document.querySelector("#curves input").click();
 note("logarithmic", paths() > 0);
+note("the numbers of a logarithmic axis are round", texts().filter(t => t.getAttribute("text-anchor") === "end" && t.getAttribute("x") < 100).length > 1 &&
+  texts().filter(t => t.getAttribute("text-anchor") === "end" && t.getAttribute("x") < 100).every(t => /^[125](.0+)?(e|$|0)|^0\.0*[125]$/.test(t.textContent)) && whole());
 const chart = document.querySelector("#chart svg"), tip = document.getElementById("tip");
 chart.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
 note("the keyboard moves the cursor", tip.style.display === "block" && tip.textContent.includes("transitions"));
