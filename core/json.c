@@ -2,6 +2,7 @@
  * person wants to see. Here a number is as short as it can be; the rest is jansson's. */
 #include "core/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,36 @@ static void append_value(const json_t *value, int indent, int depth, CoreText *t
 }
 
 void core_json_append(const json_t *value, int indent, CoreText *text) { append_value(value, indent, 0, text); }
+
+json_t *core_json_real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+json_t *core_json_text(const char *text) {
+  json_t *value = json_string(text);
+  if (value) return value;
+  char *plain = core_text_duplicate(text);
+  for (char *c = plain; *c; c++)
+    if ((unsigned char)*c >= 0x80) *c = '?';
+  value = json_string(plain);
+  free(plain);
+  return value;
+}
+
+json_t *core_json_setting(const CoreConfig *config, const CoreConfigRow *row) {
+  const void *field = (const char *)config + row->offset;
+  CoreText text = {0};
+  switch (row->kind) {
+    case CORE_CONFIG_INT: return json_integer(*(const int64_t *)field);
+    case CORE_CONFIG_BOOL: return json_boolean(*(const bool *)field);
+    case CORE_CONFIG_REAL:
+      if (isfinite(*(const double *)field)) return json_real(*(const double *)field);
+      break;
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: break;
+  }
+  json_t *value = core_json_text(core_config_get(config, row, &text));
+  core_text_free(&text);
+  return value;
+}
 
 void core_json_print(json_t *value) {
   CoreText text = {0};

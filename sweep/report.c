@@ -10,8 +10,6 @@
 
 typedef struct ReportOptions { SweepCommon common; bool json, csv, runs; } ReportOptions;
 
-static json_t *real_or_null(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
 static const char *seconds_or_dash(double seconds, char *buffer) {
   return isfinite(seconds) ? core_text_duration(seconds, buffer) : "-";
 }
@@ -19,9 +17,9 @@ static const char *seconds_or_dash(double seconds, char *buffer) {
 static json_t *run_json(const SweepRunUsage *run, size_t index) {
   return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I}", "index", (json_int_t)index, "run",
                    run->id, "status", store_status_name(run->status), "starts", (json_int_t)run->starts, "wait_s",
-                   real_or_null(run->wait_s), "spent_s", run->spent_s, "useful_s", run->useful_s, "efficiency",
-                   real_or_null(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus", real_or_null(run->cpus),
-                   "gpus", real_or_null(run->gpus), "peak_mb", (json_int_t)run->peak_mb);
+                   core_json_real(run->wait_s), "spent_s", run->spent_s, "useful_s", run->useful_s, "efficiency",
+                   core_json_real(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus",
+                   core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb", (json_int_t)run->peak_mb);
 }
 
 static void print_json(const char *name, const SweepUsage *usage, const CoreText *advice) {
@@ -32,9 +30,9 @@ static void print_json(const char *name, const SweepUsage *usage, const CoreText
     json_array_append_new(lines, json_string(line));
   json_t *all =
     json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:o, s:o}", "name", name, "wait_median_s",
-              real_or_null(usage->wait_median_s), "wait_max_s", real_or_null(usage->wait_max_s), "spent_s",
+              core_json_real(usage->wait_median_s), "wait_max_s", core_json_real(usage->wait_max_s), "spent_s",
               usage->spent_s, "useful_s", usage->useful_s, "wasted_s", usage->wasted_s, "efficiency",
-              real_or_null(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
+              core_json_real(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
               "cpu_hours_wasted", usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted",
               usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "advice", lines, "run", runs);
   core_json_print(all);

@@ -4,6 +4,7 @@
 #define SWEEP_STANDING_H
 #include "slurm/cluster.h"
 #include "sweep/progress.h"
+#include "sweep/trouble.h"
 
 typedef enum SweepKind {
   SWEEP_NOT_SUBMITTED,
@@ -36,7 +37,7 @@ typedef struct SweepStand {
 
 typedef struct SweepStanding {
   SweepStand *run;       /* [progress->runs] */
-  size_t count[SWEEP_KINDS];
+  size_t count[SWEEP_KINDS]; /* without the dropped ones */
   bool is_stale;         /* Slurm could not be asked: what is said of the queue is from the files alone */
   char problem[512];     /* why */
 } SweepStanding;
@@ -57,10 +58,17 @@ int sweep_standing_make(const char *root, const SweepProgress *progress, const S
                         SweepStanding *standing);
 void sweep_standing_free(SweepStanding *standing);
 
-/* "12 running, 30 queued" without the zeros. */
-void sweep_standing_counts(const SweepStanding *standing, CoreText *text);
+/* Does run `index` need a hand, and is it still the sweep's? */
+bool sweep_standing_is_trouble(const SweepProgress *progress, const SweepStanding *standing, size_t index);
+void sweep_standing_trouble(const SweepProgress *progress, const SweepStanding *standing, SweepTroubles *troubles);
 
-/* Appends lines: why runs wait (one line a reason), those that run, those in trouble with their reasons. */
+/* Tells the progress which runs the queue will bring. */
+void sweep_standing_expect(const SweepStanding *standing, SweepProgress *progress);
+
+/* "12 running, 30 queued" without the zeros; "8 of 8 failed" when there is nothing else. */
+void sweep_standing_counts(const SweepProgress *progress, const SweepStanding *standing, CoreText *text);
+
+/* Appends lines: the bar, those that run, why others wait (one line a reason). */
 void sweep_standing_draw(const SweepProgress *progress, const SweepStanding *standing, bool final, CoreText *text);
 
 #endif

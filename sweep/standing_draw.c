@@ -11,7 +11,7 @@
 #include "core/terminal.h"
 #include "sweep/standing.h"
 
-enum { SHOWN_MAX = 12, REASONS_MAX = 8 };
+enum { REASONS_MAX = 8 };
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
@@ -93,17 +93,20 @@ int sweep_standing_ask(const char *const *names, size_t count, double max_age_s,
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
-void sweep_standing_counts(const SweepStanding *standing, CoreText *text) {
+void sweep_standing_counts(const SweepProgress *progress, const SweepStanding *standing, CoreText *text) {
   static const SweepKind order[] = {SWEEP_FINISHED,      SWEEP_RUNNING,       SWEEP_STARTING,     SWEEP_QUEUED,
                                     SWEEP_HELD,          SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,      SWEEP_CANCELLED,
                                     SWEEP_LOST,          SWEEP_ORPHANED,      SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT,
                                     SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,        SWEEP_DIVERGED};
-  const char *separator = "";
+  const size_t all = progress->runs - progress->dropped;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-    if (standing->count[order[i]] == 0) continue;
-    core_text_appendf(text, "%s%zu %s", separator, standing->count[order[i]], sweep_kind_name(order[i]));
-    separator = ", ";
+    const size_t count = standing->count[order[i]];
+    if (count == 0) continue;
+    core_text_append(text, text->length ? ", " : "");
+    if (count == all && sweep_kind_is_trouble(order[i])) core_text_appendf(text, "%zu of ", all);
+    core_text_appendf(text, "%zu %s", count, sweep_kind_name(order[i]));
   }
+  sweep_progress_dropped(progress, text);
 }
 
 /* A line for each different reason to wait, with how many runs have it. */
@@ -129,25 +132,30 @@ static void draw_waiting(const SweepProgress *progress, const SweepStanding *sta
   if (others) core_text_appendf(text, "  %zu more wait for other reasons; --runs lists them\n", others);
 }
 
-static void draw_trouble(const SweepProgress *progress, const SweepStanding *standing, CoreText *text) {
-  size_t shown = 0, hidden = 0;
-  for (size_t i = 0; i < progress->runs; i++) {
-    const SweepStand *stand = &standing->run[i];
-    if (!sweep_kind_is_trouble(stand->kind)) continue;
-    if (shown++ < SHOWN_MAX)
-      core_text_appendf(text, "  %s %s: %s\n", progress->run[i].id, sweep_kind_name(stand->kind), stand->text);
-    else hidden++;
-  }
-  if (hidden) core_text_appendf(text, "  and %zu more; --failed lists them\n", hidden);
+bool sweep_standing_is_trouble(const SweepProgress *progress, const SweepStanding *standing, size_t index) {
+  return !progress->run[index].is_dropped && sweep_kind_is_trouble(standing->run[index].kind);
+}
+
+void sweep_standing_trouble(const SweepProgress *progress, const SweepStanding *standing, SweepTroubles *troubles) {
+  for (size_t i = 0; i < progress->runs; i++)
+    if (sweep_standing_is_trouble(progress, standing, i))
+      sweep_trouble_add(troubles, sweep_kind_name(standing->run[i].kind), standing->run[i].text, i);
+}
+
+void sweep_standing_expect(const SweepStanding *standing, SweepProgress *progress) {
+  bool *to_come = core_memory_zero_allocate(progress->runs + 1, sizeof *to_come);
+  for (size_t i = 0; i < progress->runs; i++)
+    to_come[i] = standing->run[i].kind == SWEEP_QUEUED || standing->run[i].kind == SWEEP_STARTING;
+  sweep_progress_expect(progress, to_come);
+  free(to_come);
 }
 
 void sweep_standing_draw(const SweepProgress *progress, const SweepStanding *standing, bool final, CoreText *text) {
   CoreText counts = {0};
-  sweep_standing_counts(standing, &counts);
+  sweep_standing_counts(progress, standing, &counts);
   sweep_progress_draw_bar(progress, core_text_string(&counts), text);
   core_text_free(&counts);
   if (standing->is_stale) core_text_appendf(text, "  Slurm was not asked: %s\n", standing->problem);
   if (!final) sweep_progress_draw_running(progress, text);
   draw_waiting(progress, standing, text);
-  draw_trouble(progress, standing, text);
 }

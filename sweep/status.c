@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/json.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "store/database.h"
 #include "sweep/commands.h"
-#include "sweep/progress.h"
-#include "sweep/standing.h"
+#include "sweep/status_internal.h"
 #include "sweep/sweep.h"
 
 enum { QUEUE_AGE_S = 5 /* so long an answer of Slurm is good for */ };
@@ -22,15 +20,8 @@ typedef struct StatusOptions {
   bool json, csv, watch, runs, failed;
 } StatusOptions;
 
-/* One sweep as it is shown. */
-typedef struct Shown {
-  SweepProgress progress;
-  bool is_slurm;              /* `standing` counts */
-  SweepStanding standing;
-} Shown;
-
-/* Opens results.db and imports what is new; NULL when it can not be had, which does not hide the status: the states are
- * files. */
+/* Opens results.db and imports what is new; NULL when it can not be had, or may lie behind (of an older version, or
+ * another process is importing), which does not hide the status: the states are files. */
 static StoreDatabase *open_and_import(const char *root) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database = NULL;
@@ -40,87 +31,44 @@ static StoreDatabase *open_and_import(const char *root) {
   if (code == CORE_OK) code = store_database_open_to_show(path, &database, &older);
   if (code == CORE_OK && older) {
     core_warn(STORE_OLDER_NOTE, path, (long long)older);
-    return database;
+    store_database_close(&database);
+    return NULL;
   }
   if (code == CORE_OK) code = store_import(database, root, NULL, false, &result);
   if (code != CORE_OK) core_warn("results.db was not brought up to date: %s", core_error_message());
   else if (result.damaged_lines > 0)
     core_warn("%lld damaged run-log lines were skipped, the first: %s", (long long)result.damaged_lines,
               result.first_damage);
-  if (code != CORE_OK) store_database_close(&database);
+  if (code != CORE_OK || result.rows < 0) store_database_close(&database);
   return database;
 }
 
-static json_t *real_or_null(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
-static const char *run_status(const Shown *shown, size_t index) {
+const char *sweep_shown_status(const SweepShown *shown, size_t index) {
   return shown->is_slurm ? sweep_kind_name(shown->standing.run[index].kind)
                          : store_status_name(shown->progress.run[index].state.status);
 }
 
-static const char *run_reason(const Shown *shown, size_t index) {
-  const char *message = shown->progress.run[index].state.message;
-  return shown->is_slurm && shown->standing.run[index].text[0] ? shown->standing.run[index].text : message;
+const char *sweep_shown_reason(const SweepShown *shown, size_t index) {
+  const bool is_known = shown->is_slurm && !shown->progress.run[index].is_dropped && shown->standing.run[index].text[0];
+  return is_known ? shown->standing.run[index].text : sweep_progress_reason(&shown->progress, index);
 }
 
-static bool run_is_bad(const Shown *shown, size_t index) {
-  const StoreStatus status = shown->progress.run[index].state.status;
-  if (shown->is_slurm) return sweep_kind_is_trouble(shown->standing.run[index].kind);
-  return status == STORE_FAILED || status == STORE_DIVERGED || status == STORE_LOST;
-}
-
-static json_t *run_json(const Shown *shown, size_t index) {
-  const SweepRunState *run = &shown->progress.run[index];
-  const StoreState *state = &run->state;
-  char job[48] = "";
-  json_t *object = json_pack(
-    "{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:s, s:I, s:s}", "run", run->id, "status",
-    store_status_name(state->status), "attempt", state->attempt, "iteration", (json_int_t)state->iteration,
-    "iterations", (json_int_t)state->iterations, "transitions", (json_int_t)state->transitions, "transitions_total",
-    (json_int_t)state->transitions_total, "steps_per_second", real_or_null(state->steps_per_second), "solve_rate",
-    real_or_null(state->solve_rate), "host", state->host, "pid", (json_int_t)state->pid, "message", state->message);
-  if (!shown->is_slurm) return object;
-  const SweepStand *stand = &shown->standing.run[index];
-  if (stand->id.job > 0) slurm_id_format(stand->id, job);
-  json_object_set_new(object, "standing", json_string(sweep_kind_name(stand->kind)));
-  json_object_set_new(object, "reason", json_string(stand->text));
-  json_object_set_new(object, "job", json_string(job));
-  return object;
-}
-
-static json_t *sweep_json(const Shown *shown) {
-  const SweepProgress *progress = &shown->progress;
-  json_t *object =
-    json_pack("{s:s, s:I, s:f, s:b, s:o}", "name", progress->name, "runs", (json_int_t)progress->runs, "done",
-              progress->done, "queued", progress->queued, "eta_s", real_or_null(progress->eta_s));
-  json_t *counts = json_object(), *runs = json_array();
-  for (int i = 0; i < SWEEP_STATUSES; i++)
-    json_object_set_new(counts, store_status_name((StoreStatus)i), json_integer((json_int_t)progress->count[i]));
-  for (size_t i = 0; i < progress->runs; i++) json_array_append_new(runs, run_json(shown, i));
-  json_object_set_new(object, "count", counts);
-  if (shown->is_slurm) {
-    json_t *standing = json_object();
-    for (int i = 0; i < SWEEP_KINDS; i++)
-      json_object_set_new(standing, sweep_kind_name((SweepKind)i), json_integer((json_int_t)shown->standing.count[i]));
-    json_object_set_new(object, "standing", standing);
-    json_object_set_new(object, "slurm_problem",
-                        shown->standing.is_stale ? json_string(shown->standing.problem) : json_null());
-  }
-  json_object_set_new(object, "run", runs);
-  return object;
+bool sweep_shown_is_trouble(const SweepShown *shown, size_t index) {
+  return shown->is_slurm ? sweep_standing_is_trouble(&shown->progress, &shown->standing, index)
+                         : sweep_progress_is_trouble(&shown->progress, index);
 }
 
 /* A line a run: what --runs adds; --failed keeps only those that need a hand. */
-static void print_runs(const Shown *shown, bool only_failed) {
+static void print_runs(const SweepShown *shown, bool only_failed) {
   static const char *const headers[] = {"index", "run",        "status",  "iteration",
                                         "of",    "solve rate", "steps/s", "message"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   char buffer[32];
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
-    const bool bad = run_is_bad(shown, i);
+    const bool bad = sweep_shown_is_trouble(shown, i);
     if (only_failed && !bad) continue;
     core_table_cell(table, "%zu", i);
     core_table_cell(table, "%s", shown->progress.run[i].id);
@@ -128,7 +76,7 @@ static void print_runs(const Shown *shown, bool only_failed) {
                           bad                               ? CORE_RED
                           : state->status == STORE_FINISHED ? CORE_GREEN
                                                             : CORE_PLAIN,
-                          "%s", run_status(shown, i));
+                          "%s", sweep_shown_status(shown, i));
     core_table_cell(table, "%lld", (long long)state->iteration);
     core_table_cell(table, "%lld", (long long)state->iterations);
     if (isfinite(state->solve_rate)) core_table_cell(table, "%.3f", state->solve_rate);
@@ -136,7 +84,7 @@ static void print_runs(const Shown *shown, bool only_failed) {
     if (isfinite(state->steps_per_second))
       core_table_cell(table, "%s", core_text_count(state->steps_per_second, buffer));
     else core_table_cell(table, "-");
-    core_table_cell(table, "%s", run_reason(shown, i));
+    core_table_cell(table, "%s", sweep_shown_reason(shown, i));
   }
   core_table_print(table, stdout);
   core_table_destroy(&table);
@@ -153,32 +101,32 @@ static void print_field(const char *text, char end) {
   printf("\"%c", end);
 }
 
-static void print_csv(const Shown *shown, bool only_failed) {
+static void print_csv(const SweepShown *shown, bool only_failed) {
   char job[48];
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
-    if (only_failed && !run_is_bad(shown, i)) continue;
+    if (only_failed && !sweep_shown_is_trouble(shown, i)) continue;
     job[0] = '\0';
     if (shown->is_slurm && shown->standing.run[i].id.job > 0) slurm_id_format(shown->standing.run[i].id, job);
     printf("%s,%zu,%s,", shown->progress.name, i, shown->progress.run[i].id);
-    print_field(run_status(shown, i), ',');
+    print_field(sweep_shown_status(shown, i), ',');
     printf("%d,%lld,%lld,", state->attempt, (long long)state->iteration, (long long)state->iterations);
     if (isfinite(state->solve_rate)) printf("%.6g", state->solve_rate);
     printf(",");
     if (isfinite(state->steps_per_second)) printf("%.6g", state->steps_per_second);
     printf(",%s,%s,", job, state->host);
-    print_field(run_reason(shown, i), '\n');
+    print_field(sweep_shown_reason(shown, i), '\n');
   }
 }
 
 /* ---- all sweeps -------------------------------------------------------------------------------------------------- */
 
 static bool is_unfinished(const SweepProgress *progress) {
-  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs;
+  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] + progress->dropped < progress->runs;
 }
 
 /* Joins with Slurm what is Slurm's. */
-static int join(const StatusOptions *options, Shown *shown, size_t count) {
+static int join(const StatusOptions *options, SweepShown *shown, size_t count) {
   const char **names = core_memory_allocate((count + 1) * sizeof *names);
   size_t asked = 0;
   char problem[512] = "";
@@ -199,16 +147,17 @@ static int join(const StatusOptions *options, Shown *shown, size_t count) {
   return code;
 }
 
-static bool is_busy(const Shown *shown) {
+static bool is_busy(const SweepShown *shown) {
   if (!shown->is_slurm) return shown->progress.queued || shown->progress.count[STORE_RUNNING] > 0;
   return shown->standing.count[SWEEP_QUEUED] + shown->standing.count[SWEEP_STARTING] +
            shown->standing.count[SWEEP_RUNNING] >
          0;
 }
 
-static void draw(const StatusOptions *options, const Shown *shown, CoreText *text) {
+static void draw(const StatusOptions *options, const SweepShown *shown, CoreText *text) {
   if (shown->is_slurm) sweep_standing_draw(&shown->progress, &shown->standing, false, text);
   else sweep_progress_draw(&shown->progress, false, text);
+  if (!options->failed) sweep_trouble_draw(&shown->troubles, &shown->progress, text);
   if (shown->progress.queued && !shown->progress.executor)
     core_text_appendf(text, "  the executor is gone; sweep submit %s goes on\n", shown->progress.name);
   if (!options->runs && !options->failed) return;
@@ -217,13 +166,13 @@ static void draw(const StatusOptions *options, const Shown *shown, CoreText *tex
   print_runs(shown, options->failed);
 }
 
-static void print(const StatusOptions *options, const Shown *shown, size_t count, CoreLive *live, bool busy) {
+static void print(const StatusOptions *options, SweepShown *shown, size_t count, CoreLive *live, bool busy) {
   json_t *list = options->json ? json_array() : NULL;
   CoreText text = {0};
   if (options->csv)
     printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason\n");
   for (size_t i = 0; i < count; i++) {
-    if (list) json_array_append_new(list, sweep_json(&shown[i]));
+    if (list) json_array_append_new(list, sweep_shown_json(&shown[i]));
     else if (options->csv) print_csv(&shown[i], options->failed);
     else draw(options, &shown[i], &text);
   }
@@ -237,17 +186,48 @@ static void print(const StatusOptions *options, const Shown *shown, size_t count
   core_text_free(&text);
 }
 
+/* What the sweep's own file says: which runs it no longer has, and, for scripts, their settings. */
+static void read_members(const StatusOptions *options, SweepShown *shown) {
+  SweepProgress *progress = &shown->progress;
+  if (!options->json && progress->count[STORE_FINISHED] == progress->runs) return;
+  if (sweep_members_read(options->common.root, progress, &shown->members) == CORE_OK) {
+    sweep_progress_drop(progress, shown->members.absent);
+  } else {
+    if (!options->watch)
+      core_warn("%s; so it is not known which runs %s still has", core_error_message(), progress->name);
+    core_error_clear();
+  }
+}
+
+static int read_all(const StatusOptions *options, StoreDatabase *database, char **names, size_t count,
+                    SweepShown *shown) {
+  for (size_t i = 0; i < count; i++) {
+    shown[i].root = options->common.root;
+    TRY(sweep_progress_read(options->common.root, names[i], database, &shown[i].progress));
+    read_members(options, &shown[i]);
+  }
+  TRY(join(options, shown, count));
+  for (size_t i = 0; i < count; i++) {
+    if (shown[i].is_slurm) {
+      sweep_standing_expect(&shown[i].standing, &shown[i].progress);
+      sweep_standing_trouble(&shown[i].progress, &shown[i].standing, &shown[i].troubles);
+    } else {
+      sweep_trouble_of_progress(&shown[i].progress, &shown[i].troubles);
+    }
+  }
+  return CORE_OK;
+}
+
 static int show(const StatusOptions *options, StoreDatabase *database, char **names, size_t count, CoreLive *live,
                 bool *busy) {
-  Shown *shown = core_memory_zero_allocate(count + 1, sizeof *shown);
-  int code = CORE_OK;
+  SweepShown *shown = core_memory_zero_allocate(count + 1, sizeof *shown);
+  const int code = read_all(options, database, names, count, shown);
   *busy = false;
-  for (size_t i = 0; i < count && code == CORE_OK; i++)
-    code = sweep_progress_read(options->common.root, names[i], database, &shown[i].progress);
-  if (code == CORE_OK) code = join(options, shown, count);
   for (size_t i = 0; i < count && code == CORE_OK; i++) *busy |= is_busy(&shown[i]);
   if (code == CORE_OK) print(options, shown, count, live, *busy);
   for (size_t i = 0; i < count; i++) {
+    sweep_trouble_free(&shown[i].troubles);
+    sweep_members_free(&shown[i].members);
     sweep_standing_free(&shown[i].standing);
     sweep_progress_free(&shown[i].progress);
   }

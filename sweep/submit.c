@@ -20,6 +20,7 @@
 #include "sweep/queue.h"
 #include "sweep/standing.h"
 #include "sweep/sweep.h"
+#include "sweep/trouble.h"
 
 enum { ROOM_POLL_S = 10 };
 
@@ -121,7 +122,11 @@ static int wait_for(const char *root, const SweepGrid *grid) {
       return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); sweep submit again goes on", root);
     TRY(sweep_progress_read(root, name, NULL, &progress));
     CoreText text = {0};
+    SweepTroubles troubles = {0};
     sweep_progress_draw(&progress, !queued, &text);
+    sweep_trouble_of_progress(&progress, &troubles);
+    sweep_trouble_draw(&troubles, &progress, &text);
+    sweep_trouble_free(&troubles);
     core_live_draw(&live, core_text_string(&text), !queued);
     core_text_free(&text);
     sweep_progress_free(&progress);

@@ -1,7 +1,6 @@
 /* For people as lines, with --json for scripts: both from the same values. Nothing is trained or written here. */
 #include "trainer/describe.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,19 +18,6 @@
 
 /* ---- settings -------------------------------------------------------------------------------------------------- */
 
-static json_t *default_of(const CoreConfig *defaults, const CoreConfigRow *row) {
-  const char *field = (const char *)defaults + row->offset;
-  switch (row->kind) {
-    case CORE_CONFIG_INT: return json_integer(*(const int64_t *)field);
-    case CORE_CONFIG_REAL: return isfinite(*(const double *)field) ? json_real(*(const double *)field)
-                                                                   : json_string(row->def);
-    case CORE_CONFIG_BOOL: return json_boolean(*(const bool *)field);
-    case CORE_CONFIG_ENUM:
-    case CORE_CONFIG_STRING: break;
-  }
-  return json_string(field);
-}
-
 static json_t *choices_of(const char *choices) {
   json_t *list = json_array();
   for (const char *at = choices; *at; at += strcspn(at, "|"), at += *at == '|')
@@ -39,15 +25,13 @@ static json_t *choices_of(const char *choices) {
   return list;
 }
 
-static json_t *bound(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
 static json_t *setting_json(const CoreConfig *defaults, const CoreConfigRow *row) {
   static const char *const kinds[] = {"integer", "number", "boolean", "choice", "text"};
   json_t *object = json_pack("{s:s, s:s, s:o}", "name", row->name, "kind", kinds[row->kind], "default",
-                             default_of(defaults, row));
+                             core_json_setting(defaults, row));
   if (row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL) {
-    json_object_set_new(object, "lowest", bound(row->lowest));
-    json_object_set_new(object, "highest", bound(row->highest));
+    json_object_set_new(object, "lowest", core_json_real(row->lowest));
+    json_object_set_new(object, "highest", core_json_real(row->highest));
     json_object_set_new(object, "unit", json_string(row->unit ? row->unit : ""));
   }
   if (row->choices) json_object_set_new(object, "choices", choices_of(row->choices));
@@ -132,8 +116,8 @@ static json_t *contents_json(const char *file, const CheckpointContents *content
                           json_pack("{s:s, s:I, s:s}", "name", contents->section[i].name, "bytes",
                                     (json_int_t)contents->section[i].bytes, "checksum", checksum));
   }
-  json_t *object = json_object(), *name = json_string(file); /* NULL: a path that is no UTF-8 */
-  json_object_set_new(object, "file", name ? name : json_null());
+  json_t *object = json_object();
+  json_object_set_new(object, "file", core_json_text(file));
   json_object_set_new(object, "run", json_string(contents->run_id));
   json_object_set_new(object, "iteration", json_integer(contents->iteration));
   json_object_set_new(object, "sections", sections);

@@ -29,12 +29,64 @@ tap_check "runs that never started took no time" "$(grep -qF '8 runs, 0 finished
   grep -qE '^  ran +0.00 s in all, 0.00 s of it wasted' <<<"$out" || echo "$out")"
 tap_check "and no line of the report has days" "$(sweep report study --runs | grep -E '[0-9] d ')$(sweep report study --csv | grep -E '[0-9]{7}')"
 
+# ---- a reason once, and no 100 % but of finished work
+out=$(sweep status study)
+tap_check "all have failed, and nothing is done" "$(grep -qE '^study \[-+\] 0 %  8 of 8 failed$' <<<"$out" || echo "$out")"
+tap_check "their reason stands there once" "$([ "$(grep -c 'exit code 1' <<<"$out")" -eq 1 ] || echo "$out")"
+tap_check "with some runs, and how to see all" "$(grep -qE '^    [0-9a-f]{16}( [0-9a-f]{16}){3} and 4 more$' <<<"$out" &&
+  grep -qF 'sweep status study --failed lists all' <<<"$out" || echo "$out")"
+tap_check "--failed lists each" "$(sweep status study --failed | grep -cE '^ +[0-7] +[0-9a-f]{16} +failed' | grep -vx 8)"
+
+# state INDEX KEY=VALUE...: what a trainer would have written last
+state() {
+  local id; id=$(awk -F'\t' -v i="$1" '$1 == i { print $2 }' "$SWEEP_ROOT/sweeps/study/manifest.tsv"); shift
+  printf '%s\n' attempt=1 host=elsewhere pid=1 started_unix_s=1000000000 heartbeat_unix_s=1000000010 iterations=8 \
+    transitions_total=1024 "$@" >"$SWEEP_ROOT/runs/${id:0:2}/$id/state"
+}
+value() { sweep status study --json | tool json 0 "$@"; }
+done_=(iteration=8 transitions=1024 finished_unix_s=1000000010)
+for i in 0 1 2 3; do state $i status=finished "${done_[@]}"; done
+for i in 4 5; do state $i status=stopped iteration=7 transitions=1024; done # as in its last evaluation
+state 6 status=failed iteration=3 transitions=384 "message=no progress at iteration 3; see sweep logs 0123456789abcdef"
+state 7 status=failed iteration=4 transitions=512 "message=no progress at iteration 4; see sweep logs 89abcdef01234567"
+out=$(sweep status study)
+tap_check "what failed half way is not half done" "$(grep -qE ' 74 %  4 finished, 2 stopped, 2 failed$' <<<"$out" || echo "$out")"
+tap_check "messages that differ in numbers are one" "$(grep -qxF '  2 failed: no progress at iteration ...; see sweep logs ...' <<<"$out" || echo "$out")"
+tap_check "what nobody works on is said" "$(grep -qF 'nobody works on 2 of them; sweep submit study does' <<<"$out" || echo "$out")"
+for i in 6 7; do state $i status=stopped iteration=8 transitions=1024; done
+tap_check "100 % is for what is finished" "$(sweep status study | grep -F '100 %')"
+for i in 4 5 6; do state $i status=finished "${done_[@]}"; done
+state 7 status=diverged iteration=8 transitions=1024 "message=NaN in the loss"
+tap_check "also with one that has diverged" "$(sweep status study | grep -qE ' 87 %  7 finished, 1 diverged$' || sweep status study)"
+
+tap_check "--json: settings in which runs differ" "$([ "$(value run 3 settings)" = '{"train.seed":1,"ppo.com":16.0}' ] || value run 3 settings)"
+tap_check "its moments and folder" "$([ "$(value run 3 started_unix_s) $(value run 3 folder)" = "1000000000.0 runs/$(value run 3 run | cut -c1-2)/$(value run 3 run)" ] ||
+  value run 3)"
+tap_check "the trouble, by reason" "$([ "$(value trouble 0 reason) $(value trouble 0 count)" = "NaN in the loss 1" ] || value trouble)"
+tap_check "a run that never started has no start" "$(state 7 status=pending attempt=0 started_unix_s=0
+  [ "$(value run 7 started_unix_s)" = null ] || value run 7)"
+
+# ---- runs that a changed file no longer has
+state 7 status=failed iteration=1 transitions=128 message=gone
+sed -i 's/ppo.com = 8, 16/ppo.com = 8, 32/' study.ini # 1, 3, 5 and 7 had 16
+tap_run "a changed file" 0 "4 earlier ones are no longer in the file" sweep submit study.ini --local --no-start
+out=$(sweep status study)
+tap_check "what was dropped counts no more, what it finished does" "$(grep -qE ' 63 %  7 finished, 4 pending, 1 no longer in the file$' <<<"$out" &&
+  ! grep -q gone <<<"$out" || echo "$out")"
+tap_check "--runs says so of the run" "$(sweep status study --runs | grep -qE '^ +7 .*no longer in the sweep.s file' || sweep status study --runs)"
+tap_check "--json too" "$([ "$(value run 7 in_file) $(value run 7 settings) $(value dropped)" = 'false {"train.seed":3,"ppo.com":16.0} 1' ] || value run 7)"
+sed -i 's/seeds = 4/seeds = 2/' study.ini
+sweep submit study.ini --local --no-start >/dev/null
+rm "$SWEEP_ROOT"/runs/*/*/state # all of them wait
+tap_run "a sweep whose file is damaged is shown all the same" 0 "12 pending" bash -c '
+  echo "[grid" >"$SWEEP_ROOT/sweeps/study/sweep.ini"; sweep status study'
+
 # ---- one way to name a run
-id=$(tail -1 "$SWEEP_ROOT/sweeps/study/manifest.tsv" | cut -f2) # not among the first of a listing
+id=$(sed -n 10p "$SWEEP_ROOT/sweeps/study/manifest.tsv" | cut -f2) # not among the first of a listing
 tap_run "logs of a run by its first digits" 0 "" sweep logs "${id:0:5}"
 tap_run "by sweep and index" 0 "" sweep logs study/7
 tap_run "by its folder" 0 "" sweep logs "$SWEEP_ROOT/runs/${id:0:2}/$id/"
-tap_run "stop takes them too" 2 "run $id is not running: it is failed" sweep stop "runs/${id:0:2}/${id:0:8}"
+tap_run "stop takes them too" 2 "run $id is not running: it is pending" sweep stop "runs/${id:0:2}/${id:0:8}"
 tap_run "a run that is none" 2 "'zzz' names no run of $SWEEP_ROOT" sweep logs zzz
 sed "s/^com = .*//; s/ppo.com = .*/ppo.com = 8/" study.ini >child.ini
 printf '[init]\nfrom = run:%s\n' "${id:0:6}" >>child.ini
