@@ -18,7 +18,11 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
   if (!chosen) chosen = environment && *environment ? environment : ".";
   struct stat status;
   char real[PATH_MAX];
-  if (!realpath(chosen, real) || stat(real, &status) < 0)
+  const bool found = realpath(chosen, real) && stat(real, &status) == 0;
+  if (!found && errno == ENOENT && *chosen)
+    return core_error(CORE_FAIL, "there is no workspace '%s' yet: no such folder%s; sweep submit FILE makes it, as "
+                      "does mkdir", chosen, option ? "" : " (SWEEP_ROOT names it)");
+  if (!found)
     return core_error_errno(CORE_FAIL, "cannot open the workspace '%s'%s", chosen,
                             option ? "" : " (choose one with --root DIR or SWEEP_ROOT)");
   if (!S_ISDIR(status.st_mode)) return core_error(CORE_FAIL, "the workspace '%s' is no folder", chosen);

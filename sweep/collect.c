@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "core/json.h"
 #include "core/log.h"
 #include "core/terminal.h"
 #include "store/database.h"
@@ -22,10 +23,26 @@ static void report_damage(const StoreImport *import) {
     printf("not all could be read: %s\n", import->first_damage);
 }
 
-static void report_import(const StoreImport *import) {
-  printf("%lld new row%s from %lld run%s\n", (long long)import->rows, import->rows == 1 ? "" : "s",
-         (long long)import->runs, import->runs == 1 ? "" : "s");
-  report_damage(import);
+static void report_json(const StoreImport *import) {
+  CoreText text = {0};
+  json_t *object =
+    json_pack("{s:I, s:I, s:I, s:o}", "rows", (json_int_t)import->rows, "runs", (json_int_t)import->runs,
+              "damaged_lines", (json_int_t)import->damaged_lines, "first_damage",
+              import->first_damage[0] ? core_json_text(import->first_damage) : json_null());
+  core_json_append(object, 0, &text); /* on one line: --follow prints many */
+  printf("%s\n", core_text_string(&text));
+  core_text_free(&text);
+  json_decref(object);
+}
+
+static void report_import(const StoreImport *import, bool json) {
+  if (json) {
+    report_json(import);
+  } else {
+    printf("%lld new row%s from %lld run%s\n", (long long)import->rows, import->rows == 1 ? "" : "s",
+           (long long)import->runs, import->runs == 1 ? "" : "s");
+    report_damage(import);
+  }
   fflush(stdout);
 }
 
@@ -44,7 +61,7 @@ static void wait_seconds(double seconds) {
 
 /* Imports again and again until Ctrl-C or SIGTERM. A failure (a lock, a full disk) is told and tried again: whoever
  * watches overnight does not want to find that nothing was watched. */
-static int follow(StoreDatabase *database, const char *root, const char *name, double every_s) {
+static int follow(StoreDatabase *database, const char *root, const char *name, double every_s, bool json) {
   struct sigaction action = {.sa_handler = ask_to_end};
   bool is_first = true, other_was_told = false;
   sigaction(SIGINT, &action, NULL);
@@ -54,10 +71,11 @@ static int follow(StoreDatabase *database, const char *root, const char *name, d
     if (store_import(database, root, name, false, &import) != CORE_OK) {
       core_warn("%s; trying again in %.0f s", core_error_message(), every_s);
     } else if (import.rows < 0) {
-      if (!other_was_told) printf("another process is importing; waiting for what it leaves\n");
+      if (!other_was_told)
+        fprintf(json ? stderr : stdout, "another process is importing; waiting for what it leaves\n");
       other_was_told = true;
     } else if (import.rows > 0 || is_first) {
-      report_import(&import);
+      report_import(&import, json);
       is_first = false;
     }
     fflush(stdout);
@@ -66,14 +84,14 @@ static int follow(StoreDatabase *database, const char *root, const char *name, d
   return CORE_OK;
 }
 
-static int collect_once(StoreDatabase *database, const char *root, const char *name) {
+static int collect_once(StoreDatabase *database, const char *root, const char *name, bool json) {
   StoreImport import;
   TRY(store_import(database, root, name, true, &import));
-  report_import(&import);
+  report_import(&import, json);
   return CORE_OK;
 }
 
-typedef struct CollectOptions { SweepCommon common; bool follow; double every_s; } CollectOptions;
+typedef struct CollectOptions { SweepCommon common; bool follow, json; double every_s; } CollectOptions;
 
 static int collect(void *given, const char **operands, size_t count) {
   CollectOptions *options = given;
@@ -89,7 +107,8 @@ static int collect(void *given, const char **operands, size_t count) {
   }
   TRY(store_path_database(root, path));
   TRY(store_database_open(path, false, &database));
-  int code = options->follow ? follow(database, root, sweep, options->every_s) : collect_once(database, root, sweep);
+  int code = options->follow ? follow(database, root, sweep, options->every_s, options->json)
+                             : collect_once(database, root, sweep, options->json);
   store_database_close(&database);
   return code;
 }
@@ -104,6 +123,7 @@ int sweep_collect(int argc, char **argv) {
   const CoreOption options[] = {
     {"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
     {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS", "with --follow: pause between imports (default: 10)"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts: one line an import"},
     SWEEP_OPTION_ROOT(given.common),
     {0}};
   return core_options_answer(&manual, options, argc, argv, collect, &given);
@@ -111,12 +131,14 @@ int sweep_collect(int argc, char **argv) {
 
 /* ---- rebuild --------------------------------------------------------------------------------------------------- */
 
+typedef struct RebuildOptions { SweepCommon common; bool json; } RebuildOptions;
+
 static int rebuild(void *given, const char **operands, size_t count) {
-  SweepCommon *common = given;
+  RebuildOptions *options = given;
   StoreImport import;
-  TRY(sweep_common_open(common));
-  TRY(store_rebuild(common->root, &import));
-  report_import(&import);
+  TRY(sweep_common_open(&options->common));
+  TRY(store_rebuild(options->common.root, &import));
+  report_import(&import, options->json);
   return CORE_OK;
 }
 
@@ -124,7 +146,8 @@ int sweep_rebuild(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep rebuild [options]",
     .about = "Makes results.db anew from the run logs and manifests alone. The old file is kept as results.db.old."};
-  SweepCommon common = {0};
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(common), {0}};
-  return core_options_answer(&manual, options, argc, argv, rebuild, &common);
+  RebuildOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(given.common), {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"}, {0}};
+  return core_options_answer(&manual, options, argc, argv, rebuild, &given);
 }

@@ -6,22 +6,32 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "core/terminal.h"
 #include "store/run.h"
 #include "store/run_name.h"
 #include "sweep/commands.h"
 #include "sweep/progress.h"
 #include "sweep/queue.h"
+#include "sweep/standing.h"
 #include "sweep/sweep.h"
 
 enum { STOP_WAIT_S = 120 };
 
 /* ---- stop ------------------------------------------------------------------------------------------------------- */
 
+typedef struct StopOptions {
+  SweepCommon common;
+  bool no_wait, json;
+  json_t *sweeps, *runs;     /* what was stopped; NULL without --json */
+} StopOptions;
+
+static FILE *words_of(const StopOptions *options) { return options->json ? stderr : stdout; }
+
 /* Asks the process that holds this run; only on this host can a process id be trusted. */
-static int stop_run(const char *root, const char *id) {
+static int stop_run(const StopOptions *options, const char *id) {
   StoreState state;
-  TRY(store_run_state_read(root, id, true, &state));
+  TRY(store_run_state_read(options->common.root, id, true, &state));
   if (state.status != STORE_RUNNING)
     return core_error(CORE_USAGE, "run %s is not running: it is %s", id, store_status_name(state.status));
   char host[64];
@@ -30,24 +40,14 @@ static int stop_run(const char *root, const char *id) {
     return core_error(CORE_FAIL, "run %s runs on %s; stop it there", id, state.host);
   if (kill((pid_t)state.pid, SIGTERM) != 0)
     return core_error_errno(CORE_FAIL, "run %s: can not signal process %lld", id, (long long)state.pid);
-  printf("run %s: told to checkpoint and end\n", id);
+  fprintf(words_of(options), "run %s: told to checkpoint and end\n", id);
+  if (options->runs) json_array_append_new(options->runs, json_string(id));
   return CORE_OK;
 }
 
-/* Takes the sweep off the queue and waits until its runs have ended. */
-static int stop_sweep(const char *root, const char *name, bool wait) {
-  bool queued;
-  SweepRequest request;
-  TRY(sweep_queue_read(root, name, &request, &queued));
-  if (!queued) {
-    printf("%s: nothing of it is running or waiting here\n", name);
-    return CORE_OK;
-  }
-  TRY(sweep_queue_remove(root, name));
-  printf("%s: its runs finish their iteration, write their checkpoints and end\n", name);
-  fflush(stdout);
+static int wait_until_stopped(const char *root, const char *name) {
   const double start = core_clock_s();
-  while (wait && sweep_queue_executor(root)) {
+  while (sweep_queue_executor(root)) {
     SweepProgress progress;
     TRY(sweep_progress_read(root, name, NULL, &progress));
     const size_t running = progress.count[STORE_RUNNING];
@@ -58,11 +58,37 @@ static int stop_sweep(const char *root, const char *name, bool wait) {
                         running);
     usleep(200 * 1000);
   }
-  if (wait) printf("%s: stopped; sweep submit %s goes on\n", name, name);
   return CORE_OK;
 }
 
-static int stop_all(const char *root, bool wait) {
+/* Takes the sweep off the queue and waits until its runs have ended. */
+static int stop_sweep(const StopOptions *options, const char *name) {
+  const char *root = options->common.root;
+  FILE *words = words_of(options);
+  bool queued;
+  SweepRequest request;
+  TRY(sweep_queue_read(root, name, &request, &queued));
+  if (queued) {
+    TRY(sweep_queue_remove(root, name));
+    fprintf(words, "%s: its runs finish their iteration, write their checkpoints and end\n", name);
+    fflush(words);
+    if (!options->no_wait) {
+      TRY(wait_until_stopped(root, name));
+      fprintf(words, "%s: stopped; sweep submit %s goes on\n", name, name);
+    }
+  } else {
+    fprintf(words, "%s: nothing of it is running or waiting here%s%s\n", name,
+            sweep_standing_applies(root, name) ? "; what Slurm has of it ends with sweep cancel " : "",
+            sweep_standing_applies(root, name) ? name : "");
+  }
+  if (options->sweeps)
+    json_array_append_new(options->sweeps, json_pack("{s:s, s:b, s:b}", "name", name, "was_queued", queued, "ended",
+                                                     !queued || !options->no_wait));
+  return CORE_OK;
+}
+
+static int stop_all(const StopOptions *options) {
+  const char *root = options->common.root;
   char **names;
   size_t count;
   int code = CORE_OK;
@@ -71,7 +97,7 @@ static int stop_all(const char *root, bool wait) {
     SweepRequest request;
     bool queued = false;
     if (code == CORE_OK) code = sweep_queue_read(root, names[i], &request, &queued);
-    if (code == CORE_OK && queued) code = stop_sweep(root, names[i], wait);
+    if (code == CORE_OK && queued) code = stop_sweep(options, names[i]);
     free(names[i]);
   }
   free(names);
@@ -83,23 +109,30 @@ static bool is_sweep(const char *root, const char *word) {
   return store_path_sweep(root, word, "manifest.tsv", path) == CORE_OK && core_files_exists(path);
 }
 
-typedef struct StopOptions { SweepCommon common; bool no_wait; } StopOptions;
-
-static int stop(void *given, const char **operands, size_t count) {
-  StopOptions *options = given;
+static int stop_each(const StopOptions *options, const char **operands, size_t count) {
   const char *root = options->common.root;
-  TRY(sweep_common_open(&options->common));
-  if (count == 0) return stop_all(root, !options->no_wait);
   for (size_t i = 0; i < count; i++) {
     char id[CORE_RUN_ID];
     if (is_sweep(root, operands[i])) {
-      TRY(stop_sweep(root, operands[i], !options->no_wait));
+      TRY(stop_sweep(options, operands[i]));
     } else {
       TRY(store_run_find(root, operands[i], id));
-      TRY(stop_run(root, id));
+      TRY(stop_run(options, id));
     }
   }
   return CORE_OK;
+}
+
+static int stop(void *given, const char **operands, size_t count) {
+  StopOptions *options = given;
+  TRY(sweep_common_open(&options->common));
+  if (options->json) options->sweeps = json_array(), options->runs = json_array();
+  const int code = count == 0 ? stop_all(options) : stop_each(options, operands, count);
+  if (options->json && code == CORE_OK)
+    core_json_print(json_pack("{s:O, s:O}", "sweep", options->sweeps, "run", options->runs));
+  json_decref(options->sweeps);
+  json_decref(options->runs);
+  return code;
 }
 
 int sweep_stop(int argc, char **argv) {
@@ -111,6 +144,7 @@ int sweep_stop(int argc, char **argv) {
   StopOptions given = {0};
   const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
                                 {"no-wait", 0, CORE_OPTION_FLAG, &given.no_wait, NULL, "return at once"},
+                                {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts: what was stopped"},
                                 {0}};
   return core_options_answer(&manual, options, argc, argv, stop, &given);
 }

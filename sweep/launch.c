@@ -60,6 +60,8 @@ typedef struct Submission {
   size_t wave_count;
 } Submission;
 
+static FILE *words_of(const SweepLaunch *launch) { return launch->words ? launch->words : stdout; }
+
 /* ---- what Slurm has ---------------------------------------------------------------------------------------------- */
 
 /* The sweep's own name and those that it waits for: they are asked for in one call. */
@@ -112,7 +114,8 @@ static int settle(Submission *s) {
     SweepArray *array = &journal->arrays[i];
     if (!asked[i]) continue;
     if (array->state == SWEEP_ARRAY_TAKEN) {
-      printf("  job %lld was taken by Slurm when it was submitted before, unnoticed\n", (long long)array->job);
+      fprintf(words_of(s->launch), "  job %lld was taken by Slurm when it was submitted before, unnoticed\n",
+              (long long)array->job);
       code = sweep_journal_append(s->launch->root, s->launch->name, "took\t%lld\t%lld\t%lld", (long long)array->batch,
                                   (long long)array->array, (long long)array->job);
     } else {
@@ -385,7 +388,8 @@ static int test(const Submission *s, const SlurmJob *job) {
   TRY(slurm_test(s->launch->cluster, job, &forecast));
   const time_t at = (time_t)forecast.start_unix_s;
   if (at && localtime_r(&at, &local)) strftime(date, sizeof date, " about %Y-%m-%d %H:%M", &local);
-  printf("  Slurm would start the first task%s on %s, partition %s\n", date, forecast.nodes, forecast.partition);
+  fprintf(words_of(s->launch), "  Slurm would start the first task%s on %s, partition %s\n", date, forecast.nodes,
+          forecast.partition);
   return CORE_OK;
 }
 
@@ -409,8 +413,9 @@ static int carry_out(Submission *s, Wave *wave, int64_t array) {
 static void describe(const Submission *s, const SweepCut *cut) {
   CoreText text = {0};
   sweep_launch_cost(s->launch->settings, cut->runs, &text);
-  printf("%s: %zu runs to submit as %lld tasks in %lld array%s; %s\n", s->launch->name, cut->runs,
-         (long long)cut->tasks, (long long)cut->arrays, cut->arrays == 1 ? "" : "s", core_text_string(&text));
+  fprintf(words_of(s->launch), "%s: %zu runs to submit as %lld tasks in %lld array%s; %s\n", s->launch->name,
+          cut->runs, (long long)cut->tasks, (long long)cut->arrays, cut->arrays == 1 ? "" : "s",
+          core_text_string(&text));
   core_text_free(&text);
 }
 
@@ -460,7 +465,8 @@ static int launch_wave(Submission *s, Wave *wave, int64_t number) {
     s->done->submitted += sweep_cut_runs(&wave->cut, array);
     s->done->arrays++;
     if (wave->cut.arrays <= 20)
-      printf("  job %lld: %zu runs\n", (long long)wave->jobs[array], sweep_cut_runs(&wave->cut, array));
+      fprintf(words_of(s->launch), "  job %lld: %zu runs\n", (long long)wave->jobs[array],
+              sweep_cut_runs(&wave->cut, array));
   }
   return CORE_OK;
 }
@@ -468,7 +474,7 @@ static int launch_wave(Submission *s, Wave *wave, int64_t number) {
 static void print_allowance(const Submission *s) {
   CoreText text = {0};
   sweep_launch_allowance(&s->allowance, s->launch->settings, s->count, &text);
-  printf("%s", core_text_string(&text));
+  fprintf(words_of(s->launch), "%s", core_text_string(&text));
   core_text_free(&text);
 }
 

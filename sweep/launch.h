@@ -5,6 +5,7 @@
 #define SWEEP_LAUNCH_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "slurm/cluster.h"
 #include "sweep/grid.h"
@@ -24,6 +25,7 @@ typedef struct SweepLaunch {
   bool force;                     /* also finished and diverged runs, from the beginning */
   bool dry_run, test_only;        /* say what would be done; change nothing */
   SweepPreview *preview;          /* not NULL: as dry_run, and says nothing */
+  FILE *words;                    /* who tells what is done: NULL is stdout; with --json stderr */
   bool held;                      /* hand them over held: sweep release lets them start */
 } SweepLaunch;
 

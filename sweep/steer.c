@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "slurm/cluster.h"
 #include "store/run_name.h"
@@ -21,6 +22,7 @@ typedef struct Chosen {
   char name[SWEEP_NAME];
   SweepManifest manifest;
   bool *flags;              /* [manifest.count] */
+  bool json;                /* what was done goes to stdout for scripts, words to stderr */
   bool all;                 /* no run was named */
 } Chosen;
 
@@ -61,6 +63,8 @@ static int choose(Chosen *chosen, const char **operands, size_t count) {
   return core_error(CORE_USAGE, "%s was never submitted to Slurm; sweep stop %s ends what runs on this machine",
                     chosen->name, chosen->name);
 }
+
+static FILE *words_of(const Chosen *chosen) { return chosen->json ? stderr : stdout; }
 
 static void forget(Chosen *chosen) {
   sweep_manifest_free(&chosen->manifest);
@@ -125,18 +129,33 @@ static int note_cancel(const Chosen *chosen) {
   return CORE_OK;
 }
 
-static size_t count_runs_of(const Queue *queue, const SlurmId *ids, size_t count) {
-  size_t runs = 0;
+/* The runs that these tasks carry, more than were named where runs share a task: the ids, in the manifest's order. */
+static json_t *list_runs_of(const Chosen *chosen, const Queue *queue, const SlurmId *ids, size_t count) {
+  json_t *runs = json_array();
   for (size_t i = 0; i < queue->placement.count; i++) {
     const SlurmId id = sweep_placement_id(&queue->placement.places[i]);
-    runs += id.job > 0 && bsearch(&id, ids, count, sizeof *ids, by_id) != NULL;
+    if (id.job > 0 && bsearch(&id, ids, count, sizeof *ids, by_id))
+      json_array_append_new(runs, json_string(chosen->manifest.ids[i]));
   }
   return runs;
 }
 
-static int act(const Chosen *chosen, Verb verb) {
+/* Takes over `runs`. */
+static void tell(const Chosen *chosen, Verb verb, json_t *runs) {
   static const char *const done[] = {"cancelled", "held", "released"}, *const none[] = {"in the queue", "waiting",
                                                                                         "waiting"};
+  const size_t count = json_array_size(runs);
+  if (chosen->json)
+    core_json_print(json_pack("{s:s, s:s, s:I, s:O}", "sweep", chosen->name, "action", done[verb], "runs",
+                              (json_int_t)count, "run", runs));
+  else if (count == 0) printf("%s: none of these runs is %s\n", chosen->name, none[verb]);
+  else
+    printf("%s: %zu runs %s%s\n", chosen->name, count, done[verb],
+           verb == CANCEL ? "; running ones save a checkpoint first, sweep submit goes on with them" : "");
+  json_decref(runs);
+}
+
+static int act(const Chosen *chosen, Verb verb) {
   Queue queue = {0};
   SlurmId *ids = NULL;
   size_t count = 0;
@@ -144,16 +163,14 @@ static int act(const Chosen *chosen, Verb verb) {
   TRY(sweep_journal_lock(chosen->common.root, chosen->name, &lock));
   TRY_GOTO(code, out, open_queue(chosen, &queue));
   ids = find_tasks(chosen, &queue, verb, &count);
-  if (count == 0) {
-    printf("%s: none of these runs is %s\n", chosen->name, none[verb]);
-    goto out;
+  if (count > 0) {
+    if (verb == CANCEL) TRY_GOTO(code, out, note_cancel(chosen));
+    code =
+      verb == CANCEL ? slurm_cancel(queue.cluster, ids, count) : slurm_hold(queue.cluster, ids, count, verb == HOLD);
+    sweep_standing_forget();
+    if (code != CORE_OK) goto out;
   }
-  if (verb == CANCEL) TRY_GOTO(code, out, note_cancel(chosen));
-  code = verb == CANCEL ? slurm_cancel(queue.cluster, ids, count) : slurm_hold(queue.cluster, ids, count, verb == HOLD);
-  sweep_standing_forget();
-  if (code != CORE_OK) goto out;
-  printf("%s: %zu runs %s%s\n", chosen->name, count_runs_of(&queue, ids, count), done[verb],
-         verb == CANCEL ? "; running ones save a checkpoint first, sweep submit goes on with them" : "");
+  tell(chosen, verb, list_runs_of(chosen, &queue, ids, count));
 out:
   free(ids);
   close_queue(&queue);
@@ -260,16 +277,27 @@ static int retry_settings(const RetryOptions *options, const Chosen *chosen, con
   return slurm_settings_check(settings);
 }
 
+static void tell_retry(const RetryOptions *options, const Chosen *chosen, const SweepLaunched *done,
+                       const int64_t *indices, size_t count) {
+  json_t *runs = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append_new(runs, json_string(chosen->manifest.ids[indices[i]]));
+  core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action", "retried",
+                            "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted, "queued_already",
+                            (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
+                            (json_int_t)done->arrays, "run", runs));
+}
+
 static int retry(const RetryOptions *options, const Chosen *chosen) {
   int64_t *indices = core_memory_allocate((chosen->manifest.count + 1) * sizeof *indices);
   size_t count;
   SlurmSettings settings;
   SweepLaunched done = {0};
   SlurmCluster *cluster = NULL;
+  FILE *words = words_of(chosen);
   int code;
   TRY_GOTO(code, out, find_meant(options, chosen, indices, &count));
   if (count == 0) {
-    printf("%s: nothing to retry\n", chosen->name);
+    fprintf(words, "%s: nothing to retry\n", chosen->name);
     goto out;
   }
   TRY_GOTO(code, out, retry_settings(options, chosen, indices, count, &settings));
@@ -278,16 +306,18 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
                               .name = chosen->name,
                               .cluster = cluster,
                               .settings = &settings,
+                              .words = words,
                               .force = options->force,
                               .dry_run = options->dry_run};
   code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
   sweep_standing_forget();
-  if (done.submitted) printf("%s: %zu runs submitted again\n", chosen->name, done.submitted);
-  if (done.queued) printf("  %zu are in the queue already\n", done.queued);
+  if (done.submitted) fprintf(words, "%s: %zu runs submitted again\n", chosen->name, done.submitted);
+  if (done.queued) fprintf(words, "  %zu are in the queue already\n", done.queued);
   if (done.orphans)
-    printf("  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans,
-           done.orphan);
+    fprintf(words, "  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans,
+            done.orphan);
 out:
+  if (code == CORE_OK && chosen->json) tell_retry(options, chosen, &done, indices, count);
   slurm_cluster_close(&cluster);
   free(indices);
   return code;
@@ -306,9 +336,12 @@ static int carry_out(void *given, const char **operands, size_t count) {
   return code;
 }
 
+#define JSON_OPTION(chosen) \
+  {"json", 0, CORE_OPTION_FLAG, &(chosen).json, NULL, "for scripts: which runs it was done to"}
+
 static int take_order(const CoreManual *manual, Verb verb, int argc, char **argv) {
   Order order = {.verb = verb};
-  const CoreOption options[] = {SWEEP_OPTION_ROOT(order.chosen.common), {0}};
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(order.chosen.common), JSON_OPTION(order.chosen), {0}};
   return core_options_answer(manual, options, argc, argv, carry_out, &order);
 }
 
@@ -354,6 +387,7 @@ int sweep_retry(int argc, char **argv) {
     {"time", 0, CORE_OPTION_TEXT, &given->time, "TIME", "time limit of a task: 04:00:00"},
     {"force", 'f', CORE_OPTION_FLAG, &given->force, NULL, "start the named runs over, also finished and diverged ones"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given->dry_run, NULL, "say what would be submitted; change nothing"},
+    JSON_OPTION(order.chosen),
     {0}};
   return core_options_answer(&manual, options, argc, argv, carry_out, &order);
 }

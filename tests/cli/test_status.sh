@@ -81,6 +81,21 @@ rm "$SWEEP_ROOT"/runs/*/*/state # all of them wait
 tap_run "a sweep whose file is damaged is shown all the same" 0 "12 pending" bash -c '
   echo "[grid" >"$SWEEP_ROOT/sweeps/study/sweep.ini"; sweep status study'
 
+# ---- for scripts
+sweep submit study.ini --local --no-start >/dev/null # the file is whole again
+tap_run "collect --json" 0 '{"rows": 0, "runs": ' sweep collect --json
+tap_run "rebuild --json" 0 '"damaged_lines": 0, "first_damage": null}' sweep rebuild --json
+tap_check "stop --json" "$([ "$(sweep stop study --json 2>/dev/null | tool json sweep 0)" = '{"name":"study","was_queued":false,"ended":true}' ] ||
+  sweep stop study --json)"
+tap_check "each is one JSON value" "$(for command in "status" "report study" "collect" "stop study" "rebuild" "doctor"; do
+  sweep $command --json 2>/dev/null | tool json >/dev/null || echo "$command"; done)"
+
+# ---- a workspace that is not there
+for command in "status" "report study" "doctor" "stop" "collect"; do
+  tap_run "$command in a workspace that is not there" 1 "there is no workspace 'nowhere' yet: no such folder; sweep submit FILE makes it" \
+    sweep $command --root nowhere
+done
+
 # ---- one way to name a run
 id=$(sed -n 10p "$SWEEP_ROOT/sweeps/study/manifest.tsv" | cut -f2) # not among the first of a listing
 tap_run "logs of a run by its first digits" 0 "" sweep logs "${id:0:5}"

@@ -76,6 +76,8 @@ for words in "6 finished" "2 orphaned" "1 failed" "orphaned: begins from run $ba
 done
 tap_run "a child alone is not submitted" 0 "2 begin from runs that are neither done nor in a queue ($bad)" \
   sweep retry broken $(fresh_status broken --csv | grep orphaned | cut -d, -f2)
+tap_check "retry --json says what it would do" "$([ "$(sweep retry broken "$bad" --dry-run --json 2>/dev/null | tool json run | tr ',' '\n' | wc -l)" = 3 ] ||
+  sweep retry broken "$bad" --dry-run --json)"
 rm "$tap_dir/bad"
 tap_run "retry of the parent takes its children along" 0 "3 runs submitted again" sweep retry broken "$bad"
 tap_wait 300 queue_empty

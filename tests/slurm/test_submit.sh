@@ -28,6 +28,11 @@ tap_run "submitting again submits nothing" 0 "25 in the queue already" submit fi
 tap_run "status says that they are held and what to do" 0 "25 held: held: sweep release lets it start" fresh_status first
 tap_run "release one" 0 "1 runs released" sweep release first 3
 tap_wait 120 finished 1; tap_result "it runs and finishes" $? "$(fresh_status first)"
+id=$(sed -n 6p "$SWEEP_ROOT/sweeps/first/manifest.tsv" | cut -f2) # index 3
+tap_check "release --json of a run that is done, by its first digits" "$([ "$(sweep release first "${id:0:8}" --json | tool json runs)" = 0 ] ||
+  sweep release first "${id:0:8}" --json)"
+id=$(sed -n 9p "$SWEEP_ROOT/sweeps/first/manifest.tsv" | cut -f2) # index 6
+tap_check "hold --json says which" "$([ "$(sweep hold first "${id:0:8}" --json | tool json run)" = "[\"$id\"]" ] || sweep hold first 6 --json)"
 tap_run "cancel some" 0 "2 runs cancelled" sweep cancel first 4 5
 tap_run "status knows who cancelled them" 0 "cancelled: by $(id -un) with sweep cancel before it started" fresh_status first
 scancel "$(squeue -h -n first -o %F | sort -n | tail -1)" # the third array, by hand
