@@ -1,6 +1,6 @@
-/* Signals in programs that compute (signals.h): the thread that waits for them, the alternate stacks, and pthread_create
- * in front of glibc's, through which the threads of OpenMP, MPI, CUDA and BLAS libraries get both. Knows nothing of what
- * is computed. */
+/* Signals in programs that compute (signals.h): the thread that waits for them, the alternate stacks, and a
+ * pthread_create in front of glibc's, through which the threads of OpenMP, MPI, CUDA and BLAS libraries get both. Knows
+ * nothing of what is computed. */
 #include "core/signals.h"
 
 #include <dirent.h>
@@ -43,8 +43,8 @@ static atomic_int waiting_thread; /* its number in /proc; 0: none */
 
 /* ---- which signals ---------------------------------------------------------------------------------------------- */
 
-/* All but those that a thread brings upon itself (a fault, an abort, a closed pipe) and those of job control, which stop
- * and continue the process without a handler. */
+/* All but those that a thread brings upon itself (a fault, an abort, a closed pipe) and those of job control, which
+ * stop and continue the process without a handler. */
 static void fill_blocked(sigset_t *set) {
   static const int kept[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS, SIGABRT,
                              SIGPIPE, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGKILL};
@@ -60,8 +60,8 @@ static bool is_stop(int number) {
 
 /* ---- alternate stacks ------------------------------------------------------------------------------------------- */
 
-/* Room for a frame with all of this processor's registers (AMX has 8 KB of them; the kernel refuses AMX to a process whose
- * alternate stacks could not hold them), and for a handler. A page that may not be touched lies below. */
+/* Room for a frame with all of this processor's registers (AMX has 8 KB of them; the kernel refuses AMX to a process
+ * whose alternate stacks could not hold them), and for a handler. A page that may not be touched lies below. */
 static size_t stack_bytes(void) {
   const long frame = sysconf(_SC_MINSIGSTKSZ);
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -113,6 +113,7 @@ void core_signals_guard(void) {
 #if !IS_SANITIZED
 
 typedef struct Birth { void *(*start)(void *); void *argument; } Birth;
+typedef int Create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 static void *live(void *given) {
   const Birth birth = *(Birth *)given;
@@ -126,9 +127,9 @@ static void *live(void *given) {
 
 /* Every thread of this program, whoever makes it: born with signals blocked and with an alternate stack. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
-  static int (*_Atomic next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  static Create *_Atomic next;
   sigset_t blocked, before;
-  if (!next) next = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
+  if (!next) next = (Create *)dlsym(RTLD_NEXT, "pthread_create");
   Birth *birth = malloc(sizeof *birth);
   if (!birth) return EAGAIN;
   *birth = (Birth){start, argument};

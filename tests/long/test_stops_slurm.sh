@@ -17,7 +17,7 @@ stop_by_slurm() {
     tap_wait 120 working || queue_empty || echo "# nothing runs: $(squeue)"
     sleep "$((RANDOM % 2)).$((RANDOM % 10))"
     for task in $(squeue -h -t R -n "$name" -o %i); do
-      if [ $((turn % 2)) -eq 0 ]; then scancel --signal=USR1 --batch "$task" 2>/dev/null
+      if [ $((turn % 2)) -eq 0 ]; then scancel --signal=USR2 --batch "$task" 2>/dev/null
       else scontrol requeue "$task" 2>/dev/null; fi
     done
     turn=$((turn + 1))

@@ -1,5 +1,5 @@
-/* core/signals: thousands of signals while ops multiplies, with handlers that know nothing of alternate stacks as those of
- * other libraries do not, and no number is wrong. Without the rules of core/signals.h this program crashes within a
+/* core/signals: thousands of signals while ops multiplies, with handlers that know nothing of alternate stacks, as those
+ * of other libraries do not, and no number is wrong. Without the rules of core/signals.h this program crashes within a
  * second on a processor with AVX-512 (oneDNN 2.6). Stops of whole trainings: tests/fault/test_stops.sh. */
 #include "tests/unit/ops_tools.h"
 
@@ -156,8 +156,9 @@ static int end_of_child(bool expecting, const int *numbers, size_t count_of) {
     (void)!write(ready[1], "", 1);
     int seen = 0;
     while (seen != SIGUSR2) { /* SIGUSR2 comes last where nothing ends it before */
-      if (core_signals_stop() != seen) (void)!write(ready[1], "", 1);
-      seen = core_signals_stop();
+      const int now = core_signals_stop();
+      if (now != seen) (void)!write(ready[1], "", 1);
+      seen = now;
       usleep(1000);
     }
     _exit(75);
