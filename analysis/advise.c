@@ -30,7 +30,7 @@ typedef struct Request {
 typedef struct Candidate {
   size_t group, seeds;
   double best, ddr, speed;       /* means (ddr: geometric) */
-  AnalysisInterval final, gain;  /* gain: in the second half, Student t */
+  AnalysisInterval final, gain;  /* gain: in the second half */
   double sd;                     /* of the final score */
 } Candidate;
 
@@ -63,6 +63,10 @@ static int by_ddr(const void *left, const void *right) {
   return (a->group > b->group) - (a->group < b->group);
 }
 
+static AnalysisRange range_of(const Advice *advice, AnalysisMeasure measure) {
+  return analysis_measure_range(measure, advice->measured, advice->selection.count);
+}
+
 static bool summarise(const Advice *advice, size_t group, double *room, Candidate *candidate) {
   size_t runs = advice->selection.count, n = 0;
   double *final = room, *gain = room + runs, *ddr = gain + runs, *best = ddr + runs, *speed = best + runs;
@@ -77,7 +81,8 @@ static bool summarise(const Advice *advice, size_t group, double *room, Candidat
     speed[n++] = m->value[ANALYSIS_MEASURE_speed];
   }
   *candidate = (Candidate){group, n, analysis_mean(best, n), analysis_geometric_mean(ddr, n), analysis_mean(speed, n),
-                           analysis_student_interval(final, n, 0.95), analysis_student_interval(gain, n, 0.95),
+                           analysis_interval_of_mean(final, n, range_of(advice, ANALYSIS_MEASURE_final), 0.95),
+                           analysis_interval_of_mean(gain, n, range_of(advice, ANALYSIS_MEASURE_gain), 0.95),
                            analysis_sd(final, n)};
   return n > 0;
 }
@@ -310,8 +315,8 @@ static void print_state(Advice *advice) {
   char final[64], gain[64], ddr[32];
   bool told;
   const Candidate *second = runner_up(advice, &told);
-  analysis_format_interval(best->final.center, best->final.low, best->final.high, final, sizeof final);
-  analysis_format_interval(best->gain.center, best->gain.low, best->gain.high, gain, sizeof gain);
+  analysis_format_interval(best->final, final, sizeof final);
+  analysis_format_interval(best->gain, gain, sizeof gain);
   printf("%zu configurations compared, by DDR. Best: %s\n", advice->count, advice->groups.groups[best->group].label);
   printf("  final score %s, gained in the second half %s: %s\n", final, gain, phases[advice->phase]);
   printf("  DDR %s, %zu of %zu from the lowest%s\n", core_text_count(best->ddr, ddr), advice->best + 1, advice->count,

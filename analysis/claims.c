@@ -418,7 +418,11 @@ static void test_configurations(const AnalysisClaim *claim, const AnalysisTable 
     early[i] = table->measured[cells->run[i]].value[ANALYSIS_MEASURE_early];
     if (isnan(early[i])) early[i] = cells->score[i]; /* no evaluation so early: no news from it */
   }
-  if (cells->cells == 1) f->interval = analysis_student_interval(cells->score, cells->count, 0.95);
+  if (cells->cells == 1) {
+    const AnalysisRange range = analysis_measure_range(claim->measure, table->measured, table->selection->count);
+    f->interval = analysis_interval_of_mean(cells->score, cells->count,
+                                            range.logarithmic ? ANALYSIS_RANGE_FREE : range, 0.95);
+  }
   else f->interval = interval_of_configurations(cells, statistic, early);
   judge(f);
   free(early);
@@ -446,7 +450,7 @@ static void test_switches(const AnalysisClaim *claim, const AnalysisTable *table
   if (n < SEEDS_MIN) {
     lacks(f, "needs 3 runs that began from a run with another setting (init.from)");
   } else {
-    f->interval = analysis_student_interval(change, n, 0.95);
+    f->interval = analysis_interval_of_mean(change, n, ANALYSIS_RANGE_FREE, 0.95);
     judge(f);
   }
   free(change);

@@ -22,7 +22,7 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
   if (isnan(f->interval.center)) {
     core_text_appendf(text, "%s. Data: %s", f->reason, f->claim->data);
   } else {
-    analysis_format_interval(f->interval.center, f->interval.low, f->interval.high, interval, sizeof interval);
+    analysis_format_interval(f->interval, interval, sizeof interval);
     core_text_appendf(text, "%s, claimed %s; %zu runs, %zu configurations, %zu comparisons", interval, f->direction,
                       f->runs, f->cells, f->strata);
   }

@@ -76,9 +76,27 @@ bool analysis_column_is_log(const AnalysisColumn *column) {
   return strncmp(name, log_prefixes[0], strlen(log_prefixes[0])) == 0;
 }
 
-bool analysis_column_is_rate(const AnalysisColumn *column) {
-  return strncmp(analysis_column_short(column), "solve_rate", strlen("solve_rate")) == 0 &&
-         strcmp(analysis_column_short(column), "solve_rate_se") != 0;
+/* By the first that the name begins with. Columns of other names may have any value. */
+static const struct { const char *prefix; double low, high; } ranges[] = {
+  {"solve_rate_se", 0, INFINITY}, {"solve_rate", 0, 1},         {"search_solve_rate", 0, 1},
+  {"dormant_", 0, 1},             {"inactive_", 0, 1},          {"dead_", 0, 1},
+  {"clip_fraction", 0, 1},        {"kl_monotone", 0, 1},        {"grad_zero_", 0, 1},
+  {"coverage_states", 0, INFINITY}, {"coverage_", 0, 1},        {"ess_percent", 0, 100},
+  {"explained_variance", -INFINITY, 1}, {"feature_rank_", 0, INFINITY}, {"grad_norm_", 0, INFINITY},
+  {"update_norm_", 0, INFINITY},  {"step_norm_", 0, INFINITY},  {"weight_norm_", 0, INFINITY},
+  {"policy_variance", 0, INFINITY}, {"distance", 0, INFINITY},  {"steps_per_second", 0, INFINITY},
+  {"seconds_", 0, INFINITY},      {"episode_length", 0, INFINITY}};
+
+AnalysisRange analysis_column_range(const AnalysisColumn *column, bool logarithmic) {
+  const char *name = analysis_column_short(column);
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges && !logarithmic; i++)
+    if (strncmp(name, ranges[i].prefix, strlen(ranges[i].prefix)) == 0)
+      return (AnalysisRange){ranges[i].low, ranges[i].high, false};
+  return logarithmic ? ANALYSIS_RANGE_LOG : ANALYSIS_RANGE_FREE;
+}
+
+static bool is_solve_rate(const char *name) {
+  return strncmp(name, "solve_rate", strlen("solve_rate")) == 0 && strcmp(name, "solve_rate_se") != 0;
 }
 
 /* Names that no replacing of '_' makes readable. */
@@ -96,7 +114,7 @@ static const struct { const char *name, *title; } titles[] = {
 void analysis_column_title(const AnalysisColumn *column, char *title, size_t size) {
   char words[64];
   const char *name = analysis_column_short(column), *before = column->evaluation ? "" : "training ";
-  if (!analysis_column_is_rate(column) && strncmp(name, "episode", 7) != 0) before = "";
+  if (!is_solve_rate(name) && strncmp(name, "episode", 7) != 0) before = "";
   for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
     if (strcmp(titles[i].name, name) != 0) continue;
     snprintf(title, size, "%s%s", before, titles[i].title);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/interval.h"
 #include "core/text.h"
 
 /* A column and the constant statement that reads it for one run (?1) and level set (?2), in the order of iterations:
@@ -19,7 +20,8 @@ const char *analysis_column_short(const AnalysisColumn *column);
 /* For an axis: "training solve rate", "KL (nat)". */
 void analysis_column_title(const AnalysisColumn *column, char *title, size_t size);
 bool analysis_column_is_log(const AnalysisColumn *column);  /* drawn on a log axis, averaged as logarithms */
-bool analysis_column_is_rate(const AnalysisColumn *column); /* between 0 and 1 */
+/* Where its values lie; logarithmic where `logarithmic`. */
+AnalysisRange analysis_column_range(const AnalysisColumn *column, bool logarithmic);
 /* " solve_rate ..." of evaluations and iterations, for --help. */
 void analysis_column_list(CoreText *text);
 

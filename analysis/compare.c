@@ -109,6 +109,35 @@ static AnalysisScores gather(Side *side, const char *const *tasks, size_t count,
   return (AnalysisScores){side->score, side->first, count};
 }
 
+/* A run on both sides would be compared with itself. */
+static int check_disjoint(const Side *a, const Side *b) {
+  enum { SHOWN = 5 };
+  CoreText shared = {0};
+  size_t count = 0;
+  for (size_t r = 0; r < a->selection.count; r++) {
+    size_t other = 0;
+    while (other < b->selection.count && strcmp(a->selection.runs[r].id, b->selection.runs[other].id) != 0) other++;
+    if (other == b->selection.count) continue;
+    if (count < SHOWN) core_text_appendf(&shared, "%s%s", count ? ", " : "", a->selection.runs[r].id);
+    count++;
+  }
+  if (count > SHOWN) core_text_appendf(&shared, " and %zu more", count - SHOWN);
+  const int key = (int)strcspn(a->text, "=");
+  const bool of_one = strncmp(a->text, b->text, (size_t)key + 1) == 0; /* B's condition is on the same key */
+  CoreText further = {0};
+  if (!of_one) core_text_appendf(&further, ", or B with a further key (%s,%.*s=ANOTHER)", b->text, key, a->text);
+  int code = CORE_OK;
+  if (count > 0)
+    code = core_error(CORE_USAGE,
+                      "%s and %s overlap: of A's %zu and B's %zu runs %zu %s in both (%s); write groups that exclude "
+                      "each other: %s and %.*s=ANOTHER%s",
+                      a->text, b->text, a->selection.count, b->selection.count, count, count == 1 ? "is" : "are",
+                      core_text_string(&shared), a->text, key, a->text, core_text_string(&further));
+  core_text_free(&further);
+  core_text_free(&shared);
+  return code;
+}
+
 static void side_free(Side *side) {
   for (size_t r = 0; side->task && r < side->selection.count; r++) free(side->task[r]);
   free(side->task);
@@ -121,7 +150,9 @@ static void side_free(Side *side) {
 /* ---- the answer ------------------------------------------------------------------------------------------------- */
 
 typedef struct Comparison {
-  AnalysisInterval mean[2], iqm[2], welch, difference, improvement;
+  AnalysisInterval mean[2], iqm[2], improvement;
+  AnalysisInterval difference; /* of the means; of KL and DDR, whose means are geometric, their ratio */
+  bool ratio;
   size_t seeds_needed, tasks;
   double sd[2]; /* within tasks */
   const char *verdict;
@@ -140,24 +171,26 @@ static double sd_within(const AnalysisScores *scores) {
   return degrees ? sqrt(squares / (double)degrees) : NAN;
 }
 
-static Comparison compare(const AnalysisScores *a, const AnalysisScores *b) {
-  Comparison c = {.tasks = a->tasks};
+static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, AnalysisRange range) {
+  Comparison c = {.tasks = a->tasks, .ratio = range.logarithmic};
   const AnalysisScores *sides[2] = {a, b};
   for (int s = 0; s < 2; s++) {
-    c.mean[s] = analysis_stratified(sides[s], ANALYSIS_AGGREGATE_MEAN, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
-    c.iqm[s] = analysis_stratified(sides[s], ANALYSIS_AGGREGATE_IQM, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+    c.mean[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_MEAN, range, 0.95);
+    c.iqm[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_IQM, range, 0.95);
     c.sd[s] = sd_within(sides[s]);
   }
-  c.welch = (AnalysisInterval){NAN, NAN, NAN, 0};
-  if (a->tasks == 1) c.welch = analysis_welch_interval(a->score, a->first[1], b->score, b->first[1], 0.95);
-  c.difference =
-    analysis_stratified_difference(a, b, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  c.difference = analysis_interval_of_difference(a, b, ANALYSIS_AGGREGATE_MEAN, range, 0.95);
   c.improvement = analysis_stratified_improvement(a, b, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
-  c.seeds_needed = analysis_seeds_needed(c.difference.center, c.sd[0], c.sd[1], 0.95, 0.8);
-  /* The wider of the two decides: with few seeds a bootstrap is too narrow (two seeds have three distinct means). */
-  double low = isnan(c.welch.center) ? c.difference.low : c.welch.low;
-  double high = isnan(c.welch.center) ? c.difference.high : c.welch.high;
-  c.verdict = low > 0 ? "A scores higher" : high < 0 ? "B scores higher" : "not distinguishable";
+  const bool few = isnan(c.difference.low);
+  if (few) c.improvement.low = c.improvement.high = NAN;
+  c.seeds_needed =
+    analysis_seeds_needed(c.ratio ? analysis_aggregate(a, ANALYSIS_AGGREGATE_MEAN) -
+                                      analysis_aggregate(b, ANALYSIS_AGGREGATE_MEAN) : c.difference.center,
+                          c.sd[0], c.sd[1], 0.95, 0.8);
+  const double equal = c.ratio ? 1 : 0;
+  c.verdict = few                            ? "too few runs for a verdict, which takes 3 a side"
+              : c.difference.low > equal     ? "A scores higher"
+              : c.difference.high < equal    ? "B scores higher" : "not distinguishable";
   return c;
 }
 
@@ -165,9 +198,9 @@ static void print_side(CoreTable *table, const char *name, const Side *side, con
   char text[64];
   core_table_cell(table, "%s: %s", name, side->text);
   core_table_cell(table, "%zu", side->used);
-  analysis_format_interval(c->mean[s].center, c->mean[s].low, c->mean[s].high, text, sizeof text);
+  analysis_format_interval(c->mean[s], text, sizeof text);
   core_table_cell(table, "%s", text);
-  analysis_format_interval(c->iqm[s].center, c->iqm[s].low, c->iqm[s].high, text, sizeof text);
+  analysis_format_interval(c->iqm[s], text, sizeof text);
   core_table_cell(table, "%s", text);
   core_table_cell(table, "%.3g", c->sd[s]);
 }
@@ -187,14 +220,10 @@ static void print_answer(const Side *a, const Side *b, const Comparison *c, Anal
   core_table_print(table, stdout);
   core_table_destroy(&table);
   printf("\n%s, %zu task%s\n", analysis_measure_words(measure), c->tasks, c->tasks == 1 ? "" : "s");
-  analysis_format_interval(c->difference.center, c->difference.low, c->difference.high, text, sizeof text);
-  printf("A - B: %s (stratified bootstrap)\n", text);
-  if (!isnan(c->welch.center)) {
-    analysis_format_interval(c->welch.center, c->welch.low, c->welch.high, text, sizeof text);
-    printf("A - B: %s (Welch)\n", text);
-  }
-  analysis_format_interval(c->improvement.center, c->improvement.low, c->improvement.high, text, sizeof text);
-  printf("P(A > B): %s\n%s", text, c->verdict);
+  analysis_format_interval(c->difference, text, sizeof text);
+  printf("%s: %s\n", c->ratio ? "A / B" : "A - B", text);
+  analysis_format_interval(c->improvement, text, sizeof text);
+  printf("P(A > B): %s (bootstrap)\n%s", text, c->verdict);
   if (c->seeds_needed)
     printf("; a difference of this size is told with %zu seeds a side (95 %%, power 0.8)", c->seeds_needed);
   else printf("; no number of seeds up to 10000 tells this difference");
@@ -218,9 +247,9 @@ static json_t *side_json(const Side *side, const Comparison *c, int s) {
 }
 
 static void print_json(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
-  json_t *root = json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o}", "measure", analysis_measure_name(measure),
+  json_t *root = json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:s, s:o}", "measure", analysis_measure_name(measure),
                            "a", side_json(a, c, 0), "b", side_json(b, c, 1), "tasks", (json_int_t)c->tasks,
-                           "difference", interval_json(c->difference), "welch", interval_json(c->welch), "improvement",
+                           c->ratio ? "ratio" : "difference", interval_json(c->difference), "improvement",
                            interval_json(c->improvement), "verdict", c->verdict, "seeds_needed",
                            c->seeds_needed ? json_integer((json_int_t)c->seeds_needed) : json_null());
   core_json_print(root);
@@ -231,11 +260,14 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
   TRY(analysis_measure_find(request->measure, &measure));
   TRY(read_side(database, request, measure, a));
   TRY(read_side(database, request, measure, b));
+  TRY(check_disjoint(a, b));
   const char **tasks = core_memory_allocate((a->selection.count + 1) * sizeof *tasks);
   size_t count = common_tasks(a, b, measure, tasks);
   if (count > 0) {
     AnalysisScores x = gather(a, tasks, count, measure), y = gather(b, tasks, count, measure);
-    Comparison c = compare(&x, &y);
+    const AnalysisRange of_a = analysis_measure_range(measure, a->measured, a->selection.count);
+    const AnalysisRange of_b = analysis_measure_range(measure, b->measured, b->selection.count);
+    Comparison c = compare(&x, &y, isinf(of_a.low) ? of_a : of_b);
     if (request->json) print_json(a, b, &c, measure);
     else print_answer(a, b, &c, measure);
   }
@@ -248,9 +280,9 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
 
 static const CoreManual manual = {
   .usage = "analyze compare results.db A B",
-  .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. Prints mean and IQM with stratified "
-           "bootstrap intervals, the difference (also by Welch's t on a single task), the probability that a run of A "
-           "scores higher, and how many seeds a side would tell.\n\n"
+  .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. No run may be in both. Prints mean and "
+           "IQM with 95 % intervals, the difference (of KL and DDR the ratio) with its own, the probability that a run "
+           "of A scores higher, and how many seeds a side would tell.\n\n"
            "Example:\n"
            "  analyze compare results.db com=8 com=128",
   .least = 3, .most = 3,

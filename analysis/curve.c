@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/statistics.h"
+#include "analysis/tasks.h"
 #include "core/memory.h"
 
 void analysis_curve_add(AnalysisCurve *curve, double x, double y) {
@@ -72,21 +73,25 @@ double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t mo
   return spread_grid(curves, count, most, logarithmic, n);
 }
 
-void analysis_curve_average(const AnalysisCurve *curves, size_t count, const double *grid, size_t n, bool logarithmic,
-                            double *mean, double *low, double *high, size_t *runs) {
+void analysis_curve_average(const AnalysisCurve *curves, size_t count, const AnalysisCurveManner *manner,
+                            const double *grid, size_t n, double *mean, double *low, double *high, size_t *runs) {
   double *values = core_memory_allocate((count + 1) * sizeof *values);
+  size_t *task = core_memory_zero_allocate(count + 1, sizeof *task);
   for (size_t i = 0; i < n; i++) {
     size_t here = 0;
     for (size_t c = 0; c < count; c++) {
-      double y = analysis_interpolate(curves[c].x, curves[c].y, curves[c].n, grid[i]);
-      if (logarithmic) y = y > 0 ? log(y) : NAN;
-      if (!isnan(y)) values[here++] = y;
+      const double y = analysis_interpolate(curves[c].x, curves[c].y, curves[c].n, grid[i]);
+      if (isnan(y) || (manner->range.logarithmic && !(y > 0))) continue;
+      if (manner->task) task[here] = manner->task[c];
+      values[here++] = y;
     }
-    AnalysisInterval interval = analysis_student_interval(values, here, 0.95);
-    mean[i] = logarithmic ? exp(interval.center) : interval.center;
-    low[i] = logarithmic ? exp(interval.low) : interval.low;
-    high[i] = logarithmic ? exp(interval.high) : interval.high;
+    const AnalysisInterval interval =
+      analysis_tasks_interval(values, task, here, manner->task ? manner->tasks : 1, manner->aggregate, manner->range);
+    mean[i] = interval.center;
+    low[i] = interval.low;
+    high[i] = interval.high;
     runs[i] = here;
   }
   free(values);
+  free(task);
 }

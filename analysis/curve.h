@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/interval.h"
+
 typedef struct AnalysisCurve { double *x, *y; size_t n; } AnalysisCurve; /* x ascending; free x and y */
 
 /* Adds a point; one whose x does not come after the last is passed over. */
@@ -16,9 +18,18 @@ void analysis_curve_free(AnalysisCurve *curve);
  * free() the result. */
 double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n);
 
-/* At each grid place: over the curves that reach it, their number, mean and 95 % Student t interval; NaN without any
- * (mean) or with fewer than two (interval). logarithmic: of the logarithms, that is the geometric mean. */
-void analysis_curve_average(const AnalysisCurve *curves, size_t count, const double *grid, size_t n, bool logarithmic,
-                            double *mean, double *low, double *high, size_t *runs);
+/* How curves become one. task[curve]: over tasks (interval.h); NULL: all are of one. */
+typedef struct AnalysisCurveManner {
+  AnalysisAggregate aggregate;
+  AnalysisRange range;
+  const size_t *task;
+  size_t tasks;
+} AnalysisCurveManner;
+
+/* At each grid place: over the curves that reach it, their number, aggregate and 95 % interval (interval.h); NaN
+ * without any (mean) or with fewer than three of a task (interval). Of a logarithmic range values that are not positive
+ * are passed over. */
+void analysis_curve_average(const AnalysisCurve *curves, size_t count, const AnalysisCurveManner *manner,
+                            const double *grid, size_t n, double *mean, double *low, double *high, size_t *runs);
 
 #endif

@@ -52,9 +52,8 @@ static int understand(AnalysisCurveSet *set) {
   set->aggregate = aggregate == 2   ? ANALYSIS_AGGREGATE_IQM
                    : aggregate == 1 ? ANALYSIS_AGGREGATE_MEDIAN
                                     : ANALYSIS_AGGREGATE_MEAN;
-  if (aggregate != 0 && !set->interval_name) spread = ANALYSIS_SPREAD_BOOTSTRAP;
-  if (aggregate != 0 && spread != ANALYSIS_SPREAD_BOOTSTRAP)
-    return core_error(CORE_USAGE, "--interval %s is of means; --aggregate %s takes bootstrap", set->interval_name,
+  if (aggregate != 0 && spread == ANALYSIS_SPREAD_SD)
+    return core_error(CORE_USAGE, "--interval sd is of means; --aggregate %s takes t or bootstrap",
                       set->aggregate_name);
   set->spread = (AnalysisSpread)spread;
   if (set->column_count > 1 && set->panel_keys)
@@ -67,8 +66,9 @@ bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column) {
 }
 
 void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
-  static const char *const words[] = {"95 % Student t over runs", "one standard deviation over runs",
-                                      "95 % stratified percentile bootstrap over tasks, 2000 replicates of whole runs"};
+  const char *const words[] = {analysis_interval_words, "one standard deviation over runs",
+                                      "95 % stratified percentile bootstrap over tasks, 2000 replicates of whole runs, "
+                               "from three runs on"};
   core_text_append(text, words[set->spread]);
   for (size_t c = 0; c < set->column_count; c++) {
     if (!analysis_curve_set_is_log(set, c)) continue;
@@ -167,6 +167,7 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
     line->low[i] = logarithmic ? exp(interval[i].low) : interval[i].low;
     line->high[i] = logarithmic ? exp(interval[i].high) : interval[i].high;
     line->runs[i] = interval[i].n;
+    if (interval[i].n < ANALYSIS_SEEDS_LEAST) line->low[i] = line->high[i] = NAN;
   }
   free(score);
   free(first);
@@ -176,17 +177,20 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
 static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks) {
   size_t n = set->grid_count[line->column];
   bool logarithmic = analysis_curve_set_is_log(set, line->column);
+  const AnalysisCurveManner manner = {
+    set->aggregate, analysis_column_range(set->columns[line->column], logarithmic), line->task, tasks};
   line->mean = core_memory_allocate((3 * n + 1) * sizeof *line->mean);
   line->low = line->mean + n;
   line->high = line->low + n;
   line->runs = core_memory_zero_allocate(n + 1, sizeof *line->runs);
   if (set->spread == ANALYSIS_SPREAD_BOOTSTRAP) average_bootstrap(set, line, tasks, logarithmic);
   else if (set->spread == ANALYSIS_SPREAD_SD) average_sd(set, line, logarithmic);
-  else analysis_curve_average(line->curves, line->curve_count, set->grid[line->column], n, logarithmic, line->mean,
-                              line->low, line->high, line->runs);
-  for (size_t i = 0; i < n && analysis_column_is_rate(set->columns[line->column]); i++) {
-    line->low[i] = isnan(line->low[i]) ? NAN : fmax(line->low[i], 0); /* a rate lies between 0 and 1 whatever t says */
-    line->high[i] = isnan(line->high[i]) ? NAN : fmin(line->high[i], 1);
+  else
+    analysis_curve_average(line->curves, line->curve_count, &manner, set->grid[line->column], n, line->mean, line->low,
+                           line->high, line->runs);
+  for (size_t i = 0; i < n && set->spread == ANALYSIS_SPREAD_SD && !logarithmic; i++) { /* it knows of no bounds */
+    line->low[i] = isnan(line->low[i]) ? NAN : fmax(line->low[i], manner.range.low);
+    line->high[i] = isnan(line->high[i]) ? NAN : fmin(line->high[i], manner.range.high);
   }
 }
 

@@ -5,12 +5,12 @@
 #include "analysis/columns.h"
 #include "analysis/curve.h"
 #include "analysis/figure.h"
-#include "analysis/scores.h"
+#include "analysis/interval.h"
 
-enum { ANALYSIS_CURVE_COLUMNS = 8, ANALYSIS_CURVE_GRID = 300, ANALYSIS_CURVE_BAND = 3 /* fewer runs make no band */ };
+enum { ANALYSIS_CURVE_COLUMNS = 8, ANALYSIS_CURVE_GRID = 300, ANALYSIS_CURVE_BAND = ANALYSIS_SEEDS_LEAST };
 
 typedef enum AnalysisSpread {
-  ANALYSIS_SPREAD_T,         /* 95 % Student t over runs */
+  ANALYSIS_SPREAD_T,         /* 95 %, as every figure has it (interval.h) */
   ANALYSIS_SPREAD_SD,        /* one standard deviation */
   ANALYSIS_SPREAD_BOOTSTRAP, /* 95 % stratified percentile bootstrap of whole runs */
 } AnalysisSpread;
@@ -59,7 +59,7 @@ void analysis_curve_set_free(AnalysisCurveSet *set);
 void analysis_curve_set_infinite(const AnalysisCurveSet *set, CoreText *text);
 /* Is the column drawn on a log axis, and averaged as logarithms? */
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column);
-/* "95 % Student t over runs ...": for captions and files. */
+/* analysis_interval_words or another kind's, for files. */
 void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text);
 
 #endif

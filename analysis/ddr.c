@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/tasks.h"
 #include "core/memory.h"
 #include "store/query.h"
 
@@ -251,6 +252,10 @@ static int by_solve_rate(const void *left, const void *right) {
   return (a->configuration > b->configuration) - (a->configuration < b->configuration);
 }
 
+static AnalysisInterval solve_rate_of(const double *value, const size_t *task, size_t count, size_t tasks) {
+  return analysis_tasks_interval(value, task, count, tasks, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_SHARE);
+}
+
 /* One row a configuration, at the largest budget; free() it. */
 AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
   const AnalysisContext *context = ddr->context;
@@ -258,6 +263,8 @@ AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
   size_t count = context->configurations.count, runs = context->selection.count;
   AnalysisDdrRow *rows = core_memory_zero_allocate(count, sizeof *rows);
   double *values = core_memory_allocate(3 * runs * sizeof *values);
+  size_t *task_of = core_memory_allocate(2 * runs * sizeof *task_of), *task = task_of + runs;
+  const size_t tasks = analysis_tasks_find(&context->selection, task_of);
   for (size_t c = 0; c < count; c++) {
     AnalysisDdrRow *row = &rows[c];
     row->configuration = c;
@@ -266,16 +273,18 @@ AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
       const AnalysisDdrDot *dot = &panel->dots[r];
       if (context->configurations.group_of[r] != c || !dot->drawn) continue;
       values[row->drawn] = dot->ddr;
+      task[row->drawn] = task_of[r];
       values[runs + row->drawn] = dot->best;
       values[2 * runs + row->drawn++] = dot->final;
       row->hollow += !dot->reached;
     }
     row->ddr = analysis_geometric_mean(values, row->drawn);
-    row->best = analysis_student_interval(values + runs, row->drawn, 0.95);
-    row->final = analysis_student_interval(values + 2 * runs, row->drawn, 0.95);
+    row->best = solve_rate_of(values + runs, task, row->drawn, tasks);
+    row->final = solve_rate_of(values + 2 * runs, task, row->drawn, tasks);
     row->sort = ddr->use_final ? row->final.center : row->best.center;
   }
   free(values);
+  free(task_of);
   qsort(rows, count, sizeof *rows, by_solve_rate);
   return rows;
 }

@@ -53,7 +53,7 @@ typedef struct AnalysisDdrRow {
   size_t configuration, seeds;
   size_t drawn, hollow;          /* runs with a point; those of them that did not reach the budget */
   double ddr;                    /* geometric mean */
-  AnalysisInterval best, final;  /* solve rates: mean and 95 % Student t */
+  AnalysisInterval best, final;  /* solve rates: mean and 95 % interval */
   double sort;
 } AnalysisDdrRow;
 

@@ -18,7 +18,7 @@ const AnalysisFigure analysis_figures[] = {
    analysis_figure_curves},
   {"settings", "what runs amount to against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
   {"heatmap", "what runs amount to over two settings, as colours", analysis_figure_heatmap},
-  {"bars", "mean, IQM and other aggregates of each configuration, with stratified bootstrap intervals",
+  {"bars", "mean, IQM and other aggregates of each configuration, with intervals",
    analysis_figure_bars},
   {"profiles", "performance profiles: the share of runs above each score", analysis_figure_profiles},
   {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
@@ -254,8 +254,21 @@ const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *ro
   return *value ? value : "none";
 }
 
-void analysis_format_interval(double center, double low, double high, char *buffer, size_t size) {
-  if (isnan(center)) snprintf(buffer, size, "-");
-  else if (isnan(low)) snprintf(buffer, size, "%.3g", center);
-  else snprintf(buffer, size, "%.3g [%.2g, %.2g]", center, low, high);
+void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t size) {
+  if (isnan(interval.center)) snprintf(buffer, size, "-");
+  else if (isnan(interval.low)) snprintf(buffer, size, "%.3g [n = %zu]", interval.center, interval.n);
+  else snprintf(buffer, size, "%.3g [%.2g, %.2g]", interval.center, interval.low, interval.high);
+}
+
+void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text) {
+  size_t fewest = SIZE_MAX, most = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (isnan(interval[i].center) || !isnan(interval[i].low)) continue;
+    if (interval[i].n < fewest) fewest = interval[i].n;
+    if (interval[i].n > most) most = interval[i].n;
+  }
+  if (most == 0) return;
+  core_text_appendf(text, " n = %zu", fewest);
+  if (most > fewest) core_text_appendf(text, " to %zu", most);
+  core_text_appendf(text, ": no interval, which takes %d runs.", ANALYSIS_SEEDS_LEAST);
 }

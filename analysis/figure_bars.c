@@ -1,5 +1,5 @@
 /* `analyze bars` and `analyze profiles`: the aggregates of Agarwal et al. (2021) of each configuration over runs and
- * tasks: bars with stratified bootstrap intervals, and performance profiles, the share of runs above each score. */
+ * tasks: bars with intervals, and performance profiles, the share of runs above each score. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ typedef struct Bars {
   AnalysisRequest request;
   AnalysisScored scored;
   bool profiles;               /* `analyze profiles`, not bars */
-  const char *group_keys, *aggregate_names;
+  const char *group_keys, *aggregate_names, *interval_name;
+  bool bootstrap;              /* --interval bootstrap; bars only */
   AnalysisAggregate wanted[ANALYSIS_AGGREGATES];
   size_t wanted_count;
   AnalysisGrouping groups;
@@ -29,7 +30,7 @@ typedef struct Bars {
   double tau[PROFILE_POINTS];
 } Bars;
 
-static const char interval_kind[] = "95 % stratified percentile bootstrap over tasks";
+static const char bootstrap_words[] = "95 % stratified percentile bootstrap over tasks, from three runs on";
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
@@ -78,13 +79,33 @@ static size_t score_count(const Bars *b, size_t g) {
   return scores->tasks ? scores->first[scores->tasks] : 0;
 }
 
-static void aggregate(Bars *b) {
-  b->aggregates = core_memory_zero_allocate(b->groups.count * b->wanted_count + 1, sizeof *b->aggregates);
+/* As every other figure makes them (interval.h). */
+static void aggregate_group(Bars *b, size_t g, size_t *run) {
+  size_t count = 0;
+  for (size_t r = 0; r < b->context.selection.count; r++)
+    if (b->groups.group_of[r] == g) run[count++] = r;
+  for (size_t w = 0; w < b->wanted_count; w++)
+    b->aggregates[g * b->wanted_count + w] =
+      analysis_scored_interval(&b->scored, b->scored.measure, b->wanted[w], run, count);
+}
+
+/* rliable's: of few runs too narrow (stratified.h). */
+static void bootstrap(Bars *b) {
   AnalysisDraws draws = {0};
   for (size_t g = 0; g < b->groups.count; g++)
     analysis_stratified_aggregates(&draws, &b->scores[g].scores, b->wanted, b->wanted_count, ANALYSIS_REPLICATES, 0.95,
                                    BOOTSTRAP_SEED, &b->aggregates[g * b->wanted_count]);
+  for (size_t i = 0; i < b->groups.count * b->wanted_count; i++)
+    if (b->aggregates[i].n < ANALYSIS_SEEDS_LEAST) b->aggregates[i].low = b->aggregates[i].high = NAN;
   analysis_draws_free(&draws);
+}
+
+static void aggregate(Bars *b) {
+  size_t *run = core_memory_allocate((b->context.selection.count + 1) * sizeof *run);
+  b->aggregates = core_memory_zero_allocate(b->groups.count * b->wanted_count + 1, sizeof *b->aggregates);
+  for (size_t g = 0; g < b->groups.count && !b->bootstrap; g++) aggregate_group(b, g, run);
+  if (b->bootstrap) bootstrap(b);
+  free(run);
 }
 
 /* From 0 to 1 for solve rates, otherwise over the range of the scores. */
@@ -140,12 +161,14 @@ static AnalysisPlot *plot_bars(const Bars *b) {
       }
       analysis_plot_box(plot, panel, 0, y - 0.33, bar->center, y + 0.33,
                         analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* the interval shows on it */
-      if (isnan(bar->low) || score_count(b, g) < 2) continue;
+      if (isnan(bar->low)) continue;
       const double x[2] = {bar->low, bar->high}, at[2] = {y, y};
       analysis_plot_whisker(plot, panel, x, at, b->context.style->foreground);
     }
   }
-  add_caption(b, plot, "Line: 95 % stratified bootstrap interval over the runs of each task, from two runs on.");
+  add_caption(b, plot,
+              b->bootstrap ? "Line: 95 % stratified bootstrap interval over the runs of each task, from three runs on."
+                           : "Line: 95 % interval over the runs of each task, from three runs on.");
   free(marks);
   return plot;
 }
@@ -158,7 +181,7 @@ static AnalysisPlot *plot_profiles(const Bars *b) {
   size_t panel = analysis_plot_panel(plot, "", "");
   double share[PROFILE_POINTS], low[PROFILE_POINTS], high[PROFILE_POINTS];
   for (size_t g = 0; g < b->groups.count; g++) {
-    bool band = score_count(b, g) >= 3;
+    bool band = score_count(b, g) >= ANALYSIS_SEEDS_LEAST;
     for (size_t i = 0; i < PROFILE_POINTS; i++) {
       const AnalysisInterval *point = &b->profile[g * PROFILE_POINTS + i];
       share[i] = point->center;
@@ -222,17 +245,18 @@ static void print_table(const Bars *b) {
     core_table_cell(table, "%zu", score_count(b, g));
     for (size_t w = 0; w < b->wanted_count; w++) {
       const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
-      bool some = score_count(b, g) > 1;
-      analysis_format_interval(bar->center, some ? bar->low : NAN, some ? bar->high : NAN, text, sizeof text);
+      analysis_format_interval(*bar, text, sizeof text);
       core_table_cell(table, "%s", text);
     }
   }
-  printf("%s, 95 %% stratified bootstrap\n\n", analysis_scored_title(&b->scored, &b->context));
+  printf("%s [%s]\n\n", analysis_scored_title(&b->scored, &b->context),
+         b->bootstrap ? "95 % stratified bootstrap" : "95 %");
   core_table_print(table, stdout);
   core_table_destroy(&table);
   CoreText runs = {0};
   analysis_describe_runs(&b->context, &runs);
   core_text_append(&runs, ".");
+  analysis_describe_missing(b->aggregates, b->groups.count * b->wanted_count, &runs);
   analysis_scored_describe(&b->scored, &runs);
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
@@ -241,9 +265,16 @@ static void print_table(const Bars *b) {
 
 /* ---- the commands ----------------------------------------------------------------------------------------------- */
 
+static int find_interval(Bars *b) {
+  if (!b->interval_name || strcmp(b->interval_name, "t") == 0) return CORE_OK;
+  b->bootstrap = strcmp(b->interval_name, "bootstrap") == 0;
+  return b->bootstrap ? CORE_OK : core_error(CORE_USAGE, "--interval %s: expected t or bootstrap", b->interval_name);
+}
+
 static int answer(void *figure, const char **operands, size_t count) {
   Bars *b = figure;
   CoreText csv = {0};
+  TRY(find_interval(b));
   TRY(find_aggregates(b));
   TRY(analysis_scored_check(&b->scored));
   TRY(analysis_context_open(&b->context, &b->request, operands[0]));
@@ -257,14 +288,15 @@ static int answer(void *figure, const char **operands, size_t count) {
   AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
   if (b->profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
-  return analysis_figure_write(&b->context, plot, analysis_scored_query, interval_kind, &csv);
+  return analysis_figure_write(&b->context, plot, analysis_scored_query,
+                               b->profiles || b->bootstrap ? bootstrap_words : analysis_interval_words, &csv);
 }
 
 static const CoreManual bars_manual = {
   .usage = "analyze bars results.db [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]",
   .about = "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and "
-           "tasks, with a 95 % bootstrap interval that draws runs task by task (Agarwal et al. 2021; 50 000 "
-           "replicates). Runs that differ in what they are trained on are tasks of one configuration.\n\n"
+           "tasks (Agarwal et al. 2021), with a 95 % interval over the runs of each task. Runs that differ in what "
+           "they are trained on are tasks of one configuration.\n\n"
            "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.",
   ANALYSIS_ONE_DATABASE};
 static const CoreManual profiles_manual = {
@@ -283,6 +315,8 @@ static int run(int argc, char **argv, bool profiles) {
      "mean, median, iqm, optimality gap (default: mean,iqm)"},
     ANALYSIS_SCORED_OPTIONS(b.scored),
     ANALYSIS_REQUEST_OPTIONS(b.request),
+    {profiles ? NULL : "interval", 0, CORE_OPTION_TEXT, &b.interval_name, "t|bootstrap",
+     "as in every figure, or rliable's stratified percentile bootstrap of 50 000 replicates (default: t)"},
     {0}};
   int code = core_options_answer(profiles ? &profiles_manual : &bars_manual, table, argc, argv, answer, &b);
   for (size_t g = 0; b.scores && g < b.groups.count; g++) analysis_tasks_scores_free(&b.scores[g]);

@@ -8,7 +8,6 @@
 #include "analysis/coverage.h"
 #include "analysis/csv.h"
 #include "analysis/figure.h"
-#include "analysis/statistics.h"
 #include "analysis/tasks.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -22,7 +21,6 @@ enum {
   FINE = ANALYSIS_COVERAGE_FINE
 };
 static const char query[] = "runs/<id>/states.<iteration>.npy: states that the run visited, as observed";
-static const char interval_kind[] = "95 % Student t over runs";
 static const char projection[] =
   "first two principal components of the standardised states of all runs of a task, in the box of their 0.5 and 99.5 % "
   "quantiles";
@@ -161,9 +159,9 @@ static int place_panel(Coverages *c, const AnalysisPlane *plane, Panel *panel) {
     fine[panel->runs] = c->runs[r].coverage.fine;
     entropy[panel->runs++] = c->runs[r].coverage.entropy;
   }
-  panel->coarse = analysis_student_interval(coarse, panel->runs, 0.95);
-  panel->fine = analysis_student_interval(fine, panel->runs, 0.95);
-  panel->entropy = analysis_student_interval(entropy, panel->runs, 0.95);
+  panel->coarse = analysis_interval_of_mean(coarse, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
+  panel->fine = analysis_interval_of_mean(fine, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
+  panel->entropy = analysis_interval_of_mean(entropy, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
   free(cells);
   free(values);
   return code;
@@ -257,7 +255,7 @@ static void add_caption(const Coverages *c, AnalysisPlot *plot) {
     "panel together; below: mean share of cells of a single run, of ",
     COARSE, COARSE);
   if (fewest != most) core_text_appendf(&text, "%zu to ", fewest);
-  core_text_appendf(&text, "%zu states each [95 %% t]. Plane: %s (the paper embeds by UMAP);", most, projection);
+  core_text_appendf(&text, "%zu states each [95 %%]. Plane: %s (the paper embeds by UMAP);", most, projection);
   for (size_t t = 0; t < c->tasks.count; t++) {
     if (c->states[t] == 0) continue;
     core_text_appendf(&text, "%s %.0f + %.0f %%", t ? "," : " they have", 100 * c->share[t][0], 100 * c->share[t][1]);
@@ -283,8 +281,9 @@ static AnalysisPlot *make_plot(const Coverages *c) {
     const Panel *panel = &c->panels[p];
     char number[64], note[128];
     panel_title(c, panel, &title);
-    analysis_format_interval(panel->coarse.center, panel->coarse.low, panel->coarse.high, number, sizeof number);
-    snprintf(note, sizeof note, "coverage %s, n = %zu", number, panel->runs);
+    analysis_format_interval(panel->coarse, number, sizeof number);
+    if (isnan(panel->coarse.low)) snprintf(note, sizeof note, "coverage %s", number); /* says n itself */
+    else snprintf(note, sizeof note, "coverage %s, n = %zu", number, panel->runs);
     add_cells(c, plot, panel, analysis_plot_panel(plot, core_text_string(&title), note));
   }
   for (int i = 0; i < STEPS; i++) {
@@ -323,12 +322,12 @@ static void make_csv(const Coverages *c, CoreText *csv) {
 
 static void interval_cell(CoreTable *table, AnalysisInterval interval) {
   char text[64];
-  analysis_format_interval(interval.center, interval.low, interval.high, text, sizeof text);
+  analysis_format_interval(interval, text, sizeof text);
   core_table_cell(table, "%s", text);
 }
 
 static void print_table(const Coverages *c) {
-  static const char *const headers[] = {"configuration", "runs",   "states each", "coverage 50 x 50 [95 % t]",
+  static const char *const headers[] = {"configuration", "runs",   "states each", "coverage 50 x 50 [95 %]",
                                         "100 x 100",     "entropy"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   CoreText text = {0};
@@ -374,7 +373,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   fflush(stdout);
   AnalysisPlot *plot = make_plot(c);
   make_csv(c, &csv);
-  return analysis_figure_write(&c->context, plot, query, interval_kind, &csv);
+  return analysis_figure_write(&c->context, plot, query, analysis_interval_words, &csv);
 }
 
 static const CoreManual manual = {

@@ -14,7 +14,7 @@
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
 /* A solid line with a band while all its runs are there; dashed where the shorter ones have ended. The band ends where
- * fewer than three runs are left: Student's t of one degree of freedom is 12.7, and the band would hide the figure. */
+ * fewer than three runs are left. */
 static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line, AnalysisMark mark) {
   bool band = line->run_count >= ANALYSIS_CURVE_BAND, shorter = false;
   size_t n = set->grid_count[line->column], panel = line->panel;
@@ -46,7 +46,7 @@ static size_t last_run_count(const AnalysisLineData *line, size_t n) {
 
 static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   static const char *const words[] = {"mean", "median of task means", "interquartile mean"};
-  static const char *const bands[] = {"95 % interval (Student t)", "one standard deviation",
+  static const char *const bands[] = {"95 % interval", "one standard deviation",
                                       "95 % interval (stratified bootstrap)"};
   size_t fewest = SIZE_MAX, most = 0;
   bool shorter = false, logarithmic = false;
@@ -66,7 +66,7 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   core_text_appendf(text, "%zu run%s. ", most, most == 1 ? "" : "s");
   if (most >= ANALYSIS_CURVE_BAND) core_text_appendf(text, "Band: %s. ", bands[set->spread]);
   if (fewest < ANALYSIS_CURVE_BAND && most > 1)
-    core_text_append(text, "Faint: single runs, where fewer than three allow no band (intervals are in the CSV). ");
+    core_text_append(text, "Faint: single runs, where fewer than three make no interval. ");
   if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
   if (set->choice_count > 1)
     core_text_appendf(text,
@@ -187,7 +187,7 @@ static size_t last_common(const AnalysisCurveSet *set, const AnalysisLineData *l
 }
 
 static void print_table(const AnalysisCurveSet *set) {
-  static const char *const kinds[] = {"95 % t", "sd", "95 % bootstrap"};
+  static const char *const kinds[] = {"95 %", "sd", "95 % bootstrap"};
   char column[128], text[64], number[32];
   bool panels = set->column_count > 1 || (set->panels.key_count && set->panel_count > 1);
   snprintf(column, sizeof column, "%s [%s]", set->column_count > 1 ? "value" : analysis_column_short(set->columns[0]),
@@ -203,7 +203,9 @@ static void print_table(const AnalysisCurveSet *set) {
     core_table_cell(table, "%zu", line->run_count);
     core_table_cell(table, "%s", at == SIZE_MAX ? "-" : core_text_count(set->grid[line->column][at], number));
     if (at == SIZE_MAX) snprintf(text, sizeof text, "-");
-    else analysis_format_interval(line->mean[at], line->low[at], line->high[at], text, sizeof text);
+    else
+      analysis_format_interval((AnalysisInterval){line->mean[at], line->low[at], line->high[at], line->runs[at]}, text,
+                               sizeof text);
     core_table_cell(table, "%s", text);
   }
   core_table_print(table, stdout);
@@ -250,7 +252,7 @@ static void describe(CoreText *text) {
   core_text_append(
     text,
     "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a shaded "
-    "95 % Student t interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs are "
+    "95 % interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs are "
     "brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line is "
     "dashed from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs there "
     "is no band: the runs are drawn faintly instead.\n\n"
@@ -294,7 +296,8 @@ int analysis_figure_curves(int argc, char **argv) {
     {"aggregate", 0, CORE_OPTION_TEXT, &set.aggregate_name, "mean|median|iqm",
      "how a line averages; median and iqm stratify over tasks (default: mean)"},
     {"interval", 0, CORE_OPTION_TEXT, &set.interval_name, "t|sd|bootstrap",
-     "what the band shows (default: t, and bootstrap for median and iqm)"},
+     "what the band shows: a 95 % interval as in every figure (t), the standard deviation, or rliable's bootstrap "
+     "(default: t)"},
     {"log", 0, CORE_OPTION_TEXT, &set.log_axes, "x|y|xy",
      "axes to draw logarithmically (default: y of KL, DDR, update norms)"},
     ANALYSIS_COMMON_OPTION(set.request),

@@ -15,7 +15,7 @@ enum { COLORS_MAX = 36 };
 
 static const char interval_kind[] =
   "Spearman's rho: 95 % percentile bootstrap, 2000 replicates that draw whole configurations (clusters of seeds); "
-  "table: 95 % Student t over seeds";
+  "table: as in every figure, 95 % Student t over the runs of each task, Wilson's within [0, 1], from three runs on";
 
 typedef struct Scatter {
   AnalysisContext context;
@@ -212,7 +212,7 @@ static int draw(const Scatter *scatter) {
 
 static void print_table(const AnalysisDdr *ddr) {
   static const char *const headers[] = {
-      "configuration", "seeds", "DDR", "best solve rate [95 % t]", "final solve rate [95 % t]", "unfinished"};
+      "configuration", "seeds", "DDR", "best solve rate [95 %]", "final solve rate [95 %]", "unfinished"};
   const AnalysisGrouping *configurations = &ddr->context->configurations;
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   AnalysisDdrRow *rows = analysis_ddr_rows(ddr);
@@ -222,9 +222,9 @@ static void print_table(const AnalysisDdr *ddr) {
     core_table_cell(table, "%s", configurations->groups[row->configuration].label);
     core_table_cell(table, "%zu", row->seeds);
     core_table_cell(table, "%s", isnan(row->ddr) ? "-" : core_text_count(row->ddr, number));
-    analysis_format_interval(row->best.center, row->best.low, row->best.high, text, sizeof text);
+    analysis_format_interval(row->best, text, sizeof text);
     core_table_cell(table, "%s", text);
-    analysis_format_interval(row->final.center, row->final.low, row->final.high, text, sizeof text);
+    analysis_format_interval(row->final, text, sizeof text);
     core_table_cell(table, "%s", text);
     size_t behind = row->hollow + configurations->groups[row->configuration].run_count - row->drawn;
     snprintf(text, sizeof text, "%zu", behind);

@@ -7,7 +7,6 @@
 #include "analysis/figure.h"
 #include "analysis/csv.h"
 #include "analysis/scored.h"
-#include "analysis/statistics.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
@@ -23,30 +22,25 @@ typedef struct Heatmap {
   size_t most;               /* runs of the fullest cell */
 } Heatmap;
 
-static const char interval_kind[] = "cells: mean over runs; CSV: with 95 % Student t";
-
 static void make_cells(Heatmap *h) {
-  double *values = core_memory_allocate((h->context.selection.count + 1) * sizeof *values);
+  size_t *run = core_memory_allocate((h->context.selection.count + 1) * sizeof *run);
   h->cells = core_memory_allocate((h->x.count * h->y.count + 1) * sizeof *h->cells);
   h->runs = core_memory_zero_allocate(h->x.count * h->y.count + 1, sizeof *h->runs);
   h->low = INFINITY;
   h->high = -INFINITY;
   for (size_t c = 0; c < h->x.count * h->y.count; c++) {
-    size_t count = 0;
     for (size_t r = 0; r < h->context.selection.count; r++) {
       if (h->x.group_of[r] != c % h->x.count || h->y.group_of[r] != c / h->x.count) continue;
-      double value = analysis_scored_value(&h->scored, r);
-      h->runs[c]++;
-      if (!isnan(value)) values[count++] = value;
+      run[h->runs[c]++] = r;
     }
-    h->cells[c] = analysis_student_interval(values, count, 0.95);
-    h->cells[c].n = count;
-    if (count > h->most) h->most = count;
-    if (count == 0) continue;
+    h->cells[c] =
+      analysis_scored_interval(&h->scored, h->scored.measure, ANALYSIS_AGGREGATE_MEAN, run, h->runs[c]);
+    if (h->cells[c].n > h->most) h->most = h->cells[c].n;
+    if (h->cells[c].n == 0) continue;
     h->low = fmin(h->low, h->cells[c].center);
     h->high = fmax(h->high, h->cells[c].center);
   }
-  free(values);
+  free(run);
 }
 
 /* Where the value lies between the least and the greatest mean; over the logarithm for what is drawn so. */
@@ -181,7 +175,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   fflush(stdout);
   AnalysisPlot *plot = make_plot(h);
   make_csv(h, &csv);
-  return analysis_figure_write(&h->context, plot, analysis_scored_query, interval_kind, &csv);
+  return analysis_figure_write(&h->context, plot, analysis_scored_query, analysis_interval_words, &csv);
 }
 
 static const CoreManual manual = {

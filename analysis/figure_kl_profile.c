@@ -17,7 +17,8 @@ static const double KL_FLOOR = 1e-12;                               /* metrics.m
 static const char *const kinds[2] = {"sequential", "reference"};
 static const char *const titles[2] = {"KL to the next policy (nat)", "KL to the last policy (nat)"};
 static const char query[] = "runs/<id>/profile.<iteration>.tsv: percent, kl_sequential, kl_reference";
-static const char interval_kind[] = "geometric mean over runs; CSV: with 95 % Student t of the logarithm";
+static const char interval_kind[] =
+  "geometric mean over runs; CSV: with 95 % Student t of the logarithm, from three runs on";
 
 typedef struct Profile { AnalysisCurve kl[2]; int64_t iteration; } Profile;
 
@@ -135,7 +136,7 @@ static AnalysisMeanLine make_line(const Profiles *p, size_t group, int phase, in
     const Profile *profile = &p->read[r * PHASES + (size_t)phase];
     if (p->groups.group_of[r] == group && profile->kl[kind].n) curves[count++] = profile->kl[kind];
   }
-  AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, true);
+  AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, ANALYSIS_RANGE_LOG);
   free(curves);
   return line;
 }

@@ -14,7 +14,6 @@
 enum { GRID = 128, LAYERS_MAX = 64, NETWORKS = 2 };
 
 static const char *const networks[NETWORKS] = {"actor", "critic"};
-static const char interval_kind[] = "95 % Student t over runs";
 
 /* What can be drawn: the columns of the table but the abscissa. */
 typedef struct Metric { const char *name, *comment, *sql; } Metric;
@@ -88,6 +87,11 @@ static int read_all(Layers *l) {
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
+/* All but the norms are shares of units. */
+static AnalysisRange range_of(const Layers *l) {
+  return strcmp(l->metric->name, "weight_norm") == 0 ? ANALYSIS_RANGE_POSITIVE : ANALYSIS_RANGE_SHARE;
+}
+
 static AnalysisMeanLine make_line(const Layers *l, size_t group, int network, int layer) {
   const size_t runs = l->context.selection.count;
   AnalysisCurve *curves = core_memory_allocate((runs + 1) * sizeof *curves);
@@ -96,7 +100,7 @@ static AnalysisMeanLine make_line(const Layers *l, size_t group, int network, in
     const AnalysisCurve *curve = &l->curves[r][network][layer];
     if (l->groups.group_of[r] == group && curve->n) curves[count++] = *curve;
   }
-  AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, false);
+  AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, range_of(l));
   free(curves);
   return line;
 }
@@ -131,8 +135,10 @@ static void add_legend(const Layers *l, AnalysisPlot *plot) {
 
 static void add_caption(const Layers *l, AnalysisPlot *plot) {
   CoreText text = {0};
-  core_text_appendf(&text, "%s: %s. Line: mean over runs; band, where one configuration is drawn: %s. ",
-                    l->metric->name, l->metric->comment, interval_kind);
+  core_text_appendf(&text,
+                    "%s: %s. Line: mean over runs; band, where one configuration of three runs or more is drawn: 95 %% "
+                    "interval. ",
+                    l->metric->name, l->metric->comment);
   analysis_describe_runs(&l->context, &text);
   core_text_append(&text, ".");
   if (l->without) core_text_appendf(&text, " Without layers: %zu.", l->without);
@@ -165,7 +171,7 @@ static int draw(const Layers *l) {
   }
   add_legend(l, plot);
   add_caption(l, plot);
-  return analysis_figure_write(&l->context, plot, l->metric->sql, interval_kind, &csv);
+  return analysis_figure_write(&l->context, plot, l->metric->sql, analysis_interval_words, &csv);
 }
 
 /* Each layer at its first and last measured iteration. */
@@ -208,7 +214,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 static const CoreManual manual = {
   .usage = "analyze layers results.db [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
   .about = "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against "
-           "transitions, means over runs with a 95 % Student t interval. One or two configurations: solid and dashed. "
+           "transitions, means over runs with a 95 % interval. One or two configurations: solid and dashed. "
            "The runs need metrics.layers.\n\n"
            "Columns: weight_norm, dormant, dormant_strict, dormant_loose, inactive, dead; the last layer is the head, "
            "which has no units.\n\n"

@@ -7,7 +7,6 @@
 #include "analysis/figure.h"
 #include "analysis/csv.h"
 #include "analysis/scored.h"
-#include "analysis/statistics.h"
 #include "analysis/tasks.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -32,8 +31,6 @@ typedef struct Settings {
   Place *places;
   size_t place_count, choice_count;
 } Settings;
-
-static const char interval_kind[] = "95 % Student t over runs";
 
 /* ---- the x axis ------------------------------------------------------------------------------------------------- */
 
@@ -76,30 +73,22 @@ static bool belongs(const Settings *s, size_t run, const Place *place) {
          (!s->choices.key_count || s->choices.group_of[run] == place->choice);
 }
 
-static void score_place(const Settings *s, Place *place, double *values) {
-  size_t count = 0;
+static void score_place(const Settings *s, Place *place, size_t *run) {
   place->runs = 0;
-  for (size_t r = 0; r < s->context.selection.count; r++) {
-    if (!belongs(s, r, place)) continue;
-    double value = analysis_scored_value(&s->scored, r);
-    place->runs++;
-    if (!isnan(value)) values[count++] = value;
-  }
-  place->score = analysis_student_interval(values, count, 0.95);
-  place->score.n = count;
-  if (!analysis_scored_is_rate(&s->scored, &s->context) || isnan(place->score.low)) return;
-  place->score.low = fmax(place->score.low, 0); /* a rate lies between 0 and 1 whatever t says */
-  place->score.high = fmin(place->score.high, 1);
+  for (size_t r = 0; r < s->context.selection.count; r++)
+    if (belongs(s, r, place)) run[place->runs++] = r;
+  place->score =
+    analysis_scored_interval(&s->scored, s->scored.measure, ANALYSIS_AGGREGATE_MEAN, run, place->runs);
 }
 
 /* The place itself, or of several candidates (--best-of) the one with the highest mean. false: no runs. */
-static bool choose_place(Settings *s, Place *place, double *values) {
+static bool choose_place(Settings *s, Place *place, size_t *run) {
   size_t candidates = s->choices.key_count ? s->choices.count : 1, present = 0;
   Place best = *place;
   for (size_t c = 0; c < candidates; c++) {
     Place here = *place;
     here.choice = c;
-    score_place(s, &here, values);
+    score_place(s, &here, run);
     if (here.runs == 0) continue;
     if (present++ == 0 || here.score.center > best.score.center || isnan(best.score.center)) best = here;
   }
@@ -110,17 +99,17 @@ static bool choose_place(Settings *s, Place *place, double *values) {
 
 static void make_places(Settings *s) {
   size_t panels = s->panels.key_count ? s->panels.count : 1;
-  double *values = core_memory_allocate((s->context.selection.count + 1) * sizeof *values);
+  size_t *run = core_memory_allocate((s->context.selection.count + 1) * sizeof *run);
   s->places = core_memory_allocate((panels * s->groups.count * s->x.count + 1) * sizeof *s->places);
   for (size_t p = 0; p < panels; p++) {
     for (size_t g = 0; g < s->groups.count; g++) {
       for (size_t x = 0; x < s->x.count; x++) {
         Place place = {.panel = p, .group = g, .x = x};
-        if (choose_place(s, &place, values)) s->places[s->place_count++] = place;
+        if (choose_place(s, &place, run)) s->places[s->place_count++] = place;
       }
     }
   }
-  free(values);
+  free(run);
 }
 
 /* Where a group's dots and interval of a place stand: on their tick, or a little beside each other where several groups
@@ -168,7 +157,7 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
     if (isnan(place->score.center)) continue;
     x[n] = drawn_x(s, place);
     y[n++] = place->score.center;
-    if (isnan(place->score.low) || place->score.n < 3) continue; /* t of one degree of freedom would hide the figure */
+    if (isnan(place->score.low)) continue;
     const double at[2] = {drawn_x(s, place), drawn_x(s, place)}, ends[2] = {place->score.low, place->score.high};
     analysis_plot_whisker(plot, place->panel, at, ends, mark.color);
   }
@@ -179,7 +168,7 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
 
 static void add_caption(const Settings *s, AnalysisPlot *plot) {
   CoreText text = {0};
-  core_text_appendf(&text, "Dot: a run%s. Line: mean. Vertical: 95 %% interval (Student t), from three runs on.",
+  core_text_appendf(&text, "Dot: a run%s. Line: mean. Vertical: 95 %% interval, from three runs on.",
                     s->scored.unfinished ? " (hollow: not at its end)" : "");
   if (s->choice_count > 1)
     core_text_appendf(&text, " Each place is the best of up to %zu, chosen on the same runs: biased upward.",
@@ -243,13 +232,13 @@ static int draw(const Settings *s) {
   CoreText csv = {0};
   AnalysisPlot *plot = make_plot(s);
   make_csv(s, &csv);
-  return analysis_figure_write(&s->context, plot, analysis_scored_query, interval_kind, &csv);
+  return analysis_figure_write(&s->context, plot, analysis_scored_query, analysis_interval_words, &csv);
 }
 
 static void print_table(const Settings *s) {
   char column[96], text[64];
   CoreText value = {0};
-  snprintf(column, sizeof column, "%s [95 %% t]", analysis_scored_title(&s->scored, &s->context));
+  snprintf(column, sizeof column, "%s [95 %%]", analysis_scored_title(&s->scored, &s->context));
   const char *headers[] = {"panel", "configuration", s->x.keys[0]->name, "runs", column, "best of"};
   bool panels = s->panels.key_count && s->panels.count > 1, best = s->choices.key_count > 0;
   CoreTable *table = core_table_create(headers + !panels, 5 + (size_t)best - !panels);
@@ -259,7 +248,7 @@ static void print_table(const Settings *s) {
     core_table_cell(table, "%s", s->groups.groups[place->group].label);
     core_table_cell(table, "%s", analysis_key_shown(s->x.groups[place->x].config, s->x.keys[0], &value));
     core_table_cell(table, "%zu", place->score.n);
-    analysis_format_interval(place->score.center, place->score.low, place->score.high, text, sizeof text);
+    analysis_format_interval(place->score, text, sizeof text);
     core_table_cell(table, "%s", text);
     if (best) core_table_cell(table, "%s", s->choices.groups[place->choice].label);
   }
@@ -268,6 +257,10 @@ static void print_table(const Settings *s) {
   core_text_clear(&value);
   analysis_describe_runs(&s->context, &value);
   core_text_append(&value, ".");
+  AnalysisInterval *intervals = core_memory_allocate((s->place_count + 1) * sizeof *intervals);
+  for (size_t i = 0; i < s->place_count; i++) intervals[i] = s->places[i].score;
+  analysis_describe_missing(intervals, s->place_count, &value);
+  free(intervals);
   analysis_scored_describe(&s->scored, &value);
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&value), 0, 0);
@@ -310,7 +303,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 static const CoreManual manual = {
   .usage = "analyze settings results.db --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]",
   .about = "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for "
-           "each value of --group, the mean over its runs with a 95 % Student t interval; each run is a dot, hollow "
+           "each value of --group, the mean over its runs with a 95 % interval; each run is a dot, hollow "
            "when it has not ended. --best-of takes, at each place, the best value of another setting.\n\n"
            "Files: settings.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot settings.gp.",
   ANALYSIS_ONE_DATABASE};

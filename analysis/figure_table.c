@@ -7,13 +7,10 @@
 #include "analysis/csv.h"
 #include "analysis/figure.h"
 #include "analysis/scored.h"
-#include "analysis/statistics.h"
-#include "analysis/stratified.h"
-#include "analysis/tasks.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
-enum { COLUMNS = 8, BOOTSTRAP_SEED = 8 };
+enum { COLUMNS = 8 };
 
 typedef enum Format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_LATEX } Format;
 static const char *const format_names[] = {"text", "markdown", "latex"}, *const endings[] = {"txt", "md", "tex"};
@@ -21,7 +18,7 @@ static const char *const format_names[] = {"text", "markdown", "latex"}, *const 
 /* A configuration in numbers; NaN where there is none. */
 typedef struct Row {
   size_t runs, unfinished;
-  AnalysisInterval final, best, iqm; /* iqm: without an interval of a single run */
+  AnalysisInterval final, best, iqm;
   double ddr, speed;
 } Row;
 
@@ -36,73 +33,40 @@ typedef struct Table {
   char *(*cells)[COLUMNS];     /* [group] the same as text */
 } Table;
 
-static const char *const headers[COLUMNS] = {"configuration", "runs", "unfinished", "final [95 % t]", "max [95 % t]",
-                                             "IQM of final [95 % bootstrap]", "DDR", "transitions/s"};
-static const char interval_kind[] =
-  "final, max: 95 % Student t over runs; IQM: 95 % stratified percentile bootstrap over tasks, 50 000 replicates; DDR: "
-  "geometric mean";
-
+static const char *const headers[COLUMNS] = {"configuration", "runs", "unfinished", "final [95 %]", "max [95 %]",
+                                             "IQM of final [95 %]", "DDR", "transitions/s"};
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-static size_t collect(const Table *t, size_t group, AnalysisMeasure measure, double *values) {
-  size_t count = 0;
-  for (size_t r = 0; r < t->context.selection.count; r++) {
-    double value = t->scored.runs[r].value[measure];
-    if (t->groups.group_of[r] == group && isfinite(value)) values[count++] = value;
-  }
-  return count;
-}
-
-static AnalysisInterval mean_of(const Table *t, size_t group, AnalysisMeasure measure, double *values) {
-  return analysis_student_interval(values, collect(t, group, measure, values), 0.95);
-}
-
-static AnalysisInterval iqm_of(const Table *t, size_t group, const size_t *task_of, size_t tasks, double *values,
-                               AnalysisDraws *draws) {
-  static const AnalysisAggregate wanted = ANALYSIS_AGGREGATE_IQM;
-  size_t *task = core_memory_allocate((t->context.selection.count + 1) * sizeof *task), count = 0;
-  for (size_t r = 0; r < t->context.selection.count; r++) {
-    if (t->groups.group_of[r] != group) continue;
-    values[count] = t->scored.runs[r].value[ANALYSIS_MEASURE_final];
-    task[count++] = task_of[r];
-  }
-  AnalysisTaskScores scores = analysis_tasks_scores(values, task, count, tasks, NULL);
-  AnalysisInterval iqm;
-  analysis_stratified_aggregates(draws, &scores.scores, &wanted, 1, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED, &iqm);
-  bool several = scores.scores.tasks && scores.first[scores.scores.tasks] > 1;
-  if (!several) iqm.low = iqm.high = NAN;
-  analysis_tasks_scores_free(&scores);
-  free(task);
-  return iqm;
+/* Over the runs of a configuration: run[count]. */
+static AnalysisInterval interval_of(const Table *t, AnalysisMeasure measure, AnalysisAggregate aggregate,
+                                    const size_t *run, size_t count) {
+  return analysis_scored_interval(&t->scored, measure, aggregate, run, count);
 }
 
 static void make_rows(Table *t) {
-  size_t n = t->context.selection.count;
-  double *values = core_memory_allocate((n + 1) * sizeof *values);
-  size_t *task_of = core_memory_allocate((n + 1) * sizeof *task_of);
-  size_t tasks = analysis_tasks_find(&t->context.selection, task_of);
-  AnalysisDraws draws = {0};
+  size_t n = t->context.selection.count, *run = core_memory_allocate((n + 1) * sizeof *run);
   t->rows = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->rows);
   for (size_t g = 0; g < t->groups.count; g++) {
     Row *row = &t->rows[g];
-    row->runs = t->groups.groups[g].run_count;
-    for (size_t r = 0; r < n; r++) row->unfinished += t->groups.group_of[r] == g && !t->scored.runs[r].ended;
-    row->final = mean_of(t, g, ANALYSIS_MEASURE_final, values);
-    row->best = mean_of(t, g, ANALYSIS_MEASURE_best, values);
-    row->iqm = iqm_of(t, g, task_of, tasks, values, &draws);
-    row->ddr = analysis_geometric_mean(values, collect(t, g, ANALYSIS_MEASURE_ddr, values));
-    row->speed = analysis_mean(values, collect(t, g, ANALYSIS_MEASURE_speed, values));
+    for (size_t r = 0; r < n; r++) {
+      if (t->groups.group_of[r] != g) continue;
+      run[row->runs++] = r;
+      row->unfinished += !t->scored.runs[r].ended;
+    }
+    row->final = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
+    row->best = interval_of(t, ANALYSIS_MEASURE_best, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
+    row->iqm = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_IQM, run, row->runs);
+    row->ddr = interval_of(t, ANALYSIS_MEASURE_ddr, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
+    row->speed = interval_of(t, ANALYSIS_MEASURE_speed, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
   }
-  free(values);
-  analysis_draws_free(&draws);
-  free(task_of);
+  free(run);
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
 static char *interval_cell(AnalysisInterval interval) {
   char text[64];
-  analysis_format_interval(interval.center, interval.low, interval.high, text, sizeof text);
+  analysis_format_interval(interval, text, sizeof text);
   return core_text_duplicate(text);
 }
 
@@ -224,7 +188,7 @@ static int write_file(const Table *t) {
   CoreText source = {0}, document = {0};
   TRY(core_files_make_directories(t->context.folder));
   TRY(core_files_path(path, "%s/%s.%s", t->context.folder, t->request.argv[0], endings[t->format]));
-  analysis_describe_source(&t->context, analysis_scored_query, interval_kind, &source);
+  analysis_describe_source(&t->context, analysis_scored_query, analysis_interval_words, &source);
   append_document(t, core_text_string(&source), &document);
   int code = core_files_write_atomic(path, document.data, document.length);
   core_text_free(&source);
@@ -254,6 +218,10 @@ static void print_table(const Table *t) {
   core_table_destroy(&table);
   analysis_describe_runs(&t->context, &text);
   core_text_append(&text, ".");
+  AnalysisInterval *intervals = core_memory_allocate((t->groups.count + 1) * sizeof *intervals);
+  for (size_t g = 0; g < t->groups.count; g++) intervals[g] = t->rows[g].final;
+  analysis_describe_missing(intervals, t->groups.count, &text);
+  free(intervals);
   analysis_scored_describe(&t->scored, &text);
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
@@ -287,9 +255,9 @@ static int answer(void *figure, const char **operands, size_t count) {
 
 static const CoreManual manual = {
   .usage = "analyze table results.db [--format text|markdown|latex] [--group KEYS] [OPTIONS]",
-  .about = "The configurations in numbers: runs and those that have not ended, final and largest solve rate with 95 % "
-           "Student t intervals, the interquartile mean with a stratified bootstrap interval, DDR and speed. Markdown "
-           "and LaTeX are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "
+  .about = "The configurations in numbers: runs and those that have not ended, final and largest solve rate and the "
+           "interquartile mean of the final one with 95 % intervals, DDR (geometric mean) and speed. Markdown and "
+           "LaTeX are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "
            "folder (table.txt, .md or .tex) carries its source as comments.",
   ANALYSIS_ONE_DATABASE};
 

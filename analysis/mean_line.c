@@ -8,14 +8,16 @@
 
 enum { STYLES = 2 }; /* solid, dashed */
 
-AnalysisMeanLine analysis_mean_line_average(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic) {
+AnalysisMeanLine analysis_mean_line_average(const AnalysisCurve *curves, size_t count, size_t most,
+                                            AnalysisRange range) {
   AnalysisMeanLine line = {.count = count};
+  const AnalysisCurveManner manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = range};
   line.grid = analysis_curve_grid(curves, count, most, false, &line.n);
   line.mean = core_memory_allocate((3 * line.n + 1) * sizeof *line.mean);
   line.low = line.mean + line.n;
   line.high = line.low + line.n;
   line.runs = core_memory_zero_allocate(line.n + 1, sizeof *line.runs);
-  analysis_curve_average(curves, count, line.grid, line.n, logarithmic, line.mean, line.low, line.high, line.runs);
+  analysis_curve_average(curves, count, &manner, line.grid, line.n, line.mean, line.low, line.high, line.runs);
   return line;
 }
 

@@ -13,9 +13,10 @@ typedef struct AnalysisMeanLine {
   size_t n, count;                  /* count: of curves */
 } AnalysisMeanLine;
 
-/* On at most `most` places, evenly spread; logarithmic: the geometric mean. The caller frees it and keeps the
+/* On at most `most` places, evenly spread; range: of the values (interval.h). The caller frees it and keeps the
  * curves. */
-AnalysisMeanLine analysis_mean_line_average(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic);
+AnalysisMeanLine analysis_mean_line_average(const AnalysisCurve *curves, size_t count, size_t most,
+                                            AnalysisRange range);
 void analysis_mean_line_free(AnalysisMeanLine *line);
 
 /* The end of a CSV row: ",x,n,mean,low,high" of place i, and the line's end. */

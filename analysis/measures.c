@@ -11,14 +11,25 @@
 #include "core/text.h"
 #include "store/query.h"
 
-static const struct { const char *name, *words; } measures[ANALYSIS_MEASURES] = {
-#define X(name, words) {#name, words},
+#define ANALYSIS_RANGE_CHANGE ((AnalysisRange){-1, 1, false})
+#define ANALYSIS_RANGE_PERCENT ((AnalysisRange){0, 100, false})
+
+static const struct { const char *name, *words; AnalysisRange range; } measures[ANALYSIS_MEASURES] = {
+#define X(name, words, range) {#name, words, ANALYSIS_RANGE_##range},
   ANALYSIS_MEASURE_LIST(X)
 #undef X
 };
 
 const char *analysis_measure_name(AnalysisMeasure measure) { return measures[measure].name; }
 const char *analysis_measure_words(AnalysisMeasure measure) { return measures[measure].words; }
+
+static bool is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
+
+AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisMeasured *measured, size_t count) {
+  for (size_t r = 0; r < count && is_score(measure); r++)
+    if (!isnan(measured[r].value[measure]) && !measured[r].rated) return ANALYSIS_RANGE_FREE;
+  return measures[measure].range;
+}
 
 int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
   const char *names[ANALYSIS_MEASURES];
@@ -36,7 +47,7 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
 /* ---- evaluations ------------------------------------------------------------------------------------------------ */
 
 static const char evaluation_sql[] =
-  "SELECT iteration, transitions, coalesce(solve_rate, episode_return) FROM evaluation"
+  "SELECT iteration, transitions, coalesce(solve_rate, episode_return), solve_rate IS NOT NULL FROM evaluation"
   " WHERE run_id = ?1 AND level_set = coalesce(?2, (SELECT level_set FROM evaluation WHERE run_id = ?1"
   " ORDER BY level_set <> 'train', level_set LIMIT 1))"
   " AND transitions <= ?3 AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
@@ -79,6 +90,7 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
   bool row = false;
   int code;
   s->count = 0;
+  run->rated = true;
   store_query_reset(query);
   store_query_bind_text(query, 1, of->id);
   store_query_bind_text(query, 2, level_set);
@@ -88,6 +100,7 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
     if (!isfinite(score)) continue;
     scores_add(s, store_query_real(query, 1), score);
     run->evaluations += store_query_int(query, 0) > 0;
+    run->rated = run->rated && store_query_int(query, 3) != 0;
   }
   fill_scores(s, fmin(budget, (double)of->config.train.total_steps), run);
   return code;
@@ -170,7 +183,9 @@ static int read_iterations(Queries *q, const AnalysisRun *of, double budget, Ana
            run));
   if (of->config.metrics.profile_every > 0) TRY(take(q->profile, key, last, -1, profile, 2, run));
   /* noisy_sgd has no evaluations: its score is how near it came. */
-  return core_config_has_no_worlds(&of->config) ? take(q->distance, key, last, -1, final, 1, run) : CORE_OK;
+  if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
+  run->rated = false;
+  return take(q->distance, key, last, -1, final, 1, run);
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/columns.h"
 #include "analysis/curve.h"
 #include "analysis/figure.h"
 #include "analysis/report.h"
+#include "analysis/tasks.h"
 #include "core/memory.h"
 #include "store/query.h"
 
@@ -21,14 +23,14 @@ enum {
 
 /* ---- curves ----------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name, *words;
-} series_measures[] = {{"score", "score of evaluations (solve rate or return)"},
-                       {"solve_rate", "training solve rate"},
-                       {"kl", "KL of an iteration (nat)"},
-                       {"ddr", "DDR (transitions per nat)"},
-                       {"entropy", "entropy (nat)"},
-                       {"grad_norm_actor", "actor's gradient norm"},
-                       {"explained_variance", "explained variance"}};
+static const struct { const char *name, *words, *column;
+} series_measures[] = {{"score", "score of evaluations (solve rate or return)", ""},
+                       {"solve_rate", "training solve rate", "iteration.solve_rate"},
+                       {"kl", "KL of an iteration (nat)", "kl"},
+                       {"ddr", "DDR (transitions per nat)", "ddr"},
+                       {"entropy", "entropy (nat)", "entropy"},
+                       {"grad_norm_actor", "actor's gradient norm", "grad_norm_actor"},
+                       {"explained_variance", "explained variance", "explained_variance"}};
 enum { MEASURES = sizeof series_measures / sizeof *series_measures };
 
 static const char evaluation_sql[] =
@@ -95,18 +97,27 @@ static json_t *numbers(const double *value, size_t n) {
   return list;
 }
 
+/* As `analyze curves` has them: KL and DDR as geometric means. */
+static AnalysisRange series_range(const AnalysisReport *report, size_t measure) {
+  const AnalysisColumn *column;
+  if (measure == 0) return analysis_measure_range(ANALYSIS_MEASURE_best, report->measured, report->selection.count);
+  if (analysis_column_find("report", series_measures[measure].column, &column) != CORE_OK) return ANALYSIS_RANGE_FREE;
+  return analysis_column_range(column, analysis_column_is_log(column));
+}
+
 /* One configuration's curves of one measure on the grid; NULL when no run has a value. */
-static json_t *average(const AnalysisCurve *curves, size_t runs, size_t measure, const double *grid, size_t n) {
+static json_t *average(const AnalysisReport *report, const AnalysisCurve *curves, const size_t *task, size_t tasks,
+                       size_t runs, size_t measure, const double *grid, size_t n) {
   AnalysisCurve *of = core_memory_allocate((runs + 1) * sizeof *of);
   double *mean = core_memory_allocate((3 * n + 1) * sizeof *mean);
   size_t *reached = core_memory_allocate((n + 1) * sizeof *reached), most = 0;
   for (size_t r = 0; r < runs; r++) of[r] = curves[r * MEASURES + measure];
-  analysis_curve_average(of, runs, grid, n, false, mean, mean + n, mean + 2 * n, reached);
+  const AnalysisCurveManner manner = {ANALYSIS_AGGREGATE_MEAN, series_range(report, measure), task, tasks};
+  analysis_curve_average(of, runs, &manner, grid, n, mean, mean + n, mean + 2 * n, reached);
   json_t *counts = json_array();
   for (size_t i = 0; i < n; i++) {
     json_array_append_new(counts, json_integer((json_int_t)reached[i]));
     if (reached[i] > most) most = reached[i];
-    if (reached[i] < 3) mean[n + i] = mean[2 * n + i] = NAN; /* Student's t of one degree would fill the page */
   }
   json_t *object = most == 0 ? NULL
                              : json_pack("{s:o, s:o, s:o, s:O}", "mean", numbers(mean, n), "low", numbers(mean + n, n),
@@ -134,16 +145,23 @@ static int read_group(const AnalysisReport *report, Queries *q, size_t group, An
 static int add_series(const AnalysisReport *report, Queries *q, size_t group, const double *grid, json_t *list) {
   size_t runs = report->groups.groups[group].run_count;
   AnalysisCurve *curves = core_memory_zero_allocate(runs * MEASURES + 1, sizeof *curves);
+  size_t *task_of = core_memory_allocate((report->selection.count + 1) * sizeof *task_of);
+  size_t *task = core_memory_allocate((runs + 1) * sizeof *task), at = 0;
+  const size_t tasks = analysis_tasks_find(&report->selection, task_of);
+  for (size_t r = 0; r < report->selection.count; r++)
+    if (report->groups.group_of[r] == group) task[at++] = task_of[r];
   json_t *values = json_object();
   int code = read_group(report, q, group, curves);
   for (size_t m = 0; m < MEASURES && code == CORE_OK; m++) {
-    json_t *curve = average(curves, runs, m, grid, PLACES + 1);
+    json_t *curve = average(report, curves, task, tasks, runs, m, grid, PLACES + 1);
     if (curve) json_object_set_new(values, series_measures[m].name, curve);
   }
   json_array_append_new(
     list, json_pack("{s:o, s:o}", "label", analysis_report_text(report->groups.groups[group].label), "values", values));
   for (size_t i = 0; i < runs * MEASURES; i++) analysis_curve_free(&curves[i]);
   free(curves);
+  free(task_of);
+  free(task);
   return code;
 }
 
@@ -189,8 +207,8 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   Ranked *order = rank_groups(report);
   for (size_t i = 0; i < shown && code == CORE_OK; i++) code = add_series(report, &q, order[i].group, grid, series);
   int length = snprintf(note, sizeof note,
-                        "Mean over the runs of a configuration (their number in brackets), 95 %% Student t where at "
-                        "least 3 runs are there; never beyond a run's own end. Best final score first%s.",
+                        "Mean over the runs of a configuration (their number in brackets), 95 %% interval where at "
+                        "least 3 runs are there; KL and DDR as geometric means; never beyond a run's own end. Best final score first%s.",
                         shown < report->groups.count ? "; the others are under Configurations" : "");
   if (q.infinite)
     snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.",

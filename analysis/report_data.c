@@ -6,7 +6,7 @@
 
 #include "analysis/claims.h"
 #include "analysis/report.h"
-#include "analysis/stratified.h"
+#include "analysis/tasks.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/terminal.h"
@@ -82,21 +82,31 @@ static int add_runs(const AnalysisReport *report, json_t *root) {
 
 /* ---- configurations --------------------------------------------------------------------------------------------- */
 
+/* Of the runs that have ended. value, task: room for all runs. */
+typedef struct Room { double *value; size_t *task, *task_of, tasks; } Room;
+
 static AnalysisInterval score_interval(const AnalysisReport *report, size_t group, AnalysisMeasure measure,
-                                       double *room) {
+                                       const Room *room) {
   size_t n = 0;
   for (size_t r = 0; r < report->selection.count; r++) {
-    double value = report->measured[r].value[measure];
-    if (report->groups.group_of[r] == group && report->measured[r].ended && !isnan(value)) room[n++] = value;
+    const double value = report->measured[r].value[measure];
+    if (report->groups.group_of[r] != group || !report->measured[r].ended || !isfinite(value)) continue;
+    room->value[n] = value;
+    room->task[n++] = room->task_of[r];
   }
-  return analysis_student_interval(room, n, 0.95);
+  return analysis_tasks_interval(room->value, room->task, n, room->tasks, ANALYSIS_AGGREGATE_MEAN,
+                                 analysis_measure_range(measure, report->measured, report->selection.count));
 }
 
 static void add_configurations(const AnalysisReport *report, json_t *root) {
   static const struct { const char *key; AnalysisMeasure measure; } means[] = {
     {"ddr", ANALYSIS_MEASURE_ddr}, {"kl", ANALYSIS_MEASURE_kl}, {"speed", ANALYSIS_MEASURE_speed}};
   json_t *list = json_array();
-  double *room = core_memory_allocate((report->selection.count + 1) * sizeof *room);
+  const size_t runs = report->selection.count + 1;
+  Room whole = {.value = core_memory_allocate(runs * sizeof(double)),
+                .task = core_memory_allocate(runs * sizeof(size_t)),
+                .task_of = core_memory_allocate(runs * sizeof(size_t))}, *room = &whole;
+  room->tasks = analysis_tasks_find(&report->selection, room->task_of);
   for (size_t g = 0; g < report->groups.count; g++) {
     json_t *object = json_object();
     size_t ended = 0;
@@ -111,7 +121,9 @@ static void add_configurations(const AnalysisReport *report, json_t *root) {
       set_number(object, means[m].key, score_interval(report, g, means[m].measure, room).center);
     json_array_append_new(list, object);
   }
-  free(room);
+  free(room->value);
+  free(room->task);
+  free(room->task_of);
   json_object_set_new(root, "configurations", list);
 }
 
@@ -263,9 +275,12 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
   add_pair(list, "date", date);
   add_pair(list, "filter", report->selection.filter);
   add_pair(list, "query", report->selection.sql);
+  CoreText intervals = {0};
+  core_text_appendf(&intervals, "%s; claims: bootstrap, see there", analysis_interval_words);
   add_pair(
     list, "intervals",
-    "configurations: 95 % Student t over seeds; curves: the same where 3 runs are there; claims: bootstrap, see there");
+    core_text_string(&intervals));
+  core_text_free(&intervals);
   TRY(add_list(report->database, list, "trainers' commits", "SELECT DISTINCT git_commit FROM run ORDER BY 1"));
   TRY(add_list(report->database, list, "hosts", "SELECT DISTINCT host FROM run ORDER BY 1"));
   TRY(add_list(report->database, list, "devices", "SELECT DISTINCT device FROM run ORDER BY 1"));

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/tasks.h"
+#include "core/memory.h"
+
 const char analysis_scored_query[] = "measures of each run from evaluation(solve_rate) and iteration(kl, ddr, "
                                      "steps_per_second, ...) WHERE run_id = ?1 AND "
                                      "transitions <= ?2";
@@ -25,6 +28,9 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
   size_t runs = selection->count - selection->repeats, found = 0;
   const char *level_set = context->level_set[0] ? context->level_set : NULL;
   TRY(analysis_measures_read(context->database, selection, level_set, scored->budget, &scored->runs));
+  scored->count = selection->count;
+  scored->task_of = core_memory_allocate((selection->count + 1) * sizeof *scored->task_of);
+  scored->tasks = analysis_tasks_find(selection, scored->task_of);
   for (size_t r = 0; r < runs; r++) {
     bool has = !isnan(analysis_scored_value(scored, r));
     found += has;
@@ -37,16 +43,34 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
                     scored->budget > 0 ? " inside this budget" : "; see `sweep status`");
 }
 
+AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
+                                          AnalysisAggregate aggregate, const size_t *run, size_t count) {
+  double *value = core_memory_allocate((count + 1) * sizeof *value);
+  size_t *task = core_memory_allocate((count + 1) * sizeof *task);
+  for (size_t i = 0; i < count; i++) {
+    const double measured = scored->runs[run[i]].value[measure];
+    value[i] = isfinite(measured) ? measured : NAN;
+    task[i] = scored->task_of[run[i]];
+  }
+  const AnalysisInterval interval = analysis_tasks_interval(
+    value, task, count, scored->tasks, aggregate, analysis_measure_range(measure, scored->runs, scored->count));
+  free(value);
+  free(task);
+  return interval;
+}
+
 void analysis_scored_free(AnalysisScored *scored) {
   free(scored->runs);
+  free(scored->task_of);
+  scored->task_of = NULL;
   scored->runs = NULL;
 }
 
-/* Scores are solve rates wherever there are worlds. */
+/* Of returns and distances a score is none. */
 bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context) {
   bool score = scored->measure == ANALYSIS_MEASURE_final || scored->measure == ANALYSIS_MEASURE_best ||
                scored->measure == ANALYSIS_MEASURE_early;
-  return score && !core_config_has_no_worlds(&context->selection.runs[0].config);
+  return score && analysis_measure_range(scored->measure, scored->runs, context->selection.count).low == 0;
 }
 
 bool analysis_scored_is_log(const AnalysisScored *scored) {
@@ -68,6 +92,7 @@ void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
     core_text_append(text,
                      " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
                      "observations, where all runs of a task had looked at as many states.");
+  if (analysis_scored_is_log(scored)) core_text_append(text, " Means are geometric.");
   if (scored->unfinished)
     core_text_appendf(text, " Not at their end, taken as they stand: %zu.", scored->unfinished);
   if (scored->missing) core_text_appendf(text, " Not drawn, without a value: %zu.", scored->missing);

@@ -9,6 +9,7 @@ typedef struct AnalysisScored {
   double budget;             /* --budget; 0: all */
   AnalysisMeasure measure;
   AnalysisMeasured *runs;    /* [run of the selection]; value[measure] is NaN where it was not measured */
+  size_t count, *task_of, tasks; /* runs of the selection, repeated ones too; [run] */
   size_t missing;            /* runs without a value */
   size_t unfinished; /* with one, but not at their end or at the budget: drawn hollow, their value is not final */
 } AnalysisScored;
@@ -26,6 +27,10 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
 void analysis_scored_free(AnalysisScored *scored);
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run);
+/* An aggregate of a measure over these runs of the selection, with its 95 % interval (interval.h); n: those that have a
+ * value. */
+AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
+                                          AnalysisAggregate aggregate, const size_t *run, size_t count);
 /* "final solve rate", for an axis or a table's head. */
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context);
 bool analysis_scored_is_log(const AnalysisScored *scored);

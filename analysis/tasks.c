@@ -44,6 +44,14 @@ AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task
   return sorted;
 }
 
+AnalysisInterval analysis_tasks_interval(const double *value, const size_t *task, size_t count, size_t tasks,
+                                         AnalysisAggregate aggregate, AnalysisRange range) {
+  AnalysisTaskScores sorted = analysis_tasks_scores(value, task, count, tasks, NULL);
+  const AnalysisInterval interval = analysis_interval(&sorted.scores, aggregate, range, 0.95);
+  analysis_tasks_scores_free(&sorted);
+  return interval;
+}
+
 void analysis_tasks_scores_free(AnalysisTaskScores *scores) {
   free(scores->score);
   free(scores->first);

@@ -1,6 +1,7 @@
 /* What runs were trained on, as numbers: the tasks over which rliable's aggregates stratify (metrics.md 5.3, 5.4). */
 #ifndef ANALYSIS_TASKS_H
 #define ANALYSIS_TASKS_H
+#include "analysis/interval.h"
 #include "analysis/scores.h"
 #include "analysis/select.h"
 
@@ -15,6 +16,10 @@ size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of);
 typedef struct AnalysisTaskScores { AnalysisScores scores; double *score; size_t *first; } AnalysisTaskScores;
 AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task, size_t count, size_t tasks,
                                          size_t *missing);
+/* The interval of an aggregate of values of runs (NaN: none), value[i] being of task[i]; 95 %. */
+AnalysisInterval analysis_tasks_interval(const double *value, const size_t *task, size_t count, size_t tasks,
+                                         AnalysisAggregate aggregate, AnalysisRange range);
+
 void analysis_tasks_scores_free(AnalysisTaskScores *scores);
 
 #endif

@@ -73,7 +73,7 @@ static int read_line(Picture *p, StoreQuery *query, size_t group, Line *line) {
   }
   p->evaluated += line->runs;
   if (line->runs > 0 && code == CORE_OK) {
-    AnalysisMeanLine all = analysis_mean_line_average(curves, line->runs, WIDTH_MAX, false);
+    AnalysisMeanLine all = analysis_mean_line_average(curves, line->runs, WIDTH_MAX, ANALYSIS_RANGE_FREE);
     for (size_t i = 0; i < all.n; i++) analysis_curve_add(&line->mean, all.grid[i], all.mean[i]);
     line->last = line->mean.n ? line->mean.y[line->mean.n - 1] : -INFINITY;
     analysis_mean_line_free(&all);

@@ -17,13 +17,14 @@ same() { # name, theirs, mine
   [ -n "$2" ] && [ -z "$difference" ]; tap_result "$1" $? "theirs, mine: $difference"
 }
 
-# ---- settings: mean and Student's t of the last solve rates; t(0.975, 2) = 4.302653
+# ---- settings: mean and interval of the last solve rates: Wilson's of the mean with t(0.975, 2) = 4.302653
+wilson='function wilson(m, variance, k, w) { k = 18.5128205 * variance / (m * (1 - m)); w = sqrt(k * m * (1 - m) + k * k / 4)
+  return m " " (m + k / 2 - w) / (1 + k) " " (m + k / 2 + w) / (1 + k) }'
 final="SELECT json_extract(config, '\$.ppo.com') AS com, seed, (SELECT solve_rate FROM evaluation e WHERE e.run_id = run.id AND
   level_set = 'train' ORDER BY iteration DESC LIMIT 1) AS final FROM run WHERE json_extract(config, '\$.algo.name') = 'ppo_ewma'
   ORDER BY com, seed"
 analyze sql "$db" --csv "$final" | tail -n +2 >"$tap_dir/final"
-mine=$(awk -F, '{ n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; sd = sqrt((q[$1] - 3 * m * m) / 2)
-  h = 4.30265272991 * sd / sqrt(3); low = m - h; high = m + h; print m, (low < 0 ? 0 : low), (high > 1 ? 1 : high) } }' "$tap_dir/final")
+mine=$(awk -F, "$wilson"'{ n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; print wilson(m, (q[$1] - 3 * m * m) / 6) } }' "$tap_dir/final")
 tap_run "settings" 0 "17 finished, 1 stopped" draw settings "$db" --x ppo.com --where algo.name=ppo_ewma --group none
 same "settings: mean and 95 % interval of each value" "$(rows settings | awk -F, '{ print $(NF-2), $(NF-1), $NF }')" "$mine"
 tap_run "a stopped run is counted and hollow" 0 "Not at their end, taken as they" draw settings "$db" --x ppo.com --where algo.name=ppo_ewma --group none
@@ -60,7 +61,8 @@ sd=$(awk -F, '$1 != 2048 { n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 
   print m, (m - d < 0 ? 0 : m - d), (m + d > 1 ? 1 : m + d) } }' "$tap_dir/final")
 tap_run "curves --interval sd" 0 "com 8" draw curves "$db" --where algo.name=ppo_ewma --interval sd
 same "one standard deviation" "$(at_end | head -5)" "$sd"
-tap_run "curves --aggregate iqm" 0 "95 % bootstrap" draw curves "$db" --where algo.name=ppo_ewma --aggregate iqm
+tap_run "curves --aggregate iqm --interval bootstrap" 0 "95 % bootstrap" draw curves "$db" --where algo.name=ppo_ewma --aggregate iqm --interval bootstrap
+tap_run "curves --aggregate iqm" 0 "solve_rate [95 %]" draw curves "$db" --where algo.name=ppo_ewma --aggregate iqm
 same "IQM of three runs is their mean" "$(at_end | head -5 | awk '{ print $1 }')" "$(awk '{ print $1 }' <<<"$sd")"
 tap_run "curves --best-of" 0 "(best: com" draw curves "$db" --where algo.name=ppo_ewma --group none --best-of com
 tap_run "several columns are panels" 0 "iteration.entropy" draw curves "$db" --y solve_rate,kl,entropy --group algo.name
@@ -76,8 +78,33 @@ tap_run "table in LaTeX" 0 'com 8 & 3 & ' draw table "$db" --group com --where a
 grep -q '^% query: ' "$f/table.tex" && grep -q '^\\end{tabular}' "$f/table.tex"; tap_result "LaTeX carries its source" $?
 draw table "$db" --group com --where algo.name=ppo_ewma --json >"$tap_dir/table.json"
 same "table --json" "$(awk -F'[:,]' '/"final"|"final_low"|"final_high"/ { v[++n] = $2 } n == 3 { print v[1] + 0, v[2] + 0, v[3] + 0; n = 0 }' "$tap_dir/table.json")" \
-  "$(awk -F, '{ n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; h = 4.30265272991 * sqrt((q[$1] - 3 * m * m) / 2 / 3)
-     print m, m - h, m + h } }' "$tap_dir/final")"
+  "$(awk '{ print $1 + 0, $2 + 0, $3 + 0 }' <<<"$mine")"
+
+# ---- one interval for one quantity: the mean final solve rate of com 8, wherever it is shown
+eight=$(sed -n 2p <<<"$mine")
+of_8() { draw "$1" "$db" "${@:2}" -w algo.name=ppo_ewma -w com=8 >/dev/null; }
+of_8 bars --group com; of_8 settings --x com --group none; of_8 curves --group none; of_8 heatmap --x com --y algo.name
+same "bars" "$(rows bars | awk -F, '/,mean,/ { print $(NF-2), $(NF-1), $NF }')" "$eight"
+same "bars' IQM of three" "$(rows bars | awk -F, '/,iqm,/ { print $(NF-2), $(NF-1), $NF }')" "$eight"
+same "settings" "$(rows settings | awk -F, '{ print $(NF-2), $(NF-1), $NF }')" "$eight"
+same "heatmap" "$(rows heatmap | awk -F, '{ print $(NF-2), $(NF-1), $NF }')" "$eight"
+same "curves" "$(rows curves | tail -1 | awk -F, '{ print $(NF-2), $(NF-1), $NF }')" "$eight"
+draw ddr-vs-solve "$db" -w com=8 -w algo.name=ppo_ewma --json >"$tap_dir/ddr.json"
+same "ddr-vs-solve" "$(awk '/"final_solve_rate"/ { on = 1 } on && /"(mean|low|high)"/ { gsub(/[",]/, ""); printf "%s ", $2 }' "$tap_dir/ddr.json")" "$eight"
+analyze compare "$db" com=8 com=32 -w algo.name=ppo_ewma --json >"$tap_dir/compare.json"
+same "compare" "$(awk '/"mean"/ { on = 1 } /"iqm"/ { exit } on && /"(estimate|low|high)"/ { gsub(/[",]/, ""); printf "%s ", $2 }' "$tap_dir/compare.json")" "$eight"
+analyze report "$db" -w com=8 -w algo.name=ppo_ewma -o "$tap_dir/report" --no-figures >/dev/null
+same "report" "$(grep -o '"final":\[[^]]*\]' "$tap_dir/report/index.html" | head -1 | tr -d '"final:[]' | tr , ' ')" "$eight"
+# Two runs make none, and each says so.
+two="-w algo.name=ppo_ewma -w com=8 -w seed=0 -w seed=1"
+for figure in "table --group com" "bars --group com" "settings --x com --group none" "curves --group com" ddr-vs-solve; do
+  tap_run "two runs: ${figure%% *}" 0 "[n = 2]" draw ${figure%% *} "$db" ${figure#"${figure%% *}"} $two
+done
+tap_run "two runs: what it takes is said" 0 "n = 2: no interval, which takes 3 runs." draw table "$db" --group com $two
+draw heatmap "$db" --x com --y algo.name $two >/dev/null
+same "two runs: none in the CSV either" "$(rows heatmap | awk -F, '{ print $4, $(NF-1) $NF "none" }')" "2 none"
+tap_run "two runs: compare has no verdict" 0 "too few runs for a verdict" analyze compare "$db" com=8 com=32 -w seed=0 -w seed=1
+tap_run "bars --interval bootstrap" 0 "95 % stratified bootstrap" draw bars "$db" --group com --interval bootstrap
 
 # ---- how it is drawn: what the SVGs hold, to a hundredth of a pixel
 # Dots of a group that is alone at its places (squares: PPO-EWMA, above the axis) stand where the ticks stand.
@@ -123,7 +150,8 @@ refused "heatmap with one axis" "--y KEY" heatmap "$db" --x com
 refused "an unknown aggregate" "iqm" bars "$db" --aggregate iqmm
 refused "an unknown average" "did you mean iqm" curves "$db" --aggregate iqms
 refused "an unknown interval" "bootstrap" curves "$db" --interval students
-refused "a t interval of an IQM" "takes bootstrap" curves "$db" --aggregate iqm --interval t
+refused "a standard deviation of an IQM" "takes t or bootstrap" curves "$db" --aggregate iqm --interval sd
+refused "bars of an unknown interval" "t or bootstrap" bars "$db" --interval sd
 refused "two kinds of panels" "both make panels" curves "$db" --y kl,ddr --panel seed
 refused "--log z" "x, y or xy" curves "$db" --log z
 refused "a table of another kind" "markdown" table "$db" --format html

@@ -265,9 +265,10 @@ static void test_curve_average(void **state) {
   size_t n = 0, runs[5];
   double mean[5], low[5], high[5], *grid = analysis_curve_grid(curves, 2, 100, false, &n);
   assert_int_equal(n, 5);
-  analysis_curve_average(curves, 2, grid, n, false, mean, low, high, runs);
+  const AnalysisCurveManner manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = ANALYSIS_RANGE_FREE};
+  analysis_curve_average(curves, 2, &manner, grid, n, mean, low, high, runs);
   assert_true(mean[1] == 15 && runs[1] == 2); /* (10 + interpolated 20) / 2 */
-  assert_true(fabs(high[1] - (15 + 12.7062047362 * 7.0710678119 / sqrt(2))) < 1e-6); /* t of one degree of freedom */
+  assert_true(isnan(low[1]) && isnan(high[1])); /* two runs make no interval */
   assert_true(mean[3] == 30 && runs[3] == 1 && isnan(low[3])); /* no extrapolation: the shorter one has ended */
   free(grid);
   grid = analysis_curve_grid(curves, 2, 3, false, &n);
@@ -279,16 +280,18 @@ static void test_curve_average(void **state) {
 
 static void test_curve_geometric(void **state) {
   (void)state;
-  AnalysisCurve curves[2] = {{0}, {0}};
+  AnalysisCurve curves[4] = {{0}};
   analysis_curve_add(&curves[0], 0, 1);
   analysis_curve_add(&curves[1], 0, 100);
+  analysis_curve_add(&curves[2], 0, 10);
+  analysis_curve_add(&curves[3], 0, 0); /* has no logarithm */
   const double grid[] = {0};
   double mean, low, high;
   size_t runs;
-  analysis_curve_average(curves, 2, grid, 1, true, &mean, &low, &high, &runs);
-  assert_true(fabs(mean - 10) < 1e-9 && low > 0 && fabs(low * high - 100) < 1e-6);
-  analysis_curve_free(&curves[0]);
-  analysis_curve_free(&curves[1]);
+  const AnalysisCurveManner manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = ANALYSIS_RANGE_LOG};
+  analysis_curve_average(curves, 4, &manner, grid, 1, &mean, &low, &high, &runs);
+  assert_true(runs == 3 && fabs(mean - 10) < 1e-9 && low > 0 && fabs(low * high - 100) < 1e-6);
+  for (int i = 0; i < 4; i++) analysis_curve_free(&curves[i]);
 }
 
 int main(void) {
