@@ -280,9 +280,9 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
 
 static const CoreManual manual = {
   .usage = "analyze compare results.db A B",
-  .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. No run may be in both. Prints mean and "
-           "IQM with 95 % intervals, the difference (of KL and DDR the ratio) with its own, the probability that a run "
-           "of A scores higher, and how many seeds a side would tell.\n\n"
+  .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. No run may be in both. Prints mean "
+           "and IQM with 95 % intervals, the difference (of KL and DDR the ratio) with its own, the probability that "
+           "a run of A scores higher, and how many seeds a side would tell.\n\n"
            "Example:\n"
            "  analyze compare results.db com=8 com=128",
   .least = 3, .most = 3,
