@@ -1,6 +1,6 @@
 /* Signals in programs that compute.
  *
- * A handler runs on the stack of the thread that it interrupts. oneDNN's AVX-512 products use the stack pointer for data:
+ * A handler runs on the stack of the thread that it interrupts. oneDNN uses the stack pointer for data (AVX-512):
  * a handler that interrupts one writes its frame over live memory. So no handler may run there:
  *   - every thread but one of ours blocks all signals that come from outside; that one waits for them;
  *   - every thread has an alternate stack, and core_signals_guard puts handlers of other libraries onto it.
@@ -9,7 +9,7 @@
 #define CORE_SIGNALS_H
 #include <stddef.h>
 
-/* First thing in main(): from here on signals are taken by a thread of ours, where each does what it would have done: it
+/* First thing in main(): from here on a thread of ours takes signals, and there each does what it would have done: it
  * ends the program, is ignored, or calls the handler that somebody has installed. Call once. CORE_FAIL: no thread. */
 int core_signals_begin(void);
 

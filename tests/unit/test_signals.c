@@ -1,4 +1,4 @@
-/* core/signals: thousands of signals while ops multiplies, with handlers that know nothing of alternate stacks, as those
+/* core/signals: thousands of signals while ops multiplies, with handlers that know no alternate stack, as those
  * of other libraries do not, and no number is wrong. Without the rules of core/signals.h this program crashes within a
  * second on a processor with AVX-512 (oneDNN 2.6). Stops of whole trainings: tests/fault/test_stops.sh. */
 #include "tests/unit/ops_tools.h"
