@@ -79,6 +79,9 @@ static int check(const char *path, Report *report) {
   if (report->json) print_json(&result, report);
   else print_summary(&result, report, path);
   int64_t left = result.findings[STORE_DAMAGE] + result.findings[STORE_WARNING] - result.repaired;
+  if (result.shorter > 0)
+    return core_error(CORE_FAIL, "%lld run log%s shorter than what was imported; the rows are kept",
+                      (long long)result.shorter, result.shorter == 1 ? " is" : "s are");
   return left > 0 && result.findings[STORE_DAMAGE] > 0 && !report->repair
            ? core_error(CORE_FAIL, "%s is damaged", path) : CORE_OK;
 }
@@ -153,6 +156,7 @@ static int merge(void *given, const char **operands, size_t count) {
   StoreDatabase *target = NULL;
   int code = store_database_open(output, false, &target);
   for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i]);
+  if (code == CORE_OK) return store_database_finish(&target);
   store_database_close(&target);
   return code;
 }

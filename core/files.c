@@ -1,5 +1,5 @@
-/* Files and folders for every program: reads that are bounded, writes that survive crashes and full disks. Knows nothing
- * of what is inside. What is written in place is files_guard.c's, locks are files_lock.c's. */
+/* Files and folders for every program: reads that are bounded, writes that survive crashes and full disks. Knows
+ * nothing of what is inside. What is written in place is files_guard.c's, locks are files_lock.c's. */
 #include "core/files.h"
 
 #include <dirent.h>

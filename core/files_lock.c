@@ -69,8 +69,8 @@ int core_files_lock_within(const char *path, double wait_s, int *fd) {
   if (errno == EAGAIN) {
     read_holder(file, holder);
     code = wait_s <= 0 ? core_error(CORE_FAIL, "%s is locked by %s", path, holder)
-                       : core_error(CORE_FAIL, "%s is locked by %s, which did not free it in %.0f s; wait for it or end "
-                                    "it", path, holder, wait_s);
+                       : core_error(CORE_FAIL, "%s is locked by %s (for %.0f s and more); wait for it or end it", path,
+                                    holder, wait_s);
   } else {
     code = core_error_errno(CORE_FAIL, "cannot lock %s", path);
   }

@@ -25,13 +25,15 @@ static int copy_file(const char *from, const char *to) {
   if (status != SQLITE_OK) code = core_error(CORE_FAIL, "cannot copy %s to %s: %s", from, to, sqlite3_errstr(status));
   sqlite3_close(source);
   if (sqlite3_close(target) != SQLITE_OK && code == CORE_OK) code = core_error(CORE_FAIL, "cannot write %s", to);
-  return code;
+  return code == CORE_OK ? store_file_is_whole(to) : code;
 }
 
 int store_backup(StoreDatabase *database, const char *path) {
   char temporary[CORE_PATH_MAX];
   TRY(core_files_path(temporary, "%s.%ld", path, (long)getpid()));
-  unlink(temporary);
+  int fd;
+  TRY(core_files_open(temporary, CORE_FILES_NEW, &fd)); /* as the umask says, and nothing that stood there */
+  close(fd);
   int code = copy_file(database->path, temporary);
   if (code == CORE_OK && rename(temporary, path) < 0)
     code = core_error_errno(CORE_FAIL, "cannot name the copy %s", path);

@@ -156,13 +156,14 @@ static int check_orphan_iterations(Checking *c) {
 typedef struct Run { int64_t key, progress; char id[CORE_RUN_ID]; bool ended; } Run;
 
 /* Has every log that was imported still its place in the workspace, so that it can be read again? */
-typedef struct Logs { int64_t count, missing, differing, damaged_lines; char first[160]; } Logs;
+typedef struct Logs { int64_t count, missing, differing, shorter, damaged_lines; char first[240]; } Logs;
 
 static void look_at_log(Checking *c, Logs *logs, const char *file, int64_t offset, uint32_t mark, int64_t damage) {
   char path[CORE_PATH_MAX];
   int64_t size;
   uint32_t now;
   const char *fault = NULL;
+  char words[160];
   logs->count++;
   logs->damaged_lines += damage;
   if (strstr(file, "..") || *file == '/' || core_files_path(path, "%s/%s", c->root, file) != CORE_OK ||
@@ -171,8 +172,10 @@ static void look_at_log(Checking *c, Logs *logs, const char *file, int64_t offse
     logs->missing++;
     fault = "is gone or can not be read";
   } else if (size < offset) {
-    logs->differing++;
-    fault = "is shorter than what was imported";
+    logs->shorter++;
+    snprintf(words, sizeof words, "is %" PRId64 " bytes shorter than what was imported; its rows are kept here: restore "
+             "it from a backup", offset - size);
+    fault = words;
   } else if (now != mark) {
     logs->differing++;
     fault = "is not the file that was imported (checksum)";
@@ -241,9 +244,10 @@ static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *ru
   snprintf(subject, sizeof subject, "run %s", run->id);
   TRY(count_rows(c, statements[COUNT_ROWS], run, &rows));
   TRY(look_at_logs(c, statements[RUN_LOGS], run, &logs));
-  bool again = c->root && logs.count > 0 && logs.missing == 0, wanted = false;
-  if (logs.missing + logs.differing > 0) {
-    tell(c, STORE_WARNING, subject, logs.first, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
+  bool again = c->root && logs.count > 0 && logs.missing + logs.shorter == 0, wanted = false;
+  if (logs.missing + logs.differing + logs.shorter > 0) {
+    c->check->shorter += logs.shorter;
+    tell(c, logs.shorter ? STORE_DAMAGE : STORE_WARNING, subject, logs.first, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
     wanted = true;
   }
   if (logs.damaged_lines > 0) {

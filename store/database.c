@@ -397,15 +397,18 @@ int store_database_open(const char *path, bool read_only, StoreDatabase **result
   return CORE_OK;
 }
 
-void store_database_close(StoreDatabase **database) {
-  if (!*database) return;
+int store_database_end(StoreDatabase **database) {
+  if (!*database) return SQLITE_OK;
   sqlite3_finalize((*database)->put_run);
   sqlite3_finalize((*database)->put_member);
   core_config_json_free(&(*database)->json);
-  sqlite3_close((*database)->handle);
+  const int status = sqlite3_close((*database)->handle);
   free(*database);
   *database = NULL;
+  return status;
 }
+
+void store_database_close(StoreDatabase **database) { store_database_end(database); }
 
 /* ---- transactions ----------------------------------------------------------------------------------------------- */
 

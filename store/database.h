@@ -21,6 +21,8 @@ int store_database_open_to_show(const char *path, StoreDatabase **database, int6
   "%s is of an older version (%lld): it is shown as it is, and new results are not imported; when no older program " \
   "writes it any more, bring it forward with: sweep collect"
 void store_database_close(StoreDatabase **database);
+/* Closes, and says whether what was committed could be written into the file itself. */
+int store_database_finish(StoreDatabase **database);
 
 /* Begin/commit of one exclusive write (BEGIN IMMEDIATE, busy timeout, retried with backoff). */
 int store_database_begin(StoreDatabase *database);
@@ -42,6 +44,8 @@ typedef struct StoreImport {
   int64_t rows;            /* iterations and evaluations read */
   int64_t runs;            /* runs with new rows or a new state */
   int64_t damaged_lines;
+  int64_t lost_bytes;      /* of logs that are shorter than they were; their rows are kept */
+  char first_lost[512];    /* which, and what to do; "" when none is */
   char first_damage[512];  /* "runs/<id>/stats.1.tsv:17: damaged line, skipped"; "" when nothing was wrong */
 } StoreImport;
 int store_import(StoreDatabase *database, const char *root, const char *sweep, bool wait, StoreImport *result);

@@ -20,6 +20,15 @@ enum { STORE_BUSY_MS = 5000 };
  * CORE_FAIL. */
 int store_database_error(StoreDatabase *database, const char *doing);
 
+/* Closes; SQLite's code. */
+int store_database_end(StoreDatabase **database);
+/* Closes a database that nobody else has open, and makes sure that all of it is in its one file, on the disk. */
+int store_database_seal(StoreDatabase **database);
+/* CORE_FAIL, with what lies beside it: not all that was committed is in the file. */
+int store_file_is_whole(const char *path);
+/* SQLite's quick check; also false for what is no database, or can not be opened. */
+bool store_file_is_sound(const char *path);
+
 /* SQL of ours without results. */
 int store_database_execute(StoreDatabase *database, const char *sql);
 int store_database_prepare(StoreDatabase *database, const char *sql, sqlite3_stmt **statement);

@@ -169,6 +169,7 @@ typedef struct Log {
   char path[CORE_PATH_MAX];
   int64_t offset;         /* imported so far */
   uint32_t mark;
+  bool is_short;          /* it lost its end: nothing in it is new */
 } Log;
 
 static int by_attempt(const void *a, const void *b) {
@@ -243,13 +244,60 @@ static void take_progress(const Progress *progress, size_t progress_count, Log *
     }
 }
 
-/* Did a log shrink, or do the bytes before the offset differ from those that were imported? Then another file stands
- * there and the run is imported from its beginning. A log as long as it was is taken to be the same. */
-static bool was_replaced(const Log *log) {
+/* Other bytes than those that were imported before the offset, or fewer. A log as long as it was is the same. */
+static bool is_other(const Log *log, int64_t *missing) {
   int64_t size;
   uint32_t mark;
+  *missing = 0;
   if (log->offset == 0 || store_runlog_mark(log->path, 0, &size, NULL) != CORE_OK || size == log->offset) return false;
-  return store_runlog_mark(log->path, log->offset, &size, &mark) == CORE_OK && mark != log->mark;
+  if (store_runlog_mark(log->path, log->offset, &size, &mark) != CORE_OK) return false;
+  if (size < log->offset) *missing = log->offset - size;
+  return mark != log->mark;
+}
+
+static void note_loss(Import *import, const Log *log, int64_t missing) {
+  StoreImport *result = import->result;
+  result->lost_bytes += missing;
+  if (*result->first_lost) return;
+  snprintf(result->first_lost, sizeof result->first_lost,
+           "%.100s has lost its last %lld bytes since it was imported; its rows are kept in results.db: restore the file "
+           "from a backup, or keep a copy of results.db before a sweep rebuild, which takes the logs as they are",
+           in_workspace(import, log->path), (long long)missing);
+}
+
+/* Does log `at` still hold what was imported from it, as far as it goes? Evaluations and layers have no say: they come
+ * and go with their iterations. */
+static int look_into_log(Import *import, const Known *known, const Log *logs, size_t count, size_t at, bool *holds) {
+  const char **later = core_memory_allocate((count + 1) * sizeof *later);
+  size_t later_count = 0;
+  *holds = true;
+  for (size_t i = 0; i < count; i++)
+    if (logs[i].kind == STORE_LOG_STATS && logs[i].attempt > logs[at].attempt) later[later_count++] = logs[i].path;
+  int code = logs[at].kind == STORE_LOG_STATS ? store_committer_finish(import->committer) : CORE_OK;
+  if (code == CORE_OK && logs[at].kind == STORE_LOG_STATS)
+    code = store_log_holds(import->database, known->run, logs[at].path, later, later_count, holds);
+  free(later);
+  return code;
+}
+
+/* *restart: another file stands in a log's place, so the run is imported from its beginning. A log that only lost its
+ * end costs no rows. */
+static int find_replaced(Import *import, const Known *known, Log *logs, size_t count, bool *restart) {
+  int64_t missing;
+  bool holds;
+  *restart = false;
+  for (size_t i = 0; i < count && !*restart; i++) {
+    if (!is_other(&logs[i], &missing)) continue;
+    TRY(look_into_log(import, known, logs, count, i, &holds));
+    *restart = !holds;
+  }
+  for (size_t i = 0; i < count && !*restart; i++) {
+    if (!is_other(&logs[i], &missing)) continue;
+    if (missing > 0) note_loss(import, &logs[i], missing);
+    logs[i].is_short = missing > 0;
+    logs[i].offset = 0; /* it has grown again: its rows are those that are there, and new ones */
+  }
+  return CORE_OK;
 }
 
 typedef struct RowTarget { Import *import; const Known *known; } RowTarget;
@@ -303,15 +351,16 @@ static int import_log(Import *import, const Known *known, Log *log, bool *change
 }
 
 static int import_logs(Import *import, const Known *known, Log *logs, size_t count, bool *changed) {
-  bool restart = false;
-  for (size_t i = 0; i < count; i++) restart = restart || was_replaced(&logs[i]);
+  bool restart;
+  TRY(find_replaced(import, known, logs, count, &restart));
   if (restart) {
     core_warn("run %s: a run log was replaced; all of them are imported anew", known->id);
     store_block_add_restart(store_committer_block(import->committer), known->run, known->id);
     for (size_t i = 0; i < count; i++) logs[i].offset = 0;
     *changed = true;
   }
-  for (size_t i = 0; i < count; i++) TRY(import_log(import, known, &logs[i], changed));
+  for (size_t i = 0; i < count; i++)
+    if (!logs[i].is_short) TRY(import_log(import, known, &logs[i], changed));
   return CORE_OK;
 }
 

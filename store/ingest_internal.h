@@ -28,6 +28,11 @@ typedef struct StoreRunSeen {
   uint32_t mark;
 } StoreRunSeen;
 
+/* Are the rows of a log of iterations those that the database has (or new ones)? `later`: the run's logs of later
+ * attempts, whose rows stand in the place of its own. The database must not be in another thread's hands. */
+int store_log_holds(StoreDatabase *database, int64_t run, const char *path, const char *const *later,
+                    size_t later_count, bool *holds);
+
 int store_block_create(StoreDatabase *database, StoreBlock **block);
 void store_block_destroy(StoreBlock **block);
 

@@ -28,6 +28,7 @@ typedef struct StoreCheck {
   int64_t runs, iterations, evaluations, logs;  /* looked at */
   int64_t findings[3];                          /* by StoreSeverity */
   int64_t repairable, repaired;
+  int64_t shorter;                              /* run logs that lost what was imported from them; no repair */
 } StoreCheck;
 
 /* Looks for: damage of the file (SQLite's integrity check), rows that belong to no run or sweep, gaps in iterations,

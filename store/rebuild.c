@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "store/database_internal.h"
 #include "store/paths.h"
 #include "store/run_name.h"
@@ -86,8 +87,19 @@ static int move_side_files(const char *from, const char *to) {
   return CORE_OK;
 }
 
-static int exchange(const char *path, const char *fresh, const char *old) {
+/* Where the old file goes. A sound results.db.old does not give way to a damaged file. */
+static int choose_place(const char *path, char place[CORE_PATH_MAX]) {
+  TRY(core_files_path(place, "%s.old", path));
+  if (!core_files_exists(place) || store_file_is_sound(path)) return CORE_OK;
+  TRY(core_files_path(place, "%s.damaged", path));
+  core_warn("%s is damaged: it is kept as %s, and %s.old stays as it was", path, place, path);
+  return CORE_OK;
+}
+
+static int exchange(const char *path, const char *fresh) {
+  char old[CORE_PATH_MAX];
   if (core_files_exists(path)) {
+    TRY(choose_place(path, old));
     if (unlink(old) < 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "cannot remove %s", old);
     /* A second name for the old file, so that results.db is there at every moment; some filesystems have no links. */
     if (link(path, old) < 0 && rename(path, old) < 0)
@@ -104,7 +116,8 @@ static int build(const char *root, const char *fresh, StoreImport *result) {
   TRY(store_database_open(fresh, false, &database));
   int code = put_sweeps(database, root, result);
   if (code == CORE_OK) code = store_import_unlocked(database, root, NULL, &imported);
-  store_database_close(&database);
+  if (code == CORE_OK) code = store_database_seal(&database);
+  else store_database_close(&database);
   result->rows = imported.rows;
   result->runs = imported.runs;
   result->damaged_lines += imported.damaged_lines;
@@ -120,18 +133,20 @@ static void remove_database(const char *path) {
 }
 
 int store_rebuild(const char *root, StoreImport *result) {
-  char path[CORE_PATH_MAX], fresh[CORE_PATH_MAX], old[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], fresh[CORE_PATH_MAX];
   int lock;
   bool busy;
   *result = (StoreImport){0};
   TRY(store_path_database(root, path));
   TRY(core_files_path(fresh, "%s.new", path));
-  TRY(core_files_path(old, "%s.old", path));
   TRY(store_import_lock(root, true, &lock, &busy));
   remove_database(fresh); /* left over by a rebuild that was killed */
   int code = build(root, fresh, result);
-  if (code == CORE_OK) code = exchange(path, fresh, old);
-  if (code != CORE_OK) remove_database(fresh);
+  if (code == CORE_OK) code = exchange(path, fresh);
+  if (code != CORE_OK) {
+    remove_database(fresh);
+    code = core_error_context(code, "nothing was rebuilt, and %s is as it was", path);
+  }
   core_files_unlock(&lock);
   return code;
 }

@@ -74,7 +74,8 @@ static int follow(StoreDatabase *database, const char *root, const char *name, d
       if (!other_was_told)
         fprintf(json ? stderr : stdout, "another process is importing; waiting for what it leaves\n");
       other_was_told = true;
-    } else if (import.rows > 0 || is_first) {
+    } else if (import.rows > 0 || import.lost_bytes > 0 || is_first) {
+      if (import.lost_bytes > 0) core_warn("%s", import.first_lost);
       report_import(&import, json);
       is_first = false;
     }
@@ -88,7 +89,7 @@ static int collect_once(StoreDatabase *database, const char *root, const char *n
   StoreImport import;
   TRY(store_import(database, root, name, true, &import));
   report_import(&import, json);
-  return CORE_OK;
+  return import.lost_bytes > 0 ? core_error(CORE_FAIL, "%s", import.first_lost) : CORE_OK;
 }
 
 typedef struct CollectOptions { SweepCommon common; bool follow, json; double every_s; } CollectOptions;
@@ -145,7 +146,8 @@ static int rebuild(void *given, const char **operands, size_t count) {
 int sweep_rebuild(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep rebuild [options]",
-    .about = "Makes results.db anew from the run logs and manifests alone. The old file is kept as results.db.old."};
+    .about = "Makes results.db anew from the run logs and manifests alone. The old file is kept as results.db.old. A "
+             "rebuild that fails, on a full disk for one, leaves it as it was."};
   RebuildOptions given = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common), {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"}, {0}};

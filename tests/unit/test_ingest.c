@@ -162,6 +162,41 @@ static void test_log_that_shrank(void **state) {
   check_replaced(20, 5);
 }
 
+/* Lost its end: what was imported stays, and it is told; when it grows again, its rows come in. */
+static void test_log_that_lost_its_end(void **state) {
+  (void)state;
+  size_t size;
+  const char *all = "20|210\n";
+  for (int later = 0; later < 2; later++) {
+    if (!later) write_rows(id, 1, 1, 20, 0);
+    if (!later) write_evaluation(id, 1, 20, "public", 0.5);
+    if (later) write_rows(id, 2, 15, 20, 1);
+    import_all();
+    char *text = read_text(log_path, &size);
+    for (size_t keep = later ? 0 : size / 2; keep < size; keep += size / 3) {
+      StoreImport result;
+      write_text(log_path, text);
+      assert_int_equal(truncate(log_path, (off_t)keep), 0);
+      StoreDatabase *database = open_database();
+      assert_ok(store_import(database, root, NULL, true, &result));
+      store_database_close(&database);
+      assert_int_equal(result.lost_bytes, (int64_t)(size - keep));
+      assert_non_null(strstr(result.first_lost, "stats.1.tsv has lost its last"));
+      assert_query("SELECT count(*), sum(iteration) FROM iteration", all);
+      assert_int_equal(query_int("SELECT count(*) FROM evaluation"), 1);
+    }
+    write_text(log_path, text);
+    import_all();
+    assert_query("SELECT count(*), sum(iteration) FROM iteration", all);
+    free(text);
+  }
+  assert_int_equal(truncate(log_path, 3000), 0);
+  write_rows(id, 1, 21, 40, 0); /* behind a torn line */
+  import_all();
+  assert_query("SELECT count(*), sum(iteration) FROM iteration", "40|820\n");
+  assert_int_equal(query_int("SELECT count(*) FROM iteration WHERE kl = 1.25"), 6); /* the later attempt's */
+}
+
 static void test_log_that_was_replaced_by_a_longer_one(void **state) {
   (void)state;
   check_replaced(5, 20);
@@ -395,6 +430,28 @@ static void test_rebuild(void **state) {
   assert_int_equal(import_all().rows, 0);
 }
 
+/* A sound copy of before does not give way to what a disk has made of the file since. */
+static void test_rebuild_keeps_the_good_copy(void **state) {
+  char path[CORE_PATH_MAX + 16];
+  size_t size;
+  StoreImport result;
+  (void)state;
+  write_rows(id, 1, 1, 50, 0);
+  import_all();
+  assert_ok(store_rebuild(root, &result));
+  write_text(database_path, "this is no database, this is no database, this is no database, this is no database");
+  assert_ok(store_rebuild(root, &result));
+  assert_int_equal(result.rows, 50);
+  snprintf(path, sizeof path, "%s.old", database_path);
+  char *text = read_text(path, &size);
+  assert_memory_equal(text, "SQLite format 3", 15);
+  free(text);
+  snprintf(path, sizeof path, "%s.damaged", database_path);
+  text = read_text(path, &size);
+  assert_memory_equal(text, "this is no database", 19);
+  free(text);
+}
+
 static void test_rebuild_of_nothing(void **state) {
   (void)state;
   StoreImport result;
@@ -414,6 +471,7 @@ int main(void) {
     RUN_TEST(test_damaged_line),
     RUN_TEST(test_later_attempts_win),
     RUN_TEST(test_log_that_shrank),
+    RUN_TEST(test_log_that_lost_its_end),
     RUN_TEST(test_log_that_was_replaced_by_a_longer_one),
     RUN_TEST(test_folder_that_went_away),
     RUN_TEST(test_strange_folders),
@@ -424,7 +482,7 @@ int main(void) {
     RUN_TEST(test_long_logs_span_blocks),
     RUN_TEST(test_layers),
     RUN_TEST(test_one_importer_at_a_time),
-    RUN_TEST(test_rebuild),
+    RUN_TEST(test_rebuild), RUN_TEST(test_rebuild_keeps_the_good_copy),
     RUN_TEST(test_rebuild_of_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

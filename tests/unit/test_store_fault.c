@@ -231,6 +231,55 @@ static void test_full_disk(void **state) {
   full_disk();
 }
 
+/* Whatever room there is: either all rows are in the new file, or the old one is there to the byte. */
+static void full_disk_at_rebuild(void) {
+  enum { STEP = 8192, RUN_COUNT = 4, ROW_COUNT = 500 };
+  char id[CORE_RUN_ID], old[CORE_PATH_MAX], answer[64];
+  StoreImport result;
+  size_t size, now_size, failed = 0, done = 0;
+  for (int run = 0; run < RUN_COUNT; run++) {
+    make_run(run, id);
+    write_rows(id, 1, 1, ROW_COUNT, 0);
+  }
+  import_all();
+  assert_ok(store_rebuild(root, &result)); /* the file as it is after a rebuild */
+  assert_ok(core_files_path(old, "%s.old", database_path));
+  snprintf(answer, sizeof answer, "%d\n", RUN_COUNT * ROW_COUNT);
+  for (size_t room = 0; done < 4; room += STEP) {
+    assert_true(room < (size_t)5 << 20);
+    unlink(old);
+    char *before = read_text(database_path, &size);
+    fill_disk(room);
+    int code = store_rebuild(root, &result);
+    empty_disk();
+    if (code == CORE_OK) {
+      done++;
+    } else {
+      failed++;
+      assert_says("disk");
+      assert_says("is as it was");
+      char *now = read_text(database_path, &now_size);
+      assert_int_equal(now_size, size);
+      assert_memory_equal(now, before, size);
+      assert_false(core_files_exists(old));
+      free(now);
+    }
+    free(before);
+    assert_query("PRAGMA integrity_check", "ok\n");
+    assert_query("SELECT count(*) FROM iteration", answer);
+  }
+  assert_true(failed > 20);
+}
+
+static void test_full_disk_at_rebuild(void **state) {
+  if (!mount_small(state)) {
+    workspace_teardown(state);
+    print_message("# a small tmpfs can not be mounted here\n");
+    skip();
+  }
+  full_disk_at_rebuild();
+}
+
 static int unmount(void **state) {
   umount2(root, MNT_DETACH);
   return workspace_teardown(state);
@@ -240,6 +289,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_import_killed_at_random_moments), WORKSPACE_TEST(test_rebuild_killed_at_random_moments),
     WORKSPACE_TEST(test_writer_killed), cmocka_unit_test_teardown(test_full_disk, unmount),
+    cmocka_unit_test_teardown(test_full_disk_at_rebuild, unmount),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
