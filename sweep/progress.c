@@ -136,6 +136,14 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
   return code;
 }
 
+/* One damaged file does not hide the other runs. */
+static void read_state(const char *root, SweepRunState *run) {
+  if (store_run_state_read(root, run->id, true, &run->state) == CORE_OK) return;
+  run->state = (StoreState){.status = STORE_FAILED, .steps_per_second = NAN, .solve_rate = NAN};
+  snprintf(run->state.message, sizeof run->state.message, "%s", core_error_message());
+  core_error_clear();
+}
+
 int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress) {
   SweepManifest manifest;
   SweepRequest request;
@@ -150,7 +158,7 @@ int sweep_progress_read(const char *root, const char *name, StoreDatabase *datab
     SweepRunState *run = &progress->run[i];
     if (!run->id[0]) {
       memcpy(run->id, manifest.ids[i], CORE_RUN_ID);
-      code = store_run_state_read(root, run->id, true, &run->state);
+      read_state(root, run);
     }
     if (code == CORE_OK) progress->count[run->state.status]++;
   }

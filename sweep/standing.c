@@ -307,7 +307,7 @@ int sweep_standing_make(const char *root, const SweepProgress *progress, const S
   standing->run = core_memory_zero_allocate(progress->runs + 1, sizeof *standing->run);
   for (size_t i = 0; i < progress->runs; i++) {
     judge_run(&judge, i, &standing->run[i]);
-    if (!progress->run[i].is_dropped) standing->count[standing->run[i].kind]++;
+    standing->count[standing->run[i].kind]++;
   }
   sweep_placement_free(&judge.placement);
   slurm_tasks_free(&judge.history);

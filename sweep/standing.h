@@ -37,7 +37,7 @@ typedef struct SweepStand {
 
 typedef struct SweepStanding {
   SweepStand *run;       /* [progress->runs] */
-  size_t count[SWEEP_KINDS]; /* without the dropped ones */
+  size_t count[SWEEP_KINDS]; /* without dropped ones */
   bool is_stale;         /* Slurm could not be asked: what is said of the queue is from the files alone */
   char problem[512];     /* why */
 } SweepStanding;
@@ -57,6 +57,9 @@ void sweep_standing_forget(void);
 int sweep_standing_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks, const char *problem,
                         SweepStanding *standing);
 void sweep_standing_free(SweepStanding *standing);
+
+/* Marks the runs of flags[runs] as dropped in both, but for those that Slurm has, or that are done. */
+void sweep_standing_drop(const bool *flags, SweepProgress *progress, SweepStanding *standing);
 
 /* Does run `index` need a hand, and is it still the sweep's? */
 bool sweep_standing_is_trouble(const SweepProgress *progress, const SweepStanding *standing, size_t index);

@@ -142,6 +142,18 @@ void sweep_standing_trouble(const SweepProgress *progress, const SweepStanding *
       sweep_trouble_add(troubles, sweep_kind_name(standing->run[i].kind), standing->run[i].text, i);
 }
 
+void sweep_standing_drop(const bool *flags, SweepProgress *progress, SweepStanding *standing) {
+  bool *dropped = core_memory_zero_allocate(progress->runs + 1, sizeof *dropped);
+  for (size_t i = 0; i < progress->runs; i++) {
+    const SweepKind kind = standing->run[i].kind;
+    dropped[i] = flags[i] && (kind == SWEEP_NOT_SUBMITTED || sweep_kind_is_trouble(kind));
+  }
+  sweep_progress_drop(progress, dropped);
+  for (size_t i = 0; i < progress->runs; i++)
+    if (progress->run[i].is_dropped) standing->count[standing->run[i].kind]--;
+  free(dropped);
+}
+
 void sweep_standing_expect(const SweepStanding *standing, SweepProgress *progress) {
   bool *to_come = core_memory_zero_allocate(progress->runs + 1, sizeof *to_come);
   for (size_t i = 0; i < progress->runs; i++)

@@ -122,7 +122,7 @@ static void print_csv(const SweepShown *shown, bool only_failed) {
 /* ---- all sweeps -------------------------------------------------------------------------------------------------- */
 
 static bool is_unfinished(const SweepProgress *progress) {
-  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] + progress->dropped < progress->runs;
+  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs;
 }
 
 /* Joins with Slurm what is Slurm's. */
@@ -148,7 +148,8 @@ static int join(const StatusOptions *options, SweepShown *shown, size_t count) {
 }
 
 static bool is_busy(const SweepShown *shown) {
-  if (!shown->is_slurm) return shown->progress.queued || shown->progress.count[STORE_RUNNING] > 0;
+  const SweepProgress *progress = &shown->progress;
+  if (!shown->is_slurm) return (progress->queued && progress->executor) || progress->count[STORE_RUNNING] > 0;
   return shown->standing.count[SWEEP_QUEUED] + shown->standing.count[SWEEP_STARTING] +
            shown->standing.count[SWEEP_RUNNING] >
          0;
@@ -191,23 +192,33 @@ static void read_members(const StatusOptions *options, SweepShown *shown) {
   SweepProgress *progress = &shown->progress;
   if (!options->json && progress->count[STORE_FINISHED] == progress->runs) return;
   if (sweep_members_read(options->common.root, progress, &shown->members) == CORE_OK) {
-    sweep_progress_drop(progress, shown->members.absent);
-  } else {
-    if (!options->watch)
-      core_warn("%s; so it is not known which runs %s still has", core_error_message(), progress->name);
-    core_error_clear();
+    if (shown->is_slurm) sweep_standing_drop(shown->members.absent, progress, &shown->standing);
+    else sweep_progress_drop(progress, shown->members.absent);
+    return;
   }
+  if (!options->watch)
+    core_warn("%s; so it is not known which runs %s still has", core_error_message(), progress->name);
+  core_error_clear();
 }
 
-static int read_all(const StatusOptions *options, StoreDatabase *database, char **names, size_t count,
-                    SweepShown *shown) {
-  for (size_t i = 0; i < count; i++) {
-    shown[i].root = options->common.root;
-    TRY(sweep_progress_read(options->common.root, names[i], database, &shown[i].progress));
-    read_members(options, &shown[i]);
+/* A sweep that can not be read does not hide the others. */
+static int read_progress(const StatusOptions *options, StoreDatabase *database, char **names, size_t *count,
+                         SweepShown *shown) {
+  char problem[512] = "";
+  size_t kept = 0;
+  for (size_t i = 0; i < *count; i++) {
+    shown[kept].root = options->common.root;
+    if (sweep_progress_read(options->common.root, names[i], database, &shown[kept].progress) == CORE_OK) kept++;
+    else if (!*problem) snprintf(problem, sizeof problem, "%s", core_error_message());
   }
+  *count = kept;
+  return *problem ? core_error(CORE_FAIL, "%s", problem) : CORE_OK;
+}
+
+static int judge(const StatusOptions *options, SweepShown *shown, size_t count) {
   TRY(join(options, shown, count));
   for (size_t i = 0; i < count; i++) {
+    read_members(options, &shown[i]);
     if (shown[i].is_slurm) {
       sweep_standing_expect(&shown[i].standing, &shown[i].progress);
       sweep_standing_trouble(&shown[i].progress, &shown[i].standing, &shown[i].troubles);
@@ -221,10 +232,13 @@ static int read_all(const StatusOptions *options, StoreDatabase *database, char 
 static int show(const StatusOptions *options, StoreDatabase *database, char **names, size_t count, CoreLive *live,
                 bool *busy) {
   SweepShown *shown = core_memory_zero_allocate(count + 1, sizeof *shown);
-  const int code = read_all(options, database, names, count, shown);
+  char problem[512] = "";
+  const int unread = read_progress(options, database, names, &count, shown);
+  if (unread != CORE_OK) snprintf(problem, sizeof problem, "%s", core_error_message());
+  int code = judge(options, shown, count);
   *busy = false;
   for (size_t i = 0; i < count && code == CORE_OK; i++) *busy |= is_busy(&shown[i]);
-  if (code == CORE_OK) print(options, shown, count, live, *busy);
+  if (code == CORE_OK && (count > 0 || unread == CORE_OK)) print(options, shown, count, live, *busy);
   for (size_t i = 0; i < count; i++) {
     sweep_trouble_free(&shown[i].troubles);
     sweep_members_free(&shown[i].members);
@@ -232,6 +246,7 @@ static int show(const StatusOptions *options, StoreDatabase *database, char **na
     sweep_progress_free(&shown[i].progress);
   }
   free(shown);
+  if (code == CORE_OK && unread != CORE_OK) return core_error(unread, "%s", problem);
   return code;
 }
 

@@ -81,8 +81,25 @@ rm "$SWEEP_ROOT"/runs/*/*/state # all of them wait
 tap_run "a sweep whose file is damaged is shown all the same" 0 "12 pending" bash -c '
   echo "[grid" >"$SWEEP_ROOT/sweeps/study/sweep.ini"; sweep status study'
 
-# ---- for scripts
+# ---- what is damaged hides nothing else
 sweep submit study.ini --local --no-start >/dev/null # the file is whole again
+state 0 status=finished "${done_[@]}"
+echo rubbish >"$SWEEP_ROOT/$(value run 2 folder)/state"
+out=$(sweep status study)
+tap_check "a damaged state is one run's fault" "$(grep -qE ' 1 finished, [0-9]+ pending, 1 failed' <<<"$out" &&
+  grep -q 'state is damaged' <<<"$out" || echo "$out")"
+rm "$SWEEP_ROOT"/runs/*/*/state
+sed 's/name = study/name = other/' study.ini >other.ini
+sweep submit other.ini --local --no-start >/dev/null
+echo rubbish >"$SWEEP_ROOT/sweeps/other/manifest.tsv"
+tap_run "a damaged manifest is told, the other sweeps are shown" 1 "pending" sweep status
+tap_run "and named" 1 "sweeps/other/manifest.tsv" sweep status
+rm -r "$SWEEP_ROOT/sweeps/other"
+printf 'jobs=1\nforce=0\nexecutor=1\n' >"$SWEEP_ROOT/sweeps/study/queued"
+tap_run "--watch ends where the executor is gone" 0 "the executor is gone" timeout 60 sweep status study --watch
+rm "$SWEEP_ROOT/sweeps/study/queued"
+
+# ---- for scripts
 tap_run "collect --json" 0 '{"rows": 0, "runs": ' sweep collect --json
 tap_run "rebuild --json" 0 '"damaged_lines": 0, "first_damage": null}' sweep rebuild --json
 tap_check "stop --json" "$([ "$(sweep stop study --json 2>/dev/null | tool json sweep 0)" = '{"name":"study","was_queued":false,"ended":true}' ] ||

@@ -84,6 +84,14 @@ tap_run "retry submits failed runs again, with more memory" 0 "2 runs submitted 
 grep -q "slurm.mem=150M" "$SWEEP_ROOT/sweeps/broken/batches/000002.tsv"; tap_result "150 M" $?
 tap_wait 300 queue_empty
 counts broken 2 20
+# runs that a changed file no longer has are Slurm's as long as it has them
+experiment changed 2 20
+submit changed --held >/dev/null
+sed -i 's/^seeds = .*/seeds = 7, 8/' "$tap_dir/changed.ini"
+submit changed --held >/dev/null
+tap_run "dropped from the file, and in the queue all the same" 0 "4 held" fresh_status changed
+sweep cancel changed >/dev/null
+tap_run "once they are not, they are told apart" 0 "2 cancelled, 2 no longer in the file" fresh_status changed
 experiment waited 2 20
 tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited --wait
 tap_run "cancel of a sweep that is done" 0 "none of these runs is in the queue" sweep cancel broken
