@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/origin.h"
 #include "store/paths.h"
@@ -30,8 +31,12 @@ static int find_run(const CoreOrigin *origin, const char *root, Parent *parent) 
 
 static int find_path(const char *path, Parent *parent) {
   const char *slash = strrchr(path, '/');
+  struct stat file;
   TRY(core_files_path(parent->checkpoint, "%s", path));
-  if (!core_files_exists(path)) return core_error(CORE_USAGE, "there is no such file");
+  if (stat(path, &file) != 0)
+    return core_error(CORE_USAGE, "there is no such file; a run is named run:<id> or run:<id>@<iteration>");
+  if (S_ISDIR(file.st_mode))
+    return core_error(CORE_USAGE, "this is a folder; name a file in its ckpt/, or the run as run:<id>");
   return core_files_path(parent->config, "%.*s/../config.ini", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 

@@ -66,6 +66,19 @@ tap_check "the trouble, by reason" "$([ "$(value trouble 0 reason) $(value troub
 tap_check "a run that never started has no start" "$(state 7 status=pending attempt=0 started_unix_s=0
   [ "$(value run 7 started_unix_s)" = null ] || value run 7)"
 
+# ---- the time left is of what runs, or will by itself: here nobody is to start the others
+running=(status=running iteration=4 transitions=512 train_seconds=10 steps_per_second=128)
+for i in 1 2 3 4 5 6 7; do state $i status=pending attempt=0; done
+state 0 "${running[@]}"
+tap_check "pending runs that nobody starts take no time" "$([ "$(value eta_s)" = 10.0 ] || value eta_s)"
+state 0 "${running[@]}" "parent=0123456789abcdef@3"
+tap_check "a run has not the speed of its parent's transitions" "$([ "$(value eta_s)" = 4.0 ] || value eta_s)"
+state 0 "${running[@]}"; state 1 "${running[@]}" train_seconds=1024
+tap_check "no less than the slowest needs" "$([ "$(value eta_s)" = 1024.0 ] || value eta_s)"
+state 0 status=finished "${done_[@]}"; state 1 status=finished "${done_[@]}"
+tap_check "what does not run has no time left" "$([ "$(value eta_s)" = null ] || value eta_s)"
+for i in 2 3 4 5 6; do state $i status=finished "${done_[@]}"; done
+
 # ---- runs that a changed file no longer has
 state 7 status=failed iteration=1 transitions=128 message=gone
 sed -i 's/ppo.com = 8, 16/ppo.com = 8, 32/' study.ini # 1, 3, 5 and 7 had 16

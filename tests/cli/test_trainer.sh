@@ -92,6 +92,8 @@ tap_expect "an iteration that was not kept" 2 'has kept no checkpoint of iterati
 tap_expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
 tap_expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
   --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
+tap_expect "a run's folder is no checkpoint" 2 'this is a folder; name a file in its ckpt/, or the run as run:<id>' \
+  trainer "${long[@]}" --set "init.from=runs/${parent:0:2}/$parent"
 tap_expect "a parent's id that is cut short is refused with the whole one" 2 "whole id has to stand there: run:$parent@2$" \
   trainer "${long[@]}" --set "init.from=run:${parent:0:6}@2"
 tap_expect "init.from that is none" 2 "init.from = run:1234: no run of .* begins with '1234'" trainer "${long[@]}" --set init.from=run:1234 --dry-run
