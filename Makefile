@@ -10,7 +10,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 PKG := pkg-config
-VERSION := 0.1.0
+VERSION := 0.2.0
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo +)
 
 # ---- what the machine has --------------------------------------------------------------------------------------

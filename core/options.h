@@ -70,7 +70,7 @@ int core_options_report(const char *program, int code);
  * makes a failure of it (`program --help > /dev/full`) CORE_FAIL with its message; reports; returns the exit code. */
 int core_options_finish(const char *program, int code);
 
-/* Version and git commit compiled in ("0.1.0", "1a2b3c4"). */
+/* Version and git commit compiled in ("0.2.0", "1a2b3c4"). */
 const char *core_version(void);
 const char *core_commit(void);
 

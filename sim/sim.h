@@ -25,7 +25,7 @@ enum {
   LIBSIM_USAGE = 2, /* a wrong argument, or a wrong level file */
 };
 
-LIBSIM_API const char *libsim_version(void); /* "0.1.0" */
+LIBSIM_API const char *libsim_version(void); /* "0.2.0" */
 /* What the last call of this thread that failed had to say: file, place, value, way out. Valid until the next one. */
 LIBSIM_API const char *libsim_error(void);
 /* Frees the texts that this library gives. */
