@@ -41,7 +41,8 @@ tap_check "--failed lists each" "$(sweep status study --failed | grep -cE '^ +[0
 state() {
   local id; id=$(awk -F'\t' -v i="$1" '$1 == i { print $2 }' "$SWEEP_ROOT/sweeps/study/manifest.tsv"); shift
   printf '%s\n' attempt=1 host=elsewhere pid=1 started_unix_s=1000000000 heartbeat_unix_s=1000000010 iterations=8 \
-    transitions_total=1024 "$@" >"$SWEEP_ROOT/runs/${id:0:2}/$id/state"
+    transitions_total=1024 "$@" >"$SWEEP_ROOT/runs/${id:0:2}/$id/state.new"
+  mv "$SWEEP_ROOT/runs/${id:0:2}/$id/state.new" "$SWEEP_ROOT/runs/${id:0:2}/$id/state" # replaced, as importers expect
 }
 value() { sweep status study --json | tool json 0 "$@"; }
 done_=(iteration=8 transitions=1024 finished_unix_s=1000000010)
