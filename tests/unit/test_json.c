@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <float.h>
+#include <math.h>
 
 #include "core/json.h"
 #include "core/random.h"
@@ -52,10 +53,32 @@ static void whatever_is_printed_reads_back_to_the_same_value(void **state) {
   json_decref(list);
 }
 
+static void assert_printed(json_t *value, const char *expected) {
+  CoreText text = {0};
+  core_json_append(value, 0, &text);
+  assert_string_equal(core_text_string(&text), expected);
+  core_text_free(&text);
+  json_decref(value);
+}
+
+static void values_that_json_lacks_are_replaced(void **state) {
+  CoreConfig config = core_config_default();
+  assert_printed(core_json_real(NAN), "null");
+  assert_printed(core_json_real(0.5), "0.5");
+  assert_printed(core_json_text("caf\xc3\xa9"), "\"caf\xc3\xa9\"");
+  assert_printed(core_json_text("cut \xc3"), "\"cut ?\""); /* in the middle of a character */
+  config.env.num = 64, config.ppo.epsilon = 0.3;
+  assert_printed(core_json_setting(&config, core_config_find("env.num")), "64");
+  assert_printed(core_json_setting(&config, core_config_find("ppo.epsilon")), "0.3");
+  assert_printed(core_json_setting(&config, core_config_find("algo.name")), "\"ppo\"");
+  assert_printed(core_json_setting(&config, core_config_find("comm.deterministic")), "false");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_are_as_short_as_they_can_be),
     cmocka_unit_test(levels_are_indented),
+    cmocka_unit_test(values_that_json_lacks_are_replaced),
     cmocka_unit_test(whatever_is_printed_reads_back_to_the_same_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
