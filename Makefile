@@ -12,6 +12,7 @@ endif
 PKG := pkg-config
 VERSION := 0.2.0
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo +)
+DATE := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
 
 # ---- what the machine has --------------------------------------------------------------------------------------
 ARCH := $(shell uname -m)
@@ -167,7 +168,7 @@ install-rows: $(ROWS) ## sweep_rows.so into lib/sweep: PREFIX=/usr/local, DESTDI
 	install -m 755 $(ROWS) $(DESTDIR)$(PREFIX)/lib/sweep
 
 # The version is compiled into one file, rebuilt when the commit changes.
-$(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"'
+$(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"' -DCORE_DATE='"$(DATE)"'
 $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: $(BUILD)/commit.stamp
 $(BUILD)/commit.stamp: FORCE
 	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@

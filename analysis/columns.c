@@ -40,13 +40,20 @@ const char *const analysis_abscissa_titles[3] = {"environment transitions", "ite
 
 const char *analysis_column_short(const AnalysisColumn *column) { return strchr(column->name, '.') + 1; }
 
-static bool is_number(const AnalysisColumn *column) { return strcmp(analysis_column_short(column), "level_set") != 0; }
+const AnalysisColumn *analysis_columns(size_t *count) {
+  *count = COLUMNS;
+  return columns;
+}
+
+bool analysis_column_is_number(const AnalysisColumn *column) {
+  return strcmp(analysis_column_short(column), "level_set") != 0;
+}
 
 int analysis_column_find(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
   const char *names[2 * COLUMNS];
   size_t count = 0;
   for (size_t i = 0; i < COLUMNS; i++) {
-    if (!is_number(&columns[i])) continue;
+    if (!analysis_column_is_number(&columns[i])) continue;
     if (strcmp(wanted, columns[i].name) == 0 || strcmp(wanted, analysis_column_short(&columns[i])) == 0) {
       *column = &columns[i]; /* evaluations come first: solve_rate is theirs, training's is iteration.solve_rate */
       return CORE_OK;
@@ -133,7 +140,7 @@ void analysis_column_list(CoreText *text) {
     if (i > 0 && columns[i].evaluation != columns[i - 1].evaluation) {
       core_text_append(text, ".\nColumns of iterations (say iteration.NAME where an evaluation has it too):");
     }
-    if (is_number(&columns[i])) core_text_appendf(text, " %s", analysis_column_short(&columns[i]));
+    if (analysis_column_is_number(&columns[i])) core_text_appendf(text, " %s", analysis_column_short(&columns[i]));
   }
   core_text_append(text, ".");
 }

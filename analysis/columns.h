@@ -22,6 +22,9 @@ void analysis_column_title(const AnalysisColumn *column, char *title, size_t siz
 bool analysis_column_is_log(const AnalysisColumn *column);  /* drawn on a log axis, averaged as logarithms */
 /* Where its values lie; logarithmic where `logarithmic`. */
 AnalysisRange analysis_column_range(const AnalysisColumn *column, bool logarithmic);
+/* All of them; those that a figure can draw are numbers. */
+const AnalysisColumn *analysis_columns(size_t *count);
+bool analysis_column_is_number(const AnalysisColumn *column);
 /* " solve_rate ..." of evaluations and iterations, for --help. */
 void analysis_column_list(CoreText *text);
 

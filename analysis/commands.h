@@ -2,6 +2,7 @@
  * a CORE_ code. */
 #ifndef ANALYSIS_COMMANDS_H
 #define ANALYSIS_COMMANDS_H
+#include "core/completion.h"
 
 int analysis_check(int argc, char **argv);   /* care of results.db: maintain.c */
 int analysis_merge(int argc, char **argv);
@@ -11,5 +12,7 @@ int analysis_claims(int argc, char **argv);  /* the papers' claims: claims_print
 int analysis_report(int argc, char **argv);  /* one HTML page: report.c */
 int analysis_advise(int argc, char **argv);  /* what to try next: advise.c */
 int analysis_watch(int argc, char **argv);   /* curves while runs go on: watch.c */
+
+extern const CoreCompletion analysis_completions[]; /* what Tab offers: complete.c */
 
 #endif

@@ -53,7 +53,7 @@ typedef struct AnalysisRequest {
    "which evaluation levels; other: those that are not trained on (default: those that most of the runs have)"}, \
   {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
    "where the files go (default: figures/ beside the database)"}, \
-  {"style", 0, CORE_OPTION_TEXT, &(request).style, "STYLE", "paper, slides or dark (default: paper)"}, \
+  {"style", 0, CORE_OPTION_TEXT, &(request).style, "paper|slides|dark", "for what the picture is (default: paper)"}, \
   {"json", 0, CORE_OPTION_FLAG, &(request).json, NULL, "print the table as JSON"}
 
 #define ANALYSIS_COMMON_OPTION(request) \

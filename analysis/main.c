@@ -62,5 +62,7 @@ int main(int argc, char **argv) {
   commands[count++] = (CoreCommand){"sql", "a question of your own, in SQL; read-only", analysis_sql};
   for (const AnalysisPaper *paper = analysis_papers; paper->name && count + 1 < COMMANDS_MAX; paper++)
     commands[count++] = (CoreCommand){paper->name, NULL, analysis_paper_run}; /* `analyze figures` lists them */
-  return core_options_dispatch("analyze", intro, commands, argc, argv);
+  const CoreProgram program = {
+    .name = "analyze", .intro = intro, .commands = commands, .completions = analysis_completions};
+  return core_options_dispatch(&program, argc, argv);
 }

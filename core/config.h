@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/help.h"
 #include "core/ini.h"
 #include "core/text.h"
 
@@ -115,7 +116,7 @@ void core_config_cell_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 int64_t core_config_transitions_per_iteration(const CoreConfig *config); /* N*K */
 int64_t core_config_iterations(const CoreConfig *config);                /* ceil(total_steps / (N*K)) */
 
-void core_config_print_help(void);      /* the table for `trainer --help` */
+void core_config_help(CoreHelp *help);  /* the table for `trainer --help` */
 void core_config_to_markdown(CoreText *text); /* docs/config.md */
 
 #endif

@@ -188,20 +188,21 @@ static void append_description(CoreText *text, const CoreConfigRow *row) {
   core_text_append(text, "]");
 }
 
-void core_config_print_help(void) {
+void core_config_help(CoreHelp *help) {
   size_t row_count, section_count;
   const CoreConfigRow *rows = core_config_rows(&row_count);
   const CoreConfigSection *sections = core_config_sections(&section_count);
-  const char *bold = core_terminal_color(stdout, CORE_BOLD), *reset = core_terminal_reset(stdout);
   enum { INDENT = 28 };
   CoreText text = {0};
+  core_help_heading(help, "Settings");
   for (size_t s = 0; s < section_count; s++) {
-    printf("%s%s[%s]%s %s\n", s ? "\n" : "", bold, sections[s].name, reset, sections[s].help);
+    core_text_clear(&text);
+    core_text_appendf(&text, "[%s]", sections[s].name);
+    core_help_part(help, core_text_string(&text), sections[s].help);
     for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
-      int column = printf("  %s", rows[i].name);
       core_text_clear(&text);
       append_description(&text, &rows[i]);
-      core_terminal_print_wrapped(stdout, core_text_string(&text), INDENT, column);
+      core_help_row(help, rows[i].name, core_text_string(&text), INDENT);
     }
   }
   core_text_free(&text);

@@ -1,5 +1,5 @@
-/* The command line: options from a table that is also the help, and programs made of subcommands. Prints help and
- * errors; decides nothing else. */
+/* The command line: options from a table that is also the help, and programs made of commands. Prints help and errors;
+ * decides nothing else. */
 #include "core/options.h"
 
 #include <stdarg.h>
@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/completion.h"
+#include "core/manual.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "core/text.h"
@@ -105,31 +107,36 @@ static int parse_line(const CoreOption *table, int argc, char **argv, const char
 static void format_option(const CoreOption *option, char *text, size_t size) {
   char letter[8] = "    ";
   if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
-  snprintf(text, size, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
+  snprintf(text, size, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
            option->argument ? option->argument : "");
 }
 
-static void print_help(const CoreManual *manual, const CoreOption *table) {
-  enum { INDENT_MAX = 32, GAP = 2 };
-  static const CoreOption help = {.name = "help", .letter = 'h', .help = "show this text"};
+void core_options_help(CoreHelp *help, const CoreOption *table) {
+  enum { INDENT_MAX = 32, MARGIN = 2, GAP = 2 };
+  static const CoreOption ask = {.name = "help", .letter = 'h', .help = "show this text"};
   char left[128];
-  size_t indent = strlen("  -h, --help") + GAP;
+  size_t indent = MARGIN + strlen("-h, --help") + GAP;
   for (const CoreOption *option = table; option->name; option++) {
     format_option(option, left, sizeof left);
-    size_t length = strlen(left) + GAP;
+    size_t length = MARGIN + strlen(left) + GAP;
     if (length > indent && length <= INDENT_MAX) indent = length;
   }
-  printf("Usage:\n  %s\n\n", manual->usage);
-  core_terminal_print_wrapped(stdout, manual->about, 0, 0);
-  printf("\nOptions:\n");
+  core_help_heading(help, "Options");
   for (const CoreOption *option = table;; option++) {
-    const CoreOption *row = option->name ? option : &help;
+    const CoreOption *row = option->name ? option : &ask;
     format_option(row, left, sizeof left);
-    fputs(left, stdout);
-    core_terminal_print_wrapped(stdout, row->help, (int)indent, (int)strlen(left));
+    core_help_row(help, left, row->help, (int)indent);
     if (!option->name) break;
   }
-  if (manual->more) manual->more();
+}
+
+static void print_help(const CoreManual *manual, const CoreOption *table) {
+  CoreHelp help = {.out = stdout};
+  core_help_heading(&help, "Usage");
+  core_help_usage(&help, manual->usage);
+  core_help_text(&help, manual->about);
+  core_options_help(&help, table);
+  if (manual->more) manual->more(&help);
 }
 
 /* ---- one command ----------------------------------------------------------------------------------------------- */
@@ -161,9 +168,25 @@ static void free_lists(const CoreOption *table) {
   }
 }
 
+/* Set while somebody wants to know what a command is, not to have it carried out. */
+static CoreDescribe listener;
+static void *listener_to;
+
+void core_options_describe(const CoreCommand *command, CoreDescribe describe, void *to) {
+  char *argv[] = {(char *)command->name, NULL};
+  listener = describe;
+  listener_to = to;
+  command->run(1, argv);
+  listener = NULL;
+}
+
 int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
                         void *given) {
   static const CoreOption none[] = {{0}};
+  if (listener) {
+    listener(manual, table ? table : none, listener_to);
+    return CORE_OK;
+  }
   const char **operands = core_memory_zero_allocate((size_t)argc + 1, sizeof *operands);
   size_t count = 0;
   bool help = false;
@@ -182,23 +205,33 @@ int core_options_answer(const CoreManual *manual, const CoreOption *table, int a
 
 /* ---- programs with subcommands -------------------------------------------------------------------------------- */
 
-static void print_overview(const char *program, const char *intro, const CoreCommand *commands) {
+void core_options_help_commands(CoreHelp *help, const CoreProgram *program) {
   size_t indent = 0;
-  printf("Usage:\n  %s COMMAND [OPTIONS] ...\n\n", program);
-  core_terminal_print_wrapped(stdout, intro, 0, 0);
-  printf("\nCommands:\n");
-  for (const CoreCommand *command = commands; command->name; command++)
+  for (const CoreCommand *command = program->commands; command->name; command++)
     if (command->summary && strlen(command->name) + 4 > indent) indent = strlen(command->name) + 4;
-  for (const CoreCommand *command = commands; command->name; command++) {
-    if (!command->summary) continue;
-    int column = printf("  %s", command->name);
-    core_terminal_print_wrapped(stdout, command->summary, (int)indent, column);
-  }
-  printf("\n`%s COMMAND --help` explains one; `%s --version` prints the version.\n", program, program);
+  core_help_heading(help, "Commands");
+  for (const CoreCommand *command = program->commands; command->name; command++)
+    if (command->summary) core_help_row(help, command->name, command->summary, (int)indent);
 }
 
-static const CoreCommand *find_command(const CoreCommand *commands, const char *name) {
-  for (const CoreCommand *command = commands; command->name; command++)
+static void print_overview(const CoreProgram *program) {
+  CoreHelp help = {.out = stdout};
+  CoreText text = {0};
+  core_help_heading(&help, "Usage");
+  core_text_appendf(&text, "%s COMMAND [OPTIONS] ...", program->name);
+  core_help_usage(&help, core_text_string(&text));
+  core_help_text(&help, program->intro);
+  core_options_help_commands(&help, program);
+  core_text_clear(&text);
+  core_text_appendf(&text, "`%s COMMAND --help` explains one; `%s --version` prints the version; `%s --completion "
+                    "bash` (zsh, fish) what makes a shell complete commands, options and names.", program->name,
+                    program->name, program->name);
+  core_help_text(&help, core_text_string(&text));
+  core_text_free(&text);
+}
+
+const CoreCommand *core_options_find(const CoreProgram *program, const char *name) {
+  for (const CoreCommand *command = program->commands; command->name; command++)
     if (strcmp(command->name, name) == 0) return command;
   return NULL;
 }
@@ -228,16 +261,50 @@ int core_options_finish(const char *program, int code) {
   return core_options_report(program, code);
 }
 
-int core_options_dispatch(const char *program, const char *intro, const CoreCommand *commands, int argc, char **argv) {
-  const char *name = argc > 1 ? argv[1] : "--help";
-  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-    print_overview(program, intro, commands);
-    return core_options_finish(program, CORE_OK);
+static bool is_help(const char *word) {
+  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* `--help`, `help` and `help COMMAND`. */
+static int help_with(const CoreProgram *program, const char *name) {
+  if (!name || is_help(name)) {
+    print_overview(program);
+    return CORE_OK;
   }
-  if (strcmp(name, "--version") == 0) {
-    printf("%s %s (commit %s)\n", program, core_version(), core_commit());
-    return core_options_finish(program, CORE_OK);
+  const CoreCommand *command = core_options_find(program, name);
+  char *argv[] = {(char *)name, "--help", NULL};
+  return command ? command->run(2, argv) : unknown_command(program->commands, name);
+}
+
+/* What is a program's own, before any command. */
+static int answer_for_program(const CoreProgram *program, const char *option, int argc, char **argv) {
+  static const char *const names[] = {"help", "version", "completion"};
+  if (strcmp(option, "--version") == 0) {
+    printf("%s %s (commit %s)\n", program->name, core_version(), core_commit());
+    return CORE_OK;
   }
-  const CoreCommand *command = find_command(commands, name);
-  return core_options_finish(program, command ? command->run(argc - 1, argv + 1) : unknown_command(commands, name));
+  if (strcmp(option, "--completion") == 0 && argc == 1) return core_completion_script(program, argv[0]);
+  if (strcmp(option, "--complete") == 0) return core_completion_answer(program, argc, argv);
+  if (strcmp(option, "--man") == 0 && argc == 1) return core_manual_write(program, argv[0]);
+  const char *nearest = strncmp(option, "--", 2) == 0 ? core_text_nearest(option + 2, names, 3) : NULL;
+  if (strcmp(option, "--completion") == 0) return core_completion_script(program, "");
+  return core_error(CORE_USAGE, "unknown option %.80s; %s%s", option, nearest ? "did you mean --" : "--help lists the "
+                    "commands, which take options of their own", nearest ? nearest : "");
+}
+
+static int answer_line(const CoreProgram *program, int argc, char **argv) {
+  static const char *const own[] = {"--version", "--completion", "--complete", "--man"};
+  const char *first = argc > 1 ? argv[1] : "help";
+  bool is_own = false;
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) is_own |= strcmp(first, own[i]) == 0;
+  if (is_own) return answer_for_program(program, first, argc - 2, argv + 2);
+  if (*first == '-' && program->usual) return core_options_find(program, program->usual)->run(argc, argv);
+  if (is_help(first)) return help_with(program, argc > 2 ? argv[2] : NULL);
+  if (*first == '-') return answer_for_program(program, first, argc - 2, argv + 2);
+  const CoreCommand *command = core_options_find(program, first);
+  return command ? command->run(argc - 1, argv + 1) : unknown_command(program->commands, first);
+}
+
+int core_options_dispatch(const CoreProgram *program, int argc, char **argv) {
+  return core_options_finish(program->name, answer_line(program, argc, argv));
 }

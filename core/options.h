@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/help.h"
 
 typedef enum CoreOptionKind {
   CORE_OPTION_FLAG,   /* bool *       --wait */
@@ -22,15 +23,15 @@ typedef struct CoreOption {
   char letter;           /* 'r' or 0 */
   CoreOptionKind kind;
   void *target;
-  const char *argument;  /* "DIR"; NULL for flags */
+  const char *argument;  /* "DIR", "mean|iqm" (choices); NULL for flags. Completion goes by it: completion.h */
   const char *help;      /* one sentence; say the default */
 } CoreOption;
 
 /* One command: what its help says, and how many operands it takes. */
 typedef struct CoreManual {
   const char *usage;     /* "sweep logs RUN [options]"; other ways follow as "\n  ...", and errors name the first */
-  const char *about;     /* what it does; wrapped at the terminal's width */
-  void (*more)(void);    /* prints what the help has after the options; NULL: nothing */
+  const char *about;     /* what it does; as core_help_text takes it */
+  void (*more)(CoreHelp *help); /* what the help has after the options; NULL: nothing */
   size_t least, most;    /* operands; SIZE_MAX: any number */
   const char *hint;      /* "expected one database": for errors, before the usage; NULL: the usage is enough */
 } CoreManual;
@@ -53,16 +54,36 @@ int core_options_misuse(const CoreManual *manual, const char *problem, ...) CORE
 /* Puts `value` at the end of a list, as one more --set would; it has to live as long as the list. */
 void core_options_add(CoreOptionList *list, const char *value);
 
-/* A program with subcommands: `sweep plan ...`. */
+/* A command of a program: `sweep plan ...`. */
 typedef struct CoreCommand {
   const char *name;                    /* NULL ends the table */
   const char *summary;                 /* one line for the overview; NULL: not in it */
-  int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns a CORE_ code */
+  int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns a CORE_ code. Ends in
+                                        * core_options_answer, and has no effect of its own before. */
 } CoreCommand;
 
+typedef struct CoreProgram {
+  const char *name;                    /* "sweep" */
+  const char *intro;                   /* what it does; as core_help_text takes it */
+  const CoreCommand *commands;
+  const char *usual;                   /* the command meant where the line begins with an option; NULL: none */
+  const struct CoreCompletion *completions; /* how values are found (completion.h); NULL: none of its own */
+} CoreProgram;
+
 /* Runs argv[1]'s command; prints "program: message" for an error; returns the exit code. Without a command, or with
- * --help: `intro` and the table. --version prints the version and commit. Unknown command: nearest, CORE_USAGE. */
-int core_options_dispatch(const char *program, const char *intro, const CoreCommand *commands, int argc, char **argv);
+ * --help: intro and commands; `help COMMAND` is `COMMAND --help`. --version prints the version and commit. Unknown
+ * command: nearest, CORE_USAGE. Also --completion SHELL and --man FOLDER, which make install calls. */
+int core_options_dispatch(const CoreProgram *program, int argc, char **argv);
+
+/* What a command would answer with: its manual and options (never NULL), good during the call of `describe`. */
+typedef void (*CoreDescribe)(const CoreManual *manual, const CoreOption *table, void *to);
+void core_options_describe(const CoreCommand *command, CoreDescribe describe, void *to);
+/* The command of that name; NULL: there is none. */
+const CoreCommand *core_options_find(const CoreProgram *program, const char *name);
+
+/* The rows of Options and of Commands, for --help and for man(1). */
+void core_options_help(CoreHelp *help, const CoreOption *table);
+void core_options_help_commands(CoreHelp *help, const CoreProgram *program);
 
 /* "program: message" (red on a terminal) to stderr from core_error_message; returns code. */
 int core_options_report(const char *program, int code);
@@ -70,8 +91,9 @@ int core_options_report(const char *program, int code);
  * makes a failure of it (`program --help > /dev/full`) CORE_FAIL with its message; reports; returns the exit code. */
 int core_options_finish(const char *program, int code);
 
-/* Version and git commit compiled in ("0.2.0", "1a2b3c4"). */
+/* Version, git commit and its day, compiled in ("0.2.0", "1a2b3c4", "2026-11-22"). */
 const char *core_version(void);
 const char *core_commit(void);
+const char *core_date(void);
 
 #endif

@@ -25,13 +25,32 @@ bool core_terminal_has_color(FILE *stream) {
   return core_terminal_is_tty(stream);
 }
 
-int core_terminal_width(FILE *stream) {
+/* 0 when the stream is no terminal. */
+static int own_width(FILE *stream) {
   struct winsize size;
-  if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* 0 when $COLUMNS says nothing sensible. */
+static int given_width(void) {
   const char *columns = getenv("COLUMNS");
   int64_t value;
-  if (columns && core_text_to_int(columns, &value) && value >= 20 && value <= 1000) return (int)value;
-  return 100;
+  return columns && core_text_to_int(columns, &value) && value >= 20 && value <= 1000 ? (int)value : 0;
+}
+
+int core_terminal_width(FILE *stream) {
+  const int own = own_width(stream), width = own > 0 ? own : given_width();
+  return width > 0 ? width : 100;
+}
+
+int core_terminal_text_width(FILE *stream) {
+  enum { LEAST = 20, USUAL = 80, MOST = 100 };
+  FILE *const others[] = {stderr, stdin};
+  int width = own_width(stream);
+  if (width == 0) width = given_width();
+  for (size_t i = 0; i < sizeof others / sizeof *others && width == 0; i++) width = own_width(others[i]);
+  if (width == 0) width = USUAL;
+  return width < LEAST ? LEAST : width > MOST ? MOST : width;
 }
 
 int core_terminal_height(FILE *stream) {
@@ -88,7 +107,7 @@ static int columns_of(const char *text, size_t length) {
 int core_terminal_columns(const char *text) { return columns_of(text, strlen(text)); }
 
 void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int column) {
-  int width = core_terminal_width(stream);
+  int width = core_terminal_text_width(stream), further_in = indent;
   if (width < indent + 24) width = indent + 24;
   if (column >= indent && indent > 0) {
     fputc('\n', stream);
@@ -96,13 +115,21 @@ void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int
   }
   fprintf(stream, "%*s", indent - column, "");
   column = indent;
-  bool line_start = true;
+  bool line_start = true, fresh = true;
   for (;;) {
+    if (fresh) {
+      const int blanks = (int)strspn(text, " ");
+      further_in = indent + blanks + (blanks > 0 ? 2 : 0);
+      fprintf(stream, "%*s", blanks, "");
+      column += blanks;
+      text += blanks;
+      fresh = false;
+    }
     size_t length = strcspn(text, " \n");
     int columns = columns_of(text, length);
     if (!line_start && column + 1 + columns > width) {
-      fprintf(stream, "\n%*s", indent, "");
-      column = indent;
+      fprintf(stream, "\n%*s", further_in, "");
+      column = further_in;
       line_start = true;
     }
     fprintf(stream, "%s%.*s", line_start ? "" : " ", (int)length, text);
@@ -113,7 +140,7 @@ void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int
     if (*text++ == '\n') {
       fprintf(stream, "\n%*s", *text == '\n' ? 0 : indent, "");
       column = indent;
-      line_start = true;
+      line_start = fresh = true;
     }
   }
   fputc('\n', stream);

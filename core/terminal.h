@@ -13,13 +13,17 @@ bool core_terminal_is_tty(FILE *stream);
 bool core_terminal_has_color(FILE *stream);          /* a terminal, no NO_COLOR, TERM not dumb */
 int core_terminal_width(FILE *stream);               /* columns; 100 when unknown */
 int core_terminal_height(FILE *stream);              /* rows; 0 when unknown */
+/* Columns for running text: as many as the stream's terminal has. A stream that is none is read on one all the same
+ * (`| less`): $COLUMNS, else what stderr's or stdin's terminal has, else 80. 20 to 100: longer lines read badly. */
+int core_terminal_text_width(FILE *stream);
 const char *core_terminal_color(FILE *stream, CoreColor color); /* escape or "" */
 const char *core_terminal_reset(FILE *stream);
 
 /* Columns that a line takes: characters, not bytes; colour escapes take none. */
 int core_terminal_columns(const char *text);
-/* Prints text and a newline, its lines wrapped at the width and starting at column `indent` (0-based). `column`: where
- * the cursor stands now; the text begins on a new line when that is at or past `indent`. */
+/* Prints text and a newline, its lines wrapped at the width of text and starting at column `indent` (0-based).
+ * `column`: where the cursor stands now; the text begins on a new line when that is at or past `indent`. A line that
+ * begins with blanks keeps them, and goes on two columns further in. */
 void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int column);
 
 /* A table: fill cells row by row; numbers (and headers over them) align right; columns are as wide as needed,

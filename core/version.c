@@ -1,4 +1,4 @@
-/* What this build is. The Makefile gives both macros to this file alone: a new commit recompiles nothing else. */
+/* What this build is. The Makefile gives the macros to this file alone: a new commit recompiles nothing else. */
 #include "core/options.h"
 
 #if !defined(CORE_VERSION)
@@ -8,6 +8,12 @@
 #define CORE_COMMIT "unknown"
 #endif
 
+#if !defined(CORE_DATE)
+#define CORE_DATE "unknown"
+#endif
+
 const char *core_version(void) { return CORE_VERSION; }
 
 const char *core_commit(void) { return CORE_COMMIT; }
+
+const char *core_date(void) { return CORE_DATE; }

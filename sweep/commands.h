@@ -2,6 +2,7 @@
  * the command's name), prints its own output, and returns a CORE_ code with core_error's message set. */
 #ifndef SWEEP_COMMANDS_H
 #define SWEEP_COMMANDS_H
+#include "core/completion.h"
 
 int sweep_plan(int argc, char **argv);    /* what a file would run, and what of it is done; writes nothing */
 int sweep_submit(int argc, char **argv);  /* records the manifest and starts what is missing */
@@ -18,5 +19,7 @@ int sweep_collect(int argc, char **argv); /* imports new run-log lines into resu
 int sweep_report(int argc, char **argv);  /* what a sweep has cost, and what would have been enough */
 int sweep_doctor(int argc, char **argv);  /* is this a place where sweeps can run? */
 int sweep_rebuild(int argc, char **argv); /* results.db anew from the run folders alone */
+
+extern const CoreCompletion sweep_completions[]; /* what Tab offers: complete.c */
 
 #endif

@@ -26,5 +26,7 @@ int main(int argc, char **argv) {
     {"task", "what Slurm's array tasks execute; not for people", sweep_task},
     {"rebuild", "make results.db anew from the run logs", sweep_rebuild},
     {0}};
-  return core_options_dispatch("sweep", intro, commands, argc, argv);
+  static const CoreProgram program = {
+    .name = "sweep", .intro = intro, .commands = commands, .completions = sweep_completions};
+  return core_options_dispatch(&program, argc, argv);
 }

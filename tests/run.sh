@@ -21,6 +21,7 @@ export SLURM_CONF=/nonexistent/slurm.conf # no test meets a Slurm that the machi
 export SWEEP_SITE=none # not what the person at this machine has in ~/.config
 export OMP_WAIT_POLICY=passive # the machine may be busy with other things
 export LC_ALL=C.UTF-8 # one order of sorting
+export COLUMNS=100 # lines of one length
 umask 022 # some folders are entered by others
 tmp=${TMPDIR:-/tmp}; [ ${#tmp} -le 40 ] || export TMPDIR=/tmp # sockets lie there, whose paths are short
 

@@ -14,11 +14,6 @@
 #include "trainer/scaling.h"
 #include "trainer/show.h"
 
-static void print_settings(void) {
-  printf("\nSettings:\n");
-  core_config_print_help();
-}
-
 typedef struct TrainOptions { const char *file; CoreOptionList sets; RunOptions run; } TrainOptions;
 
 /* A parent whose id is cut short is refused with the whole one, where the workspace has it. */
@@ -57,7 +52,7 @@ static int command_train(int argc, char **argv) {
              "SIGINT after finishing the iteration and saving it (run again with --resume to go on).\n\n"
              "Other commands: trainer config, info, checkpoint, morphologies, scaling, show, play, check-level; "
              "trainer help lists them.",
-    .more = print_settings,
+    .more = core_config_help,
     .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
   TrainOptions given = {0};
   const CoreOption table[] = {
@@ -90,8 +85,8 @@ static const CoreCommand COMMANDS[] = {
 int main(int argc, char **argv) {
   const int code = core_signals_begin(); /* before any library has a thread */
   if (code != CORE_OK) return core_options_report("trainer", code);
-  bool train = argc > 1 && argv[1][0] == '-' && strcmp(argv[1], "--version") != 0;
-  if (train) return core_options_finish("trainer", command_train(argc, argv));
-  return core_options_dispatch("trainer", "Trains reinforcement-learning agents in a batched 2D physics simulator.",
-                               COMMANDS, argc, argv);
+  static const CoreProgram program = {
+    .name = "trainer", .intro = "Trains reinforcement-learning agents in a batched 2D physics simulator.",
+    .commands = COMMANDS, .usual = "train"};
+  return core_options_dispatch(&program, argc, argv);
 }

@@ -192,7 +192,7 @@ static const char *captured(int fd, void (*body)(void)) {
   return text;
 }
 
-static void print_more(void) { printf("\nAnd more.\n"); }
+static void print_more(CoreHelp *help) { core_help_text(help, "And more."); }
 
 /* Neither what else the line holds nor what it lacks matters to the help. */
 static void ask_for_help(void) {
@@ -250,7 +250,8 @@ static void dispatch(void) {
   int argc = 1;
   words[0] = "sweep";
   while (argc < 4 && words[argc]) argc++;
-  exit_code = core_options_dispatch("sweep", "Runs sweeps.", commands, argc, words);
+  static const CoreProgram program = {.name = "sweep", .intro = "Runs sweeps.", .commands = commands};
+  exit_code = core_options_dispatch(&program, argc, words);
 }
 
 static const char *dispatched(int fd, char *first, char *second) {
