@@ -9,8 +9,8 @@ steps=1280000
 stops_change_nothing "a small network" 200 400
 options=(--set net.width=256 --set net.depth=3 --set env.num=64 --set train.threads=2 --set train.total_steps=655360)
 stops_change_nothing "the default network on two threads" 200 600
-options=(--set net.encoder=transformer --set env.observations=entity --set env.num=16 --set train.total_steps=65536)
-stops_change_nothing "an encoder of entities" 40 600
+options=(--set net.encoder=transformer --set env.observations=entity --set eval.count=2 --set train.total_steps=6400)
+stops_change_nothing "an encoder of entities" 40 900
 
 # ---- ranks: a signal to one of them stops all
 . tests/mpi/launch.sh

@@ -54,7 +54,7 @@ trainer_pids() { # of this workspace; no pgrep in bare Debian
     [ "$(readlink "/proc/$pid/exe")" = "$program" ] && echo "$pid"
   done
 }
-queue_empty() { [ "$(squeue -h -o %i | wc -l)" = 0 ]; }
+queue_empty() { local jobs; jobs=$(squeue -h -o %i 2>/dev/null) && [ -z "$jobs" ]; } # one that does not answer is not empty
 in_queue() { squeue -h -r -n "$1" -o %i | wc -l; }
 iterations_done() { grep -h '^iteration=' "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | cut -d= -f2 | awk '{ s += $1 } END { print s + 0 }'; }
 
