@@ -135,23 +135,18 @@ static const Candidate *runner_up(Advice *advice, bool *told) {
 /* ---- proposals -------------------------------------------------------------------------------------------------- */
 
 static bool has_run(const Advice *advice, const CoreConfig *config) {
-  char id[CORE_RUN_ID];
-  for (int64_t seed = 0; seed < 16; seed++) {
-    CoreConfig seeded = *config;
-    seeded.train.seed = seed;
-    core_config_id(&seeded, id);
-    for (size_t r = 0; r < advice->selection.count; r++) {
-      if (strcmp(advice->selection.runs[r].id, id) == 0) return true;
-    }
-  }
+  char cell[CORE_RUN_ID];
+  core_config_cell_id(config, cell);
+  for (size_t r = 0; r < advice->selection.count; r++)
+    if (strcmp(advice->selection.runs[r].cell, cell) == 0) return true;
   return false;
 }
 
 static bool is_proposed(const Advice *advice, const CoreConfig *config) {
   char id[CORE_RUN_ID], other[CORE_RUN_ID];
-  core_config_id(config, id);
+  core_config_cell_id(config, id);
   for (size_t i = 0; i < advice->proposal_count; i++) {
-    core_config_id(&advice->proposals[i].config, other);
+    core_config_cell_id(&advice->proposals[i].config, other);
     if (strcmp(id, other) == 0) return true;
   }
   return false;

@@ -193,6 +193,10 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
     core_text_appendf(text, "%s%zu %s", separator, count, store_status_name(order[i]));
     separator = ", ";
   }
+  if (selection->copies)
+    core_text_appendf(text, "; %zu more %s (%s in settings that nothing reads): counted once", selection->copies,
+                      selection->copies == 1 ? "is a copy" : "are copies",
+                      selection->copies == 1 ? "it differs" : "they differ");
   if (selection->unreadable) core_text_appendf(text, "; %zu left out: configuration unreadable", selection->unreadable);
 }
 

@@ -102,8 +102,7 @@ const char *analysis_key_name(const CoreConfigRow *row) {
 }
 
 bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row) {
-  bool of_ewma = strcmp(row->name, "ppo.com") == 0 || strcmp(row->name, "ppo.ewma_rule") == 0;
-  return !of_ewma || strcmp(config->algo.name, "ppo_ewma") == 0;
+  return core_config_is_read(config, row);
 }
 
 const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
@@ -163,10 +162,43 @@ static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
     core_error_clear();
     return CORE_OK;
   }
+  core_config_cell_id(&run->config, run->cell);
   apply_scale(run);
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
   if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
   return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static int by_cell(const void *left, const void *right) {
+  static const int further[] = {[STORE_FINISHED] = 3, [STORE_DIVERGED] = 2, [STORE_RUNNING] = 1};
+  const AnalysisRun *a = *(AnalysisRun *const *)left, *b = *(AnalysisRun *const *)right;
+  const int order = strcmp(a->cell, b->cell);
+  if (order != 0) return order;
+  if (a->config.train.seed != b->config.train.seed) return a->config.train.seed < b->config.train.seed ? -1 : 1;
+  const size_t known = sizeof further / sizeof *further;
+  const int first = (size_t)a->status < known ? further[a->status] : 0;
+  const int second = (size_t)b->status < known ? further[b->status] : 0;
+  return first != second ? second - first : strcmp(a->id, b->id);
+}
+
+/* Of runs of one cell and seed the first of by_cell stays. */
+static void drop_copies(AnalysisSelection *selection) {
+  const AnalysisRun **order = core_memory_allocate((selection->count + 1) * sizeof *order);
+  bool *copy = core_memory_zero_allocate(selection->count + 1, sizeof *copy);
+  size_t kept = 0;
+  for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
+  qsort(order, selection->count, sizeof *order, by_cell);
+  for (size_t r = 1; r < selection->count; r++)
+    copy[order[r] - selection->runs] = strcmp(order[r]->cell, order[r - 1]->cell) == 0 &&
+                                       order[r]->config.train.seed == order[r - 1]->config.train.seed;
+  for (size_t r = 0; r < selection->count; r++)
+    if (!copy[r]) selection->runs[kept++] = selection->runs[r];
+  selection->copies = selection->count - kept;
+  selection->count = kept;
+  free(order);
+  free(copy);
 }
 
 static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelection *selection) {
@@ -368,6 +400,7 @@ static int select_runs(StoreDatabase *database, const char *sweep, Condition *co
   }
   find_extremes(selection, conditions, where_count);
   if (where_count > 0) TRY(apply_conditions(selection, conditions, where_count));
+  drop_copies(selection);
   selection->filter = describe_filter(sweep, conditions, where_count);
   return CORE_OK;
 }

@@ -21,6 +21,7 @@ bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]);
 
 typedef struct AnalysisRun {
   char id[CORE_RUN_ID];
+  char cell[CORE_RUN_ID]; /* core_config_cell_id: what all seeds of its configuration have in common */
   CoreConfig config;      /* as it ran: with a scale.scheme, what it comes to; init.from names its parent in words */
   bool scaled;            /* by a scale.scheme: env.num and the like follow from scale.factor */
   StoreStatus status;
@@ -31,12 +32,14 @@ typedef struct AnalysisSelection {
   AnalysisRun *runs;      /* by seed, then by id */
   size_t count;
   size_t unreadable;      /* runs left out because their configuration can not be read */
+  size_t copies;          /* left out because they repeat another one: same seed, and differences that no run reads */
   size_t repeats;         /* the last so many runs are earlier ones again (analysis_selection_repeat) */
   char *filter;           /* for people: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
   const char *sql;        /* the statement that chose them */
 } AnalysisSelection;
 
-/* sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a
+/* Runs that are copies of one another are one run, the one that got furthest: they would count as seeds, though they
+ * drew the same random numbers. sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a
  * number's value may be max or min: of the sweep's runs that meet the conditions on other keys. CORE_USAGE: unknown
  * sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the message says whether the
  * database is empty or which values the key has. */
@@ -54,7 +57,7 @@ int analysis_selection_repeat(AnalysisSelection *selection, const char *pair);
 int analysis_find_key(const char *name, const CoreConfigRow **row);
 /* "com", "eps", "lr": what a key is called in labels. */
 const char *analysis_key_name(const CoreConfigRow *row);
-/* Does the run's algorithm use the key? (PPO has no centre of mass.) */
+/* core_config_is_read: PPO has no centre of mass. */
 bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row);
 /* The canonical text of a run's value; "" where the key does not apply. */
 const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);

@@ -101,6 +101,34 @@ static void test_where(void **state) {
   store_database_close(&database);
 }
 
+/* PPO does not read ppo.com: three runs of one seed that differ in it are one, the one that has finished. */
+static void test_copies(void **state) {
+  const Fixture *fixture = *state;
+  const Workspace workspace = {fixture->root, ITERATIONS, 4, SEEDS};
+  static const double com[] = {8, 128};
+  static const StoreStatus status[] = {STORE_STOPPED, STORE_FINISHED};
+  char finished[CORE_RUN_ID];
+  for (int i = 0; i < 2; i++) {
+    CoreConfig config = workspace_config(&workspace, WORKSPACE_EWMA, 7); /* ppo, epsilon 0.025, a seed of its own */
+    config.ppo.com = com[i];
+    ASSERT_OK(workspace_write_run(&workspace, &config, i == 0 ? ITERATIONS / 2 : ITERATIONS, status[i]));
+    core_config_id(&config, finished);
+  }
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  AnalysisGrouping grouping;
+  const char *where[] = {"algo.name=ppo", "eps=0.025"};
+  ASSERT_OK(select_where(database, NULL, where, 2, &selection));
+  assert_int_equal(selection.count, SEEDS + 1);
+  assert_int_equal(selection.copies, 1);
+  assert_string_equal(selection.runs[SEEDS].id, finished);
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_int_equal(grouping.count, 1);
+  analysis_grouping_free(&grouping);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+}
+
 /* max and min are of the runs that the other conditions leave, in the order given. */
 static void test_where_extremes(void **state) {
   static const struct { const char *where[3]; size_t count, runs; const char *filter; } cases[] = {
@@ -301,6 +329,7 @@ int main(void) {
     cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_are_unique),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
+    cmocka_unit_test(test_copies), /* last: it adds runs */
   };
   return cmocka_run_group_tests(tests, make_workspace, remove_workspace);
 }
