@@ -47,7 +47,7 @@ static void linear_label(double value, double step, double largest, char *label,
 }
 
 static void linear_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreText *text) {
-  double span = axis->high - axis->low, raw = span / count, base = pow(10, floor(log10(raw)));
+  double span = axis->high - axis->low, raw = span / (count + 0.5), base = pow(10, floor(log10(raw)));
   double step = base * (raw / base > 5 ? 10 : raw / base > 2 ? 5 : raw / base > 1 ? 2 : 1);
   double largest = fmax(fabs(axis->low), fabs(axis->high));
   char label[64];
@@ -61,11 +61,13 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
   double decades = log10(axis->high / axis->low);
   int first = (int)floor(log10(axis->low)), last = (int)ceil(log10(axis->high));
   int every = (int)ceil(decades / count); /* decades between two labels of a long axis */
+  int powers = (int)floor(log10(axis->high) + 1e-9) - (int)ceil(log10(axis->low) - 1e-9) + 1;
+  bool few = decades < 1.7 || powers < 2; /* a single number says nothing of the axis' scale */
   for (int decade = first; decade <= last; decade++) {
     for (int digit = 1; digit <= 9; digit++) {
       double place = digit * pow(10, decade);
       if (place < axis->low || place > axis->high) continue;
-      bool labelled = digit == 1 ? decade % (every > 0 ? every : 1) == 0 : decades < 1.7 && (digit == 2 || digit == 5);
+      bool labelled = digit == 1 ? decade % (every > 0 ? every : 1) == 0 : few && (digit == 2 || digit == 5);
       core_text_appendf(text, "%s'", text->length ? ", " : "");
       if (numbered && labelled && digit == 1) core_text_appendf(text, "10^{%d}", decade);
       else if (numbered && labelled) core_text_appendf(text, "%d·10^{%d}", digit, decade);
@@ -75,7 +77,7 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
 }
 
 void analysis_axis_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreText *text) {
-  bool narrow = axis->high < 4 * axis->low; /* too few powers and halves of ten inside: equal steps serve better */
+  bool narrow = axis->high < 5 * axis->low; /* too few powers and halves of ten inside: equal steps serve better */
   if (axis->log && !narrow) log_ticks(axis, count, numbered, text);
   else linear_ticks(axis, count, numbered, text);
 }

@@ -112,7 +112,9 @@ AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const Anal
     for (size_t i = 0; i < count; i++) {
       AnalysisMark *mark = &marks[first + i];
       double t = ramp_place(i, count, style);
-      if (several && (numbers || count == 1)) mark->color = ramp_color(ramps[f % RAMPS], t);
+      if (several && grouping->count == grouping->family_count && grouping->count <= OKABE_ITO)
+        mark->color = okabe_ito[first + i]; /* one group of each: names, whatever their keys */
+      else if (several && (numbers || count == 1)) mark->color = ramp_color(ramps[f % RAMPS], t);
       else if (!numbers && grouping->count <= OKABE_ITO) mark->color = okabe_ito[first + i];
       else mark->color = ramp_color(viridis, count > 1 ? t : 0.3);
       if (several) mark->shape = (AnalysisShape)(f % ANALYSIS_SHAPES);

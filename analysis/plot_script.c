@@ -231,7 +231,7 @@ static void write_axis(const Writer *w, const char *name, const AnalysisAxis *ax
   core_text_appendf(w->script,
                     "set %stics out nomirror scale %s %s offset %s %s textcolor rgb '#%06x' font ',%.4g' (%s)\n", name,
                     marked ? "0.6,0.35" : "0,0", aslant ? "rotate by 45 right" : is_x ? "norotate" : "",
-                    is_x ? "0,0.35" : "0.5,0", names->count || chosen ? "noenhanced" : "enhanced",
+                    aslant ? "0,-0.15" : is_x ? "0,0.35" : "0.5,0", names->count || chosen ? "noenhanced" : "enhanced",
                     w->plot->style->foreground, font, core_text_string(&list));
   core_text_free(&list);
 }

@@ -82,6 +82,13 @@ static void test_ticks(void **state) {
     int count = labelled_ticks(ranges[i].low, ranges[i].high, ranges[i].log, text, sizeof text);
     if (count < 2 || count > 13) fail_msg("%g to %g has %d labels: %s", ranges[i].low, ranges[i].high, count, text);
   }
+  for (double low = 1e-3; low < 1; low *= 1.17) {
+    for (double ratio = 1.05; ratio < 1e5; ratio *= 1.31) {
+      int count = labelled_ticks(low, low * ratio, true, text, sizeof text);
+      if (count < 2 || count > 8) fail_msg("log %g to %g has %d labels: %s", low, low * ratio, count, text);
+    }
+  }
+  assert_int_equal(labelled_ticks(0, 1, false, text, sizeof text), 6); /* 0, 0.2 ... 1 */
   labelled_ticks(0, 2e6, false, text, sizeof text);
   assert_non_null(strstr(text, "'0.5M' 500000"));
   labelled_ticks(3e4, 7e4, true, text, sizeof text);
