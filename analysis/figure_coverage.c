@@ -345,7 +345,8 @@ static void print_table(const Coverages *c) {
   core_table_destroy(&table);
   core_text_clear(&text);
   analysis_describe_runs(&c->context, &text);
-  printf("\n%s\n", core_text_string(&text));
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
   if (c->without) printf("without kept states: %zu\n", c->without);
   if (c->fewer) printf("left out, with fewer states: %zu\n", c->fewer);
   core_text_free(&text);

@@ -242,9 +242,10 @@ static void print_report(const AnalysisDdr *ddr) {
   printf("\n");
   for (size_t p = 0; p < ddr->panel_count; p++) {
     format_rho(&ddr->panels[p], line, sizeof line);
-    printf("%8s transitions: %s\n", core_text_count(ddr->panels[p].budget, count), line);
+    printf("%6s transitions:", core_text_count(ddr->panels[p].budget, count));
+    core_terminal_print_wrapped(stdout, line, 20, 19);
   }
-  if (!isnan(ddr->untrained)) printf("%8s transitions: solve rate %.3g (before training)\n", "0", ddr->untrained);
+  if (!isnan(ddr->untrained)) printf("%6s transitions: solve rate %.3g (before training)\n", "0", ddr->untrained);
   printf("\n");
   append_reading(ddr, &text);
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);

@@ -217,7 +217,8 @@ static void print_table(const Profiles *p) {
   core_table_destroy(&table);
   CoreText runs = {0};
   analysis_describe_runs(&p->context, &runs);
-  printf("\n%s\n", core_text_string(&runs));
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
   if (p->without) printf("without a profile: %zu\n", p->without);
   core_text_free(&runs);
 }

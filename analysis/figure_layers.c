@@ -189,14 +189,18 @@ static void print_table(const Layers *l) {
         analysis_mean_line_cells(&line, 4, table);
         analysis_mean_line_free(&line);
       }
-  printf("%s: %s\n\n", l->metric->name, l->metric->comment);
+  CoreText text = {0};
+  core_text_appendf(&text, "%s: %s", l->metric->name, l->metric->comment);
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
+  printf("\n");
   core_table_print(table, stdout);
   core_table_destroy(&table);
-  CoreText runs = {0};
-  analysis_describe_runs(&l->context, &runs);
-  printf("\n%s\n", core_text_string(&runs));
+  core_text_clear(&text);
+  analysis_describe_runs(&l->context, &text);
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
   if (l->without) printf("without layers: %zu\n", l->without);
-  core_text_free(&runs);
+  core_text_free(&text);
 }
 
 static int answer(void *figure, const char **operands, size_t count) {

@@ -159,7 +159,7 @@ struct CoreTable {
   size_t count, capacity;
 };
 
-enum { GAP = 2, CUT_COLUMN_MIN = 8 };
+enum { GAP = 2 };
 
 static void add_cell(CoreTable *table, CoreColor color, char *text) {
   if (table->count == table->capacity) {
@@ -221,55 +221,156 @@ static bool is_numeric(const CoreTable *table, size_t column) {
   return any;
 }
 
-/* Widths of all columns; the last text column gives way when the terminal is too narrow. */
-static void measure(const CoreTable *table, FILE *stream, int *widths, bool *numeric) {
-  int total = GAP * ((int)table->columns - 1);
-  size_t text_column = table->columns;
-  for (size_t c = 0; c < table->columns; c++) {
-    widths[c] = 0;
-    numeric[c] = is_numeric(table, c);
-    if (!numeric[c]) text_column = c;
-    for (size_t i = c; i < table->count; i += table->columns) {
-      int columns = core_terminal_columns(table->cells[i].text);
-      if (columns > widths[c]) widths[c] = columns;
-    }
-    total += widths[c];
-  }
-  if (text_column == table->columns || !core_terminal_is_tty(stream)) return;
-  int excess = total - core_terminal_width(stream), room = widths[text_column] - CUT_COLUMN_MIN;
-  if (excess > 0 && room > 0) widths[text_column] -= excess < room ? excess : room;
+/* ---- tables: as wide as the terminal ---------------------------------------------------------------------------- */
+
+/* Whether a cell may go on in its next line at this space: between words, never within "[95 % t]", and of a number
+ * ("1.23 M") only before its interval. `depth`: brackets that are open there. */
+static bool may_break(const char *space, int depth, bool number) {
+  return *space == ' ' && depth == 0 && (!number || space[1] == '[');
 }
 
-static void print_cell(const Cell *cell, int width, bool numeric, bool last, FILE *stream) {
-  size_t length = strlen(cell->text);
-  int columns = core_terminal_columns(cell->text);
-  const char *mark = "";
-  if (columns > width) {
-    length = bytes_for_columns(cell->text, length, width - 1, &columns);
-    columns++;
-    mark = "…";
+/* Bytes of the cell's next line in a column of so many characters; within a word where one is longer than the
+ * column. */
+static size_t piece_length(const char *text, int width, bool number) {
+  size_t best = 0, end = strlen(text);
+  int used, depth = 0;
+  const size_t fits = bytes_for_columns(text, end, width, &used);
+  if (fits == end) return end;
+  for (size_t i = 0; i <= fits; i++) {
+    if (i > 0 && may_break(text + i, depth, number)) best = i;
+    depth += (text[i] == '[') - (text[i] == ']');
   }
-  int padding = width - columns;
-  if (numeric) fprintf(stream, "%*s", padding, "");
-  bool colored = cell->color != CORE_PLAIN;
-  fprintf(stream, "%s%.*s%s%s", colored ? core_terminal_color(stream, cell->color) : "", (int)length, cell->text, mark,
+  for (size_t i = fits; best == 0 && i > fits / 2; i--) /* "evaluation." before "solve_rate" */
+    if (strchr("._/+,:", text[i - 1])) best = i;
+  return best ? best : fits > 0 ? fits : 1;
+}
+
+/* The longest part of a cell that piece_length would keep together. */
+static int longest_part(const char *text, bool number) {
+  int longest = 0;
+  for (const char *begin = text; *begin;) {
+    size_t length = 0;
+    for (int depth = 0; begin[length] && (length == 0 || !may_break(begin + length, depth, number)); length++)
+      depth += (begin[length] == '[') - (begin[length] == ']');
+    const int columns = columns_of(begin, length);
+    if (columns > longest) longest = columns;
+    begin += length;
+    while (*begin == ' ') begin++;
+  }
+  return longest;
+}
+
+typedef struct Column {
+  int width;
+  int body, part, head;  /* the widest cell, the longest part of one, the longest word of the header */
+  bool numeric;
+} Column;
+
+static Column measure_column(const CoreTable *table, size_t c) {
+  Column column = {.numeric = is_numeric(table, c), .head = longest_part(table->cells[c].text, false)};
+  for (size_t i = c + table->columns; i < table->count; i += table->columns) {
+    const int columns = core_terminal_columns(table->cells[i].text);
+    const int part = longest_part(table->cells[i].text, column.numeric);
+    if (columns > column.body) column.body = columns;
+    if (part > column.part) column.part = part;
+  }
+  const int header = core_terminal_columns(table->cells[c].text);
+  column.width = header > column.body ? header : column.body;
+  return column;
+}
+
+/* What columns may be narrowed to, the least harm first: headers on several lines, texts, intervals under their
+ * numbers, less space between columns, and at last within words. */
+enum { WRAP_HEADERS, WRAP_TEXTS, WRAP_NUMBERS, WRAP_GAPS, WRAP_WORDS, WRAP_STEPS, WORD_MIN = 12 };
+
+static int least_width(const Column *column, int step) {
+  const int head = column->head, whole = head > column->body ? head : column->body;
+  const int parts = head > column->part ? head : column->part;
+  if (step == WRAP_HEADERS || (column->numeric && step == WRAP_TEXTS)) return whole;
+  if (step < WRAP_WORDS || column->numeric || column->part <= WORD_MIN) return parts;
+  return head > WORD_MIN ? head : WORD_MIN;
+}
+
+/* Returns the space between two columns; 0 where they have no room beside each other. */
+static int measure(const CoreTable *table, FILE *stream, Column *columns) {
+  int excess = GAP * ((int)table->columns - 1) - core_terminal_width(stream), gap = GAP;
+  for (size_t c = 0; c < table->columns; c++) excess += (columns[c] = measure_column(table, c)).width;
+  if (!core_terminal_is_tty(stream)) return gap;
+  for (int step = 0; step < WRAP_STEPS && excess > 0; step++) {
+    if (step == WRAP_GAPS) {
+      gap--;
+      excess -= (int)table->columns - 1;
+    }
+    for (; excess > 0; excess--) {
+      Column *widest = NULL;
+      for (size_t c = 0; c < table->columns; c++) {
+        Column *column = &columns[c];
+        if (column->width > least_width(column, step) && (!widest || column->width > widest->width)) widest = column;
+      }
+      if (!widest) break;
+      widest->width--;
+    }
+  }
+  return excess > 0 ? 0 : gap;
+}
+
+/* A row as a block of lines "header  value" under its first cell. */
+static void print_record(const CoreTable *table, size_t row, FILE *stream) {
+  const Cell *cells = &table->cells[row * table->columns];
+  int widest = 0;
+  for (size_t c = 1; c < table->columns; c++) {
+    const int columns = core_terminal_columns(table->cells[c].text);
+    if (columns > widest) widest = columns;
+  }
+  core_terminal_print_wrapped(stream, cells[0].text, 0, 0);
+  for (size_t c = 1; c < table->columns; c++) {
+    const char *header = table->cells[c].text;
+    if (!*cells[c].text) continue;
+    fprintf(stream, "%*s%s%*s", GAP, "", header, widest - core_terminal_columns(header), "");
+    core_terminal_print_wrapped(stream, cells[c].text, 2 * GAP + widest, GAP + widest);
+  }
+}
+
+/* One line of a cell, and the gap behind it (0: nothing); `rest` is moved on to the next line. */
+static void print_piece(const char **rest, const Cell *cell, const Column *column, bool header, int gap,
+                        FILE *stream) {
+  const CoreColor color = cell->color;
+  const size_t length = piece_length(*rest, column->width, column->numeric && !header);
+  const int padding = column->width - columns_of(*rest, length);
+  const bool colored = color != CORE_PLAIN && length > 0;
+  if (column->numeric) fprintf(stream, "%*s", padding, "");
+  fprintf(stream, "%s%.*s%s", colored ? core_terminal_color(stream, color) : "", (int)length, *rest,
           colored ? core_terminal_reset(stream) : "");
-  if (!last) fprintf(stream, "%*s", (numeric ? 0 : padding) + GAP, "");
+  if (gap) fprintf(stream, "%*s", (column->numeric ? 0 : padding) + gap, "");
+  *rest += length;
+  while (**rest == ' ') ++*rest;
+}
+
+/* A row takes as many lines as its longest cell. */
+static void print_row(const CoreTable *table, size_t row, const Column *columns, int gap, const char **rest,
+                      FILE *stream) {
+  const Cell *cells = &table->cells[row * table->columns];
+  size_t used = table->columns;
+  for (size_t c = 0; c < table->columns; c++) rest[c] = cells[c].text;
+  do {
+    for (size_t c = 0; c < used; c++)
+      print_piece(&rest[c], &cells[c], &columns[c], row == 0, c + 1 < used ? gap : 0, stream);
+    fputc('\n', stream);
+    for (used = table->columns; used > 0 && !*rest[used - 1];) used--;
+  } while (used > 0);
 }
 
 void core_table_print(const CoreTable *table, FILE *stream) {
   CORE_CHECK(table->count % table->columns == 0);
-  int *widths = core_memory_zero_allocate(table->columns, sizeof *widths);
-  bool *numeric = core_memory_zero_allocate(table->columns, sizeof *numeric);
-  measure(table, stream, widths, numeric);
-  for (size_t i = 0; i < table->count; i++) {
-    size_t column = i % table->columns;
-    bool last = column + 1 == table->columns;
-    print_cell(&table->cells[i], widths[column], numeric[column], last, stream);
-    if (last) fputc('\n', stream);
+  Column *columns = core_memory_zero_allocate(table->columns, sizeof *columns);
+  const char **rest = core_memory_zero_allocate(table->columns, sizeof *rest);
+  const int gap = measure(table, stream, columns);
+  for (size_t row = !gap; row < table->count / table->columns; row++) {
+    if (gap) print_row(table, row, columns, gap, rest, stream);
+    else print_record(table, row, stream);
   }
-  free(widths);
-  free(numeric);
+  free(columns);
+  free(rest);
 }
 
 void core_table_destroy(CoreTable **table) {

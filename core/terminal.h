@@ -26,8 +26,9 @@ int core_terminal_columns(const char *text);
  * begins with blanks keeps them, and goes on two columns further in. */
 void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int column);
 
-/* A table: fill cells row by row; numbers (and headers over them) align right; columns are as wide as needed,
- * the last text column is cut with "…" when the terminal is too narrow (never on a pipe). UTF-8 is counted right. */
+/* A table: fill cells row by row; numbers (and headers over them) align right; columns are as wide as needed. Where the
+ * terminal is too narrow, headers and cells go on under themselves, between words; where even that has no room, each
+ * row becomes a block of lines. Never on a pipe. UTF-8 is counted right. */
 typedef struct CoreTable CoreTable;
 CoreTable *core_table_create(const char *const *headers, size_t columns);
 void core_table_cell(CoreTable *table, const char *format, ...) CORE_PRINTF(2, 3);

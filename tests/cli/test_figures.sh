@@ -128,6 +128,21 @@ grep -q '^ppo.epsilon . ppo.com  *none ' "$tap_dir/out" && grep -q ' –.*–' "
 tap_result "a heat map's table has the picture's words" $? "$(cat "$tap_dir/out")"
 grep -qE '>(Number: mean of n = 3 runs; –: no run\.)' "$f/heatmap.svg"; tap_result "and its caption is one thought a line" $? "$(grep -o 'Number.*' "$f/heatmap.svg")"
 
+# ---- on a terminal: whatever its width, no line is longer, nothing is cut
+if command -v script >/dev/null; then
+  for width in 60 80 120; do
+    for figure in "settings $db --x com" "heatmap $db --x com --y epsilon" "bars $db --aggregate mean,iqm,median" "profiles $db" "ddr-vs-solve $db" \
+      "curves $db --y solve_rate,kl,entropy --group algo.name"; do
+      script -qc "stty cols $width rows 50; analyze $figure -o $f" /dev/null </dev/null 2>&1 | tr -d '\r' | grep -v "^$f/" >"$tap_dir/out"
+      tap_check "${figure%% *} at $width columns" "$(LC_ALL=C tr -d '\200-\277' <"$tap_dir/out" | awk -v w="$width" 'length($0) > w { print } END { if (NR < 8) print NR " lines" }'
+        grep -F … "$tap_dir/out"
+        for word in $(analyze ${figure%% *} ${figure#"${figure%% *}"} -o "$f" | grep -v "^$f/" | tr -c 'a-zA-Z0-9_\n' ' '); do grep -qF -- "$word" "$tap_dir/out" || echo "no $word"; done)"
+    done
+  done
+else
+  tap_skip "figures on terminals" "no script(1)"
+fi
+
 # ---- conditions
 tap_run "max among the runs that the other conditions leave" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma \
   --where epsilon=max --where com=8

@@ -356,7 +356,7 @@ static const char *what_arrived(FILE *stream, int other) {
   return text;
 }
 
-static void a_terminal_gets_colours_and_cut_columns(void **state) {
+static void a_terminal_gets_colours_and_wrapped_columns(void **state) {
   FILE *stream;
   int other;
   (void)state;
@@ -377,9 +377,39 @@ static void a_terminal_gets_colours_and_cut_columns(void **state) {
   core_table_print(t, stream);
   core_table_destroy(&t);
   assert_string_equal(what_arrived(stream, other),
-    "\033[1mn\033[0m  \033[1mtext\033[0m\r\n"
-    "1  \033[32méééééééééééééééééééééééééé…\033[0m\r\n");
+    "\033[1mn\033[0m \033[1mtext\033[0m\r\n"
+    "1 \033[32méééééééééééééééééééééééééééé\033[0m\r\n"
+    "  \033[32mééééé\033[0m\r\n");
+  static const char *const names[] = {"configuration", "runs", "final solve rate [95 % t]"};
   setenv("NO_COLOR", "1", 1);
+  t = core_table_create(names, 3); /* 13 + 2 + 4 + 2 + 25 columns, of which there are 30 */
+  core_table_cell(t, "com 2");
+  core_table_cell(t, "%d", 12);
+  core_table_cell(t, "0.375 [0.25, 0.5]");
+  core_table_cell(t, "eps 0.2, steps");
+  core_table_cell(t, "-");
+  core_table_cell(t, "–");
+  core_table_print(t, stream);
+  core_table_destroy(&t);
+  assert_string_equal(what_arrived(stream, other),
+    "configuration runs final solve\r\n"
+    "                          rate\r\n"
+    "                      [95 % t]\r\n"
+    "com 2           12       0.375\r\n"
+    "                   [0.25, 0.5]\r\n"
+    "eps 0.2,         -           –\r\n"
+    "steps\r\n");
+  static const char *const many[] = {"name", "first number", "second number", "third", "fourth number"};
+  t = core_table_create(many, 5); /* no room beside each other */
+  core_table_cell(t, "com 2");
+  for (int i = 1; i < 5; i++) core_table_cell(t, i == 3 ? "" : "0.123456");
+  core_table_print(t, stream);
+  core_table_destroy(&t);
+  assert_string_equal(what_arrived(stream, other),
+    "com 2\r\n"
+    "  first number   0.123456\r\n"
+    "  second number  0.123456\r\n"
+    "  fourth number  0.123456\r\n");
   assert_false(core_terminal_has_color(stream));
   assert_string_equal(core_terminal_color(stream, CORE_RED), "");
   CoreLive live = {.stream = stream};
@@ -460,7 +490,7 @@ int main(void) {
     cmocka_unit_test(commands_are_dispatched),
     cmocka_unit_test(output_that_is_lost_is_a_failure),
     cmocka_unit_test(tables_align_numbers_right),
-    cmocka_unit_test(a_terminal_gets_colours_and_cut_columns),
+    cmocka_unit_test(a_terminal_gets_colours_and_wrapped_columns),
     cmocka_unit_test(a_pipe_gets_plain_lines_now_and_then),
     cmocka_unit_test(bars_have_their_width),
     cmocka_unit_test(columns_are_characters),
