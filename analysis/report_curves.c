@@ -208,7 +208,8 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   for (size_t i = 0; i < shown && code == CORE_OK; i++) code = add_series(report, &q, order[i].group, grid, series);
   int length = snprintf(note, sizeof note,
                         "Mean over the runs of a configuration (their number in brackets), 95 %% interval where at "
-                        "least 3 runs are there; KL and DDR as geometric means; never beyond a run's own end. Best final score first%s.",
+                        "least 3 runs are there; KL and DDR as geometric means; never beyond a run's own end. "
+                        "Best final score first%s.",
                         shown < report->groups.count ? "; the others are under Configurations" : "");
   if (q.infinite)
     snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.",
