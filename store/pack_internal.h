@@ -8,11 +8,9 @@
  *   NULL      nothing was measured
  *   number    the value of all rows of the chunk
  *   text      a JSON array by place, null = not measured: values that are infinite or too far apart for the form below
- *   blob      decimal digits, two a byte: decimals (2), width (2), form (2), place of the first value (4), distance of
- *             the next (2), and, for form 0 only, base + 5e15 (16), step + 5e15 (16); then codes of `width` hexadecimal
- * digits. The k-th code is of place first + k * distance; 0 or none: not measured; else with u = code - 1 form 0: (base
- * + step * k + u) / 10^decimals form 1:  (u mod 1e9) * 10^(u div 1e9) / 10^decimals form 2:  the same with u div 1e9 =
- * 2 * exponent + sign */
+ *   blob      a header in decimal digits, two a byte, and codes in hexadecimal ones
+ *
+ * docs/architecture.md ("Packed columns") has the bytes, with an example. */
 #ifndef STORE_PACK_INTERNAL_H
 #define STORE_PACK_INTERNAL_H
 #include <stdbool.h>
