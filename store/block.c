@@ -74,6 +74,7 @@ struct StoreBlock {
   LIST(LayerRow) layers;
   LIST(StoreLogProgress) progress;
   LIST(StoreRunSeen) seen;
+  LIST(StoreRunSeen) attempts;  /* that have ended */
   LIST(Restart) restarts;
   sqlite3_stmt *statements[STATEMENT_COUNT];
 };
@@ -97,6 +98,7 @@ void store_block_destroy(StoreBlock **block) {
   free((*block)->layers.items);
   free((*block)->progress.items);
   free((*block)->seen.items);
+  free((*block)->attempts.items);
   free((*block)->restarts.items);
   free(*block);
   *block = NULL;
@@ -126,6 +128,8 @@ void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progres
 
 void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen) { LIST_ADD(block->seen, *seen); }
 
+void store_block_add_attempt(StoreBlock *block, const StoreRunSeen *attempt) { LIST_ADD(block->attempts, *attempt); }
+
 void store_block_add_restart(StoreBlock *block, int64_t run, const char *id) {
   Restart item = {.run = run};
   memcpy(item.id, id, CORE_RUN_ID);
@@ -135,7 +139,8 @@ void store_block_add_restart(StoreBlock *block, int64_t run, const char *id) {
 bool store_block_is_full(const StoreBlock *block) {
   return store_bulk_count(block->bulk) == STORE_BULK_ROWS || block->evaluations.count >= SMALL_ROWS_MAX ||
          block->layers.count >= SMALL_ROWS_MAX ||
-         block->progress.count >= SMALL_ROWS_MAX || block->seen.count >= SMALL_ROWS_MAX;
+         block->progress.count >= SMALL_ROWS_MAX || block->seen.count >= SMALL_ROWS_MAX ||
+         block->attempts.count >= SMALL_ROWS_MAX;
 }
 
 /* ---- commit ----------------------------------------------------------------------------------------------------- */
@@ -235,6 +240,14 @@ static void bind_state(sqlite3_stmt *statement, const StoreRunSeen *item) {
   bind_text(statement, 11, state->message);
 }
 
+static int commit_attempts(StoreBlock *block) {
+  for (size_t i = 0; i < block->attempts.count; i++) {
+    bind_state(block->statements[PUT_ATTEMPT], &block->attempts.items[i]);
+    TRY(store_database_run(block->database, block->statements[PUT_ATTEMPT]));
+  }
+  return CORE_OK;
+}
+
 static int commit_seen(StoreBlock *block) {
   sqlite3_stmt **statements = block->statements;
   for (size_t i = 0; i < block->seen.count; i++) {
@@ -271,6 +284,7 @@ static int commit_all(StoreBlock *block) {
   TRY(commit_evaluations(block));
   TRY(commit_layers(block));
   TRY(commit_progress(block));
+  TRY(commit_attempts(block));
   TRY(commit_seen(block));
   return store_database_commit(block->database);
 }
@@ -287,6 +301,6 @@ int store_block_commit(StoreBlock *block) {
   }
   store_bulk_clear(block->bulk);
   block->evaluations.count = block->layers.count = block->progress.count = block->seen.count = block->restarts.count =
-    0;
+    block->attempts.count = 0;
   return CORE_OK;
 }

@@ -173,8 +173,8 @@ static void look_at_log(Checking *c, Logs *logs, const char *file, int64_t offse
     fault = "is gone or can not be read";
   } else if (size < offset) {
     logs->shorter++;
-    snprintf(words, sizeof words, "is %" PRId64 " bytes shorter than what was imported; its rows are kept here: restore "
-             "it from a backup", offset - size);
+    snprintf(words, sizeof words, "is %" PRId64 " bytes shorter than what was imported; its rows are kept here: "
+             "restore it from a backup", offset - size);
     fault = words;
   } else if (now != mark) {
     logs->differing++;
@@ -247,7 +247,8 @@ static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *ru
   bool again = c->root && logs.count > 0 && logs.missing + logs.shorter == 0, wanted = false;
   if (logs.missing + logs.differing + logs.shorter > 0) {
     c->check->shorter += logs.shorter;
-    tell(c, logs.shorter ? STORE_DAMAGE : STORE_WARNING, subject, logs.first, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
+    tell(c, logs.shorter ? STORE_DAMAGE : STORE_WARNING, subject, logs.first,
+         again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
     wanted = true;
   }
   if (logs.damaged_lines > 0) {

@@ -427,6 +427,12 @@ int store_database_begin(StoreDatabase *database) { return execute_patiently(dat
 
 int store_database_commit(StoreDatabase *database) { return execute_patiently(database, "COMMIT"); }
 
+int store_database_breathe(StoreDatabase *database) {
+  TRY(store_database_commit(database));
+  nanosleep(&(struct timespec){.tv_nsec = STORE_BREATH_MS * 1000000L}, NULL); /* who waits asks only now and then */
+  return store_database_begin(database);
+}
+
 void store_database_rollback(StoreDatabase *database) {
   if (!sqlite3_get_autocommit(database->handle)) sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
 }

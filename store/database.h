@@ -28,6 +28,9 @@ int store_database_finish(StoreDatabase **database);
 int store_database_begin(StoreDatabase *database);
 int store_database_commit(StoreDatabase *database);
 void store_database_rollback(StoreDatabase *database);
+/* In the midst of much work, between begin and commit: commits what is done, lets others write, and begins again. For
+ * work that can be repeated from its start. */
+int store_database_breathe(StoreDatabase *database);
 
 /* Records a sweep and its members; idempotent. index = place in the manifest. config NULL = not known (one that is
  * recorded already stays). Call between begin and commit. */

@@ -14,7 +14,7 @@ struct StoreDatabase {
   CoreConfigJson json;                /* of the run that was put last */
 };
 
-enum { STORE_BUSY_MS = 5000 };
+enum { STORE_BUSY_MS = 5000, STORE_BREATH_MS = 30 };
 
 /* Says what SQLite's last error of this connection means and what to do; `doing`: "import into", "open". Returns
  * CORE_FAIL. */

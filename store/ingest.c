@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "store/attempts_internal.h"
 #include "store/clock_internal.h"
 #include "store/committer_internal.h"
 #include "store/crc32_internal.h"
@@ -260,8 +261,8 @@ static void note_loss(Import *import, const Log *log, int64_t missing) {
   result->lost_bytes += missing;
   if (*result->first_lost) return;
   snprintf(result->first_lost, sizeof result->first_lost,
-           "%.100s has lost its last %lld bytes since it was imported; its rows are kept in results.db: restore the file "
-           "from a backup, or keep a copy of results.db before a sweep rebuild, which takes the logs as they are",
+           "%.100s has lost its last %lld bytes since it was imported; its rows are kept in results.db: restore the "
+           "file from a backup, or keep a copy of results.db before a sweep rebuild, which takes the logs as they are",
            in_workspace(import, log->path), (long long)missing);
 }
 
@@ -382,6 +383,20 @@ static bool is_settled(const char *root, const StoreState *state, bool has_logs,
          SETTLED_S; /* by the clock that stamps files, not by ours */
 }
 
+/* How its earlier attempts ended. */
+static void add_attempts(Import *import, const StoreRunSeen *seen) {
+  StoreState *attempts;
+  size_t count;
+  StoreRunSeen item = *seen;
+  if (store_attempts_read(import->root, seen->id, &attempts, &count) != CORE_OK)
+    note_fault(import, core_error_message());
+  for (size_t i = 0; i < count; i++) {
+    item.state = attempts[i];
+    store_block_add_attempt(store_committer_block(import->committer), &item);
+  }
+  free(attempts);
+}
+
 /* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs
  * before, and whatever happens meanwhile changes the time. */
 static int import_run(Import *import, const Candidate *candidate, const Progress *progress) {
@@ -406,6 +421,7 @@ static int import_run(Import *import, const Candidate *candidate, const Progress
   seen.mark = store_crc32(&seen.state, sizeof seen.state);
   bool news = seen.mark != known->mark;
   StoreCommitter *committer = import->committer;
+  if (news || seen.folder_time != known->folder_time) add_attempts(import, &seen);
   if (readable && (news || seen.folder_time != known->folder_time))
     store_block_add_seen(store_committer_block(committer), &seen);
   if (changed || (readable && news)) import->result->runs++;

@@ -41,6 +41,8 @@ void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEv
 void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *row);
 void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress);
 void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen);
+/* One of a run's attempts that have ended; the state that is added as seen comes after. */
+void store_block_add_attempt(StoreBlock *block, const StoreRunSeen *attempt);
 /* Forgets a run's rows and progress before the block's rows are put in. */
 void store_block_add_restart(StoreBlock *block, int64_t run, const char *id);
 

@@ -110,12 +110,47 @@ static int exchange(const char *path, const char *fresh) {
   return CORE_OK;
 }
 
-static int build(const char *root, const char *fresh, StoreImport *result) {
+/* What only the old database knows of attempts: those of before attempts.tsv was written. Whatever is wrong with it is
+ * no matter here. */
+static int keep_attempts(StoreDatabase *fresh, const char *path) {
+#define ATTEMPT "status, host, pid, device, git_commit, started, heartbeat, finished, message"
+  StoreDatabase *old = NULL;
+  sqlite3_stmt *read = NULL, *write = NULL;
+  int code = CORE_OK, step;
+  if (!core_files_exists(path) || !store_file_is_sound(path) || store_database_open(path, true, &old) != CORE_OK ||
+      store_database_prepare(old, "SELECT run_id, attempt, " ATTEMPT " FROM attempt WHERE status IS NOT NULL", &read) !=
+        CORE_OK) {
+    store_database_close(&old);
+    core_error_clear();
+    return CORE_OK;
+  }
+  TRY_GOTO(code, out, store_database_prepare(fresh,
+    "INSERT INTO attempt(run_id, attempt, " ATTEMPT ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11"
+    " WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1)"
+    " ON CONFLICT(run_id, attempt) DO UPDATE SET (" ATTEMPT ") = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+    " WHERE attempt.status IS NULL", &write));
+  TRY_GOTO(code, out, store_database_begin(fresh));
+  while (code == CORE_OK && (step = sqlite3_step(read)) == SQLITE_ROW) {
+    for (int c = 0; c < 11; c++) sqlite3_bind_value(write, c + 1, sqlite3_column_value(read, c));
+    code = store_database_run(fresh, write);
+  }
+  if (code == CORE_OK) code = store_database_commit(fresh);
+  if (code != CORE_OK) store_database_rollback(fresh);
+out:
+  sqlite3_finalize(read);
+  sqlite3_finalize(write);
+  store_database_close(&old);
+  return code;
+#undef ATTEMPT
+}
+
+static int build(const char *root, const char *path, const char *fresh, StoreImport *result) {
   StoreDatabase *database;
   StoreImport imported = {0};
   TRY(store_database_open(fresh, false, &database));
   int code = put_sweeps(database, root, result);
   if (code == CORE_OK) code = store_import_unlocked(database, root, NULL, &imported);
+  if (code == CORE_OK) code = keep_attempts(database, path);
   if (code == CORE_OK) code = store_database_seal(&database);
   else store_database_close(&database);
   result->rows = imported.rows;
@@ -141,7 +176,7 @@ int store_rebuild(const char *root, StoreImport *result) {
   TRY(core_files_path(fresh, "%s.new", path));
   TRY(store_import_lock(root, true, &lock, &busy));
   remove_database(fresh); /* left over by a rebuild that was killed */
-  int code = build(root, fresh, result);
+  int code = build(root, path, fresh, result);
   if (code == CORE_OK) code = exchange(path, fresh);
   if (code != CORE_OK) {
     remove_database(fresh);

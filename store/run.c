@@ -11,7 +11,9 @@
 
 #include "core/log.h"
 #include "core/terminal.h"
+#include "store/attempts_internal.h"
 #include "store/clock_internal.h"
+#include "store/crc32_internal.h"
 #include "store/lease_internal.h"
 #include "store/paths.h"
 
@@ -41,6 +43,14 @@ bool store_status_from_name(const char *name, StoreStatus *status) {
 
 /* ---- preparing -------------------------------------------------------------------------------------------------- */
 
+/* What a power cut leaves on some file systems: the right size, or none, and zeros. It says nothing, so nothing is lost
+ * with it: the run's logs and checkpoints tell how far it is. */
+static bool is_blank(const char *data, size_t size) {
+  size_t i = 0;
+  while (i < size && data[i] == '\0') i++;
+  return i == size;
+}
+
 static int write_config(const char *path, const CoreConfig *config) {
   CoreText text = {0};
   core_config_to_ini(config, &text);
@@ -56,8 +66,13 @@ static int compare_config(const char *path, const char *id, const CoreConfig *co
   CoreConfig old = core_config_default();
   char old_id[CORE_RUN_ID];
   *keep = false;
-  if (core_config_read(path, &old) != CORE_OK) {
-    core_warn("%s; it is written anew", core_error_message());
+  char *text;
+  size_t size;
+  const bool empty = core_files_read(path, 0, &text, &size) == CORE_OK && is_blank(text, size);
+  free(text);
+  if (empty || core_config_read(path, &old) != CORE_OK) {
+    if (empty) core_warn("%s is empty, as after a power cut; it is written anew", path);
+    else core_warn("%s; it is written anew", core_error_message());
     return CORE_OK;
   }
   core_config_id(&old, old_id);
@@ -170,10 +185,23 @@ static int damaged_state(const char *path, const char *fault) {
   return core_error(CORE_FAIL, "%s is damaged (%s); remove it to go on", path, fault);
 }
 
+/* The last line, "crc32=" and eight digits, is of all before it. A state without one is of an older version. */
+static bool is_whole(const char *data) {
+  unsigned crc;
+  const char *line = strstr(data, "\ncrc32=");
+  return !line || (sscanf(line, "\ncrc32=%8x", &crc) == 1 && crc == store_crc32(data, (size_t)(line + 1 - data)));
+}
+
 static int parse_state(const char *path, char *data, size_t size, StoreState *state) {
   bool has_status = false;
   char fault[96];
+  if (is_blank(data, size)) {
+    core_warn("%s is empty, as after a power cut: the run counts as one that never began, and goes on from what lies "
+              "in its folder", path);
+    return CORE_OK;
+  }
   if (memchr(data, '\0', size)) return damaged_state(path, "it is no text");
+  const bool whole = is_whole(data);
   char *save = NULL;
   for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     char *equals = strchr(line, '=');
@@ -189,6 +217,7 @@ static int parse_state(const char *path, char *data, size_t size, StoreState *st
       if (fields[i].kind == FIELD_STATUS) has_status = true;
     }
   }
+  if (!whole) return damaged_state(path, "its checksum is not that of its lines");
   return has_status ? CORE_OK : damaged_state(path, "it names no status");
 }
 
@@ -241,6 +270,8 @@ int store_run_state_write(const char *root, const char *id, const StoreState *st
     return core_error(CORE_USAGE, "a run is only concluded to be lost, never written so");
   TRY(store_path_run(root, id, "state", path));
   for (int i = 0; i < FIELD_COUNT; i++) write_field(state, &fields[i], &text);
+  core_text_appendf(&text, "crc32=%08x\n", store_crc32(text.data, text.length));
+  if (store_attempts_note(root, id, state) != CORE_OK) core_warn("%s", core_error_message()); /* no reason to stop */
   int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   return code;

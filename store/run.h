@@ -3,6 +3,7 @@
  *
  *   config.ini   the resolved configuration        log.txt      the program's own messages
  *   state        key=value lines, replaced atomically          ckpt/  checkpoints
+ *   attempts.tsv how each attempt ended
  *   lease        fcntl-locked by the writer         stats.<attempt>.tsv, eval.<attempt>.tsv  run logs (runlog.h)
  *
  * A locked lease means a live writer on this host; state carries host, pid and heartbeat for every other reader. */

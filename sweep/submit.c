@@ -48,6 +48,8 @@ static int is_recorded(StoreDatabase *database, const SweepSpec *spec, const Swe
   return code;
 }
 
+enum { RECORD_AT_ONCE = 4096 }; /* runs a transaction: a tenth of a second, in which nobody else can write */
+
 /* Every run of the file into results.db, so that even a run that never started is known there. */
 static int record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest) {
   char path[CORE_PATH_MAX];
@@ -66,6 +68,7 @@ static int record_runs(const char *root, const SweepSpec *spec, const SweepGrid 
     CoreConfig config;
     sweep_grid_config(grid, i, &config);
     size_t index;
+    if (i % RECORD_AT_ONCE == RECORD_AT_ONCE - 1) TRY_GOTO(code, rollback, store_database_breathe(database));
     CORE_CHECK(sweep_ids_find(&places, grid->ids[i], &index)); /* the manifest has just been merged with this grid */
     TRY_GOTO(code, rollback, store_database_put_run(database, spec->name, (int64_t)index, &config, grid->ids[i]));
   }

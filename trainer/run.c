@@ -285,6 +285,11 @@ static int restore(Run *run) {
   TRY(ranks_agree(code));
   ranks_broadcast(&run->saved_iteration, sizeof run->saved_iteration);
   if (run->saved_iteration < 0) return CORE_OK;
+  const int64_t iteration = run->training->position.iteration;
+  if (ranks_is_first() && iteration != run->saved_iteration)
+    code = core_error(CORE_FAIL, "the checkpoint of iteration %" PRId64 " holds iteration %" PRId64 "; remove it, or "
+                      "start over with --force", run->saved_iteration, iteration);
+  TRY(ranks_agree(code));
   TRY(training_after_load(run->training));
   progress_note(&run->progress, "going on after iteration %" PRId64 " of %" PRId64, run->saved_iteration,
                 run->training->plan.iterations);

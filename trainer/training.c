@@ -248,7 +248,21 @@ void training_before_save(Training *training) {
   sections_gather(&training->sections);
 }
 
+/* A checkpoint's sums say that it is as it was written, not that this program wrote it. */
+static int check_position(const Training *training) {
+  const TrainingPosition *position = &training->position;
+  const int64_t last = INT64_MAX / 2 / training->plan.transitions_per_iteration, updates = INT64_MAX / 2;
+  if (position->iteration >= 0 && position->iteration < last && position->count.actor_updates >= 0 &&
+      position->count.actor_updates < updates && position->count.critic_updates >= 0 &&
+      position->count.critic_updates < updates)
+    return CORE_OK;
+  return core_error(CORE_FAIL, "the checkpoint stands at iteration %" PRId64 " after %" PRId64 " and %" PRId64
+                    " updates, where no run can be; remove it, or start over with --force", position->iteration,
+                    position->count.actor_updates, position->count.critic_updates);
+}
+
 int training_after_load(Training *training) {
+  TRY(ranks_agree(ranks_is_first() ? check_position(training) : CORE_OK));
   if (training->sgd) {
     training_device_put(training);
     return CORE_OK;

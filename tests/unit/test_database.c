@@ -2,6 +2,7 @@
  * to. */
 #include <sqlite3.h>
 #include <signal.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -431,13 +432,50 @@ static void test_bulk_with_rollback_journal(void **state) {
   check_bulk("DELETE");
 }
 
+/* A very large sweep is recorded: another process gets its turn before that ends. */
+static void test_others_write_meanwhile(void **state) {
+  enum { AT_ONCE = 500, BATCHES_MAX = 2000 };
+  int done[2], go[2], status;
+  char id[CORE_RUN_ID], byte;
+  (void)state;
+  assert_true(pipe(done) == 0 && pipe(go) == 0);
+  const pid_t child = fork(); /* before there is a connection: those are not to be taken through a fork */
+  if (child == 0) { /* waits for the lock, which is held */
+    StoreDatabase *other;
+    _exit(read(go[0], &byte, 1) != 1 || store_database_open(database_path, false, &other) != CORE_OK || store_database_begin(other) != CORE_OK ||
+          store_database_put_sweep(other, "small", "") != CORE_OK || store_database_commit(other) != CORE_OK ||
+          write(done[1], "y", 1) != 1);
+  }
+  StoreDatabase *database = open_database();
+  assert_ok(store_database_begin(database));
+  assert_int_equal(write(go[1], "g", 1), 1);
+  assert_int_equal(fcntl(done[0], F_SETFL, O_NONBLOCK), 0);
+  int batch = 0;
+  while (batch < BATCHES_MAX && read(done[0], &byte, 1) != 1) {
+    for (int i = 0; i < AT_ONCE; i++) {
+      snprintf(id, sizeof id, "%016x", batch * AT_ONCE + i);
+      assert_ok(store_database_put_run(database, "large", batch * AT_ONCE + i, NULL, id));
+    }
+    assert_ok(store_database_breathe(database));
+    batch++;
+  }
+  assert_ok(store_database_commit(database));
+  store_database_close(&database);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_true(batch < BATCHES_MAX);
+  assert_int_equal(query_int("SELECT count(*) FROM sweep_run"), batch * AT_ONCE);
+  close(done[0]), close(done[1]), close(go[0]), close(go[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_schema), WORKSPACE_TEST(test_older_file_gets_new_columns),
     WORKSPACE_TEST(test_refuses_what_is_not_ours), WORKSPACE_TEST(test_refuses_newer_versions),
     WORKSPACE_TEST(test_refuses_no_databases), WORKSPACE_TEST(test_damaged_pages), WORKSPACE_TEST(test_read_only_file),
     WORKSPACE_TEST(test_locked), WORKSPACE_TEST(test_many_openers_at_once), WORKSPACE_TEST(test_put),
-    WORKSPACE_TEST(test_query), WORKSPACE_TEST(test_bulk_with_wal), WORKSPACE_TEST(test_bulk_with_rollback_journal),
+    WORKSPACE_TEST(test_query), WORKSPACE_TEST(test_bulk_with_wal), WORKSPACE_TEST(test_others_write_meanwhile),
+    WORKSPACE_TEST(test_bulk_with_rollback_journal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static void test_later_attempts_win(void **state) {
   unlink(database_path); /* the same in one go */
   assert_int_equal(import_all().rows, 15);
   assert_query("SELECT count(*), kl FROM iteration GROUP BY kl", expected);
-  assert_query("SELECT attempt, status FROM attempt", "1|NULL\n2|finished\n");
+  assert_query("SELECT attempt, status FROM attempt", "1|lost\n2|finished\n");
   write_rows(id, 10, 12, 13, 1); /* 10 comes after 2 */
   import_all();
   assert_query("SELECT count(*), kl FROM iteration GROUP BY kl", "7|0.25\n4|0.75\n2|1.25\n");
@@ -430,6 +430,42 @@ static void test_rebuild(void **state) {
   assert_int_equal(import_all().rows, 0);
 }
 
+/* A stopped attempt, a lost one, a failed one and a finished one: the same tables, with the old database or without. */
+static void test_rebuild_keeps_attempts(void **state) {
+  static const char all[] =
+    "SELECT run_id, attempt, status, host, pid, device, git_commit, started, heartbeat, finished, message FROM attempt";
+  StoreImport result;
+  StoreState now = {.host = "node1", .device = "cpu", .commit = "abc"};
+  char path[CORE_PATH_MAX];
+  const StoreStatus ends[] = {STORE_STOPPED, STORE_RUNNING, STORE_FAILED, STORE_FINISHED};
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    now.attempt = i + 1, now.pid = 100 + i, now.started_unix_s = 1000.125 * (i + 1), now.heartbeat_unix_s = 5000.5 + i;
+    now.status = STORE_RUNNING;
+    assert_ok(store_run_state_write(root, id, &now));
+    write_rows(id, i + 1, 10 * i + 1, 10 * i + 10, 0);
+    if (i % 2) import_all(); /* some attempts are never met by an import */
+    now.status = ends[i];
+    now.finished_unix_s = ends[i] == STORE_RUNNING ? 0 : 6000.25 + i;
+    snprintf(now.message, sizeof now.message, "%s", ends[i] == STORE_FAILED ? "killed by signal 6\t(Aborted)" : "");
+    assert_ok(store_run_state_write(root, id, &now));
+  }
+  import_all();
+  char *before = query_text(all);
+  assert_non_null(strstr(before, "|2|lost|node1|101|"));
+  assert_non_null(strstr(before, "|3|failed|node1|102|cpu|abc|3000.375|5002.5|6002.25|killed by signal 6 (Aborted)\n"));
+  for (int i = 0; i < 3; i++) {
+    if (i == 1) unlink(database_path);
+    assert_ok(store_path_run(root, id, "attempts.tsv", path));
+    if (i == 2) unlink(path); /* of an older version: what results.db knew is kept */
+    assert_ok(store_rebuild(root, &result));
+    assert_query(all, before);
+    assert_int_equal(import_all().rows, 0);
+    assert_query(all, before);
+  }
+  free(before);
+}
+
 /* A sound copy of before does not give way to what a disk has made of the file since. */
 static void test_rebuild_keeps_the_good_copy(void **state) {
   char path[CORE_PATH_MAX + 16];
@@ -483,6 +519,7 @@ int main(void) {
     RUN_TEST(test_layers),
     RUN_TEST(test_one_importer_at_a_time),
     RUN_TEST(test_rebuild), RUN_TEST(test_rebuild_keeps_the_good_copy),
+    RUN_TEST(test_rebuild_keeps_attempts),
     RUN_TEST(test_rebuild_of_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static void test_missing_folder_is_pending(void **state) {
 static void test_hostile_states(void **state) {
   (void)state;
   static const char *const texts[] = {
-    "", "status", "status=", "status=lost\n", "status=dancing\n", "host=x\n", "status=running\nattempt=-1\n",
+    "status", "status=", "status=lost\n", "status=dancing\n", "host=x\n", "status=running\nattempt=-1\n",
     "status=running\nattempt=99999999999\n", "status=running\npid=12x\n", "status=running\nsolve_rate=nan\n",
     "status=running\niteration=1e99\n"};
   char id[CORE_RUN_ID], path[CORE_PATH_MAX];
@@ -269,12 +269,49 @@ static void test_lease_without_folder(void **state) {
   assert_int_equal(store_run_acquire(root, "nonsense", &lease), CORE_USAGE);
 }
 
+/* What a power cut leaves counts as never written; a flipped bit is noticed; a state without a checksum is read. */
+static void test_states_of_a_bad_disk(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID], path[CORE_PATH_MAX];
+  StoreState written = {.status = STORE_FINISHED, .attempt = 2, .iteration = 1234567}, read;
+  size_t size;
+  make_run(1, id);
+  assert_ok(store_run_state_write(root, id, &written));
+  assert_ok(store_path_run(root, id, "state", path));
+  char *text = NULL;
+  assert_ok(core_files_read(path, 0, &text, &size));
+  const size_t digit = (size_t)(strstr(text, "1234567") - text);
+  text[digit] ^= 8;
+  write_text(path, text);
+  assert_int_equal(store_run_state_read(root, id, true, &read), CORE_FAIL);
+  assert_says("checksum");
+  text[digit] ^= 8;
+  *strstr(text, "crc32=") = '\0';
+  write_text(path, text);
+  assert_ok(store_run_state_read(root, id, true, &read));
+  assert_int_equal(read.iteration, 1234567);
+  free(text);
+  for (int i = 0; i < 2; i++) {
+    write_text(path, "");
+    if (i) assert_int_equal(truncate(path, 300), 0);
+    assert_ok(store_run_state_read(root, id, true, &read));
+    assert_int_equal(read.status, STORE_PENDING);
+  }
+  assert_ok(store_path_run(root, id, "config.ini", path));
+  write_text(path, "");
+  make_run(1, id); /* written anew */
+  text = read_text(path, &size);
+  assert_true(size > 100);
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_prepare), WORKSPACE_TEST(test_prepare_refuses_another_run),
     WORKSPACE_TEST(test_state_round_trip), WORKSPACE_TEST(test_missing_folder_is_pending),
     WORKSPACE_TEST(test_hostile_states),
-    WORKSPACE_TEST(test_random_states_never_crash), cmocka_unit_test(test_status_names),
+    WORKSPACE_TEST(test_random_states_never_crash), WORKSPACE_TEST(test_states_of_a_bad_disk),
+    cmocka_unit_test(test_status_names),
     WORKSPACE_TEST(test_lease_of_another_process), WORKSPACE_TEST(test_lease_of_this_process),
     WORKSPACE_TEST(test_other_hosts), WORKSPACE_TEST(test_lease_without_folder),
   };
