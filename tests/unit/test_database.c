@@ -442,9 +442,9 @@ static void test_others_write_meanwhile(void **state) {
   const pid_t child = fork(); /* before there is a connection: those are not to be taken through a fork */
   if (child == 0) { /* waits for the lock, which is held */
     StoreDatabase *other;
-    _exit(read(go[0], &byte, 1) != 1 || store_database_open(database_path, false, &other) != CORE_OK || store_database_begin(other) != CORE_OK ||
-          store_database_put_sweep(other, "small", "") != CORE_OK || store_database_commit(other) != CORE_OK ||
-          write(done[1], "y", 1) != 1);
+    _exit(read(go[0], &byte, 1) != 1 || store_database_open(database_path, false, &other) != CORE_OK ||
+          store_database_begin(other) != CORE_OK || store_database_put_sweep(other, "small", "") != CORE_OK ||
+          store_database_commit(other) != CORE_OK || write(done[1], "y", 1) != 1);
   }
   StoreDatabase *database = open_database();
   assert_ok(store_database_begin(database));
