@@ -13,6 +13,7 @@
 #include "analysis/group.h"
 #include "analysis/measures.h"
 #include "analysis/statistics.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/terminal.h"
@@ -24,6 +25,7 @@ typedef struct Request {
   CoreOptionList where;
   double hours;
   int64_t seeds;
+  bool json;
 } Request;
 
 /* A configuration, from its ended runs. */
@@ -296,6 +298,7 @@ static int write_experiment(const Advice *advice, const Request *request) {
   }
   int code = number ? core_files_write_atomic(request->output, ini.data, ini.length) : CORE_OK;
   core_text_free(&ini);
+  if (request->json) return code;
   if (code == CORE_OK && number) printf("\nwritten: %s; next: sweep plan %s\n", request->output, request->output);
   else if (code == CORE_OK) printf("\nnothing is affordable within %.3g hours: nothing was written\n", request->hours);
   return code;
@@ -338,6 +341,34 @@ static void print_proposals(const Advice *advice) {
   core_table_destroy(&table);
 }
 
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *interval_json(AnalysisInterval i) {
+  return json_pack("{s:o, s:o, s:o, s:I}", "mean", number(i.center), "low", number(i.low), "high", number(i.high), "n",
+                   (json_int_t)i.n);
+}
+
+static void print_json(Advice *advice, const Request *request) {
+  static const char *const phases[] = {"unknown", "learning", "stagnated"};
+  const Candidate *best = &advice->candidates[advice->best];
+  bool told, written = false;
+  const Candidate *second = runner_up(advice, &told);
+  json_t *list = json_array();
+  for (size_t i = 0; i < advice->proposal_count; i++) {
+    const Proposal *p = &advice->proposals[i];
+    written |= p->taken;
+    json_array_append_new(list, json_pack("{s:s, s:o, s:b, s:s}", "try", p->change, "hours", number(p->hours), "taken",
+                                          p->taken, "because", p->reason));
+  }
+  core_json_print(json_pack(
+    "{s:I, s:s, s:o, s:o, s:o, s:s, s:s, s:b, s:o, s:o, s:o}", "configurations", (json_int_t)advice->count, "best",
+    advice->groups.groups[best->group].label, "final", interval_json(best->final), "gain", interval_json(best->gain),
+    "ddr", number(best->ddr), "phase", phases[advice->phase], "second", advice->groups.groups[second->group].label,
+    "told_from_second", told, "seeds_needed",
+    advice->seeds_needed ? json_integer((json_int_t)advice->seeds_needed) : json_null(), "proposals", list, "written",
+    written ? json_string(request->output) : json_null()));
+}
+
 static int advise(const char *path, const Request *request, Advice *advice) {
   StoreDatabase *database = NULL;
   TRY(analysis_database_open(path, &database));
@@ -350,6 +381,11 @@ static int advise(const char *path, const Request *request, Advice *advice) {
   if (code != CORE_OK) return core_error_context(code, "%s", path);
   make_proposals(advice, request);
   take_affordable(advice, request);
+  if (request->json) {
+    if (advice->proposal_count > 0) TRY(write_experiment(advice, request));
+    print_json(advice, request);
+    return CORE_OK;
+  }
   print_state(advice);
   if (advice->proposal_count == 0) {
     printf("\nall neighbours of the best configuration have run already\n");
@@ -360,7 +396,7 @@ static int advise(const char *path, const Request *request, Advice *advice) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze advise results.db [--hours H] [-o FILE]",
+  .usage = "analyze advise [results.db] [--hours H] [-o FILE]",
   .about = "Looks at DDR and stagnation of what has run, and proposes which COM, epsilon, epochs and number of "
            "environments to try next, with the reason and the price at measured speeds. Says so when the runs can not "
            "support advice. Use --where to keep to one task.",
@@ -371,7 +407,7 @@ static int answer(void *asked, const char **operands, size_t count) {
   if (request->seeds < 1 || !(request->hours >= 0))
     return core_error(CORE_USAGE, "--seeds and --hours: expected positive numbers");
   Advice *advice = core_memory_zero_allocate(1, sizeof *advice);
-  int code = advise(operands[0], request, advice);
+  int code = advise(analysis_database_choose(operands, count), request, advice);
   free(advice->candidates);
   free(advice->measured);
   analysis_grouping_free(&advice->groups);
@@ -389,6 +425,7 @@ int analysis_advise(int argc, char **argv) {
     {"name", 0, CORE_OPTION_TEXT, &request.name, "NAME", "the sweep's name in it (default: advice)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print state and proposals as JSON"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

@@ -86,9 +86,10 @@ static int answer(void *asked, const char **operands, size_t operand_count) {
   AnalysisSelection selection = {0};
   AnalysisFindingOfClaim *list = NULL;
   size_t count = 0;
-  TRY(analysis_database_open(operands[0], &database));
+  const char *path = analysis_database_choose(operands, operand_count);
+  TRY(analysis_database_open(path, &database));
   int code = analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &selection);
-  if (code != CORE_OK) core_error_context(code, "%s", operands[0]);
+  if (code != CORE_OK) core_error_context(code, "%s", path);
   if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &list, &count);
   if (code == CORE_OK && request->json) print_json(list, count);
   else if (code == CORE_OK) print_text(list, count);
@@ -100,7 +101,7 @@ static int answer(void *asked, const char **operands, size_t operand_count) {
 
 int analysis_claims(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "analyze claims results.db",
+    .usage = "analyze claims [results.db]",
     .about = "Each claim of the three papers against the runs that are there: supported, contradicted or undecided, "
              "with the statistic, its 95 % interval, and how many seeds would tell. Runs are compared only where all "
              "settings but the studied one are equal; runs that have not ended are counted, not used. No correction is "

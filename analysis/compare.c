@@ -279,21 +279,24 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
 }
 
 static const CoreManual manual = {
-  .usage = "analyze compare results.db A B",
+  .usage = "analyze compare [results.db] A B",
   .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. No run may be in both. Prints mean "
            "and IQM with 95 % intervals, the difference (of KL and DDR the ratio) with its own, the probability that "
            "a run of A scores higher, and how many seeds a side would tell.\n\n"
            "Example:\n"
            "  analyze compare results.db com=8 com=128",
-  .least = 3, .most = 3,
-  .hint = "expected a database and two groups of runs, such as com=8 com=128"};
+  .least = 2, .most = 3,
+  .hint = "expected two groups of runs, such as com=8 com=128, and before them the database, or none for that of the "
+          "workspace"};
 
 static int answer_request(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
   if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
-  Side a = {.text = operands[1]}, b = {.text = operands[2]};
+  if (count == 2 && !strchr(operands[0], '='))
+    return core_options_misuse(&manual, "%s is no group of runs", operands[0]);
+  Side a = {.text = operands[count - 2]}, b = {.text = operands[count - 1]};
   StoreDatabase *database = NULL;
-  int code = analysis_database_open(operands[0], &database);
+  int code = analysis_database_open(analysis_database_choose(operands, count - 2), &database);
   if (code == CORE_OK) code = answer(database, request, &a, &b);
   store_database_close(&database);
   side_free(&a);

@@ -1,6 +1,7 @@
 /* The table of figures and the steps that all of them share (figure.h). New: a file figure_*.c and a row here. */
 #include "analysis/figure.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,23 @@ static int choose_folder(AnalysisContext *context) {
   return core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path);
 }
 
+static int choose_name(AnalysisContext *context) {
+  const char *name = context->request->name ? context->request->name : context->request->argv[0];
+  bool plain = *name && *name != '.' && *name != '-' && strlen(name) < 128;
+  for (const char *c = name; *c; c++) plain = plain && (isalnum((unsigned char)*c) || strchr("._-+=", *c));
+  context->name = name;
+  return plain ? CORE_OK
+               : core_error(CORE_USAGE, "--name '%.100s': expected letters, digits and ._-+= (the folder is -o DIR)",
+                            name);
+}
+
+void analysis_request_name_after(AnalysisRequest *request, const char *quantity, char room[128]) {
+  if (request->name || analysis_paper_find(request->argv[0])) return;
+  snprintf(room, 128, "%s-%.100s", request->argv[0], quantity);
+  for (char *c = room; *c; c++) *c = *c == ',' || *c == '.' ? '-' : *c;
+  request->name = room;
+}
+
 int analysis_context_need_evaluations(const AnalysisContext *context) {
   if (context->level_sets > 0) return CORE_OK;
   size_t runs = context->selection.count - context->selection.repeats;
@@ -128,6 +146,7 @@ static int open_error(const AnalysisContext *context, int code) {
 static int open_context(AnalysisContext *context) {
   const AnalysisRequest *request = context->request;
   TRY(analysis_style_find(request->style, &context->style));
+  TRY(choose_name(context));
   TRY(choose_folder(context));
   TRY(analysis_database_open(context->path, &context->database));
   int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
@@ -236,7 +255,7 @@ void analysis_describe_source(const AnalysisContext *context, const char *query,
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
                           CoreText *csv) {
   CoreText source = {0};
-  const char *name = context->request->argv[0];
+  const char *name = context->name;
   analysis_describe_source(context, query, interval, &source);
   int code = analysis_render(plot, context->folder, name, core_text_string(&source), core_text_string(csv));
   core_text_free(&source);

@@ -31,13 +31,14 @@ int analysis_figure_layers(int argc, char **argv);
 int analysis_figure_table(int argc, char **argv);
 
 /* What every figure takes: in its CoreManual. */
-#define ANALYSIS_ONE_DATABASE .least = 1, .most = 1, .hint = "expected one database"
+#define ANALYSIS_ONE_DATABASE .least = 0, .most = 1, .hint = "expected one database, or none for that of the workspace"
 
 /* What every figure is asked with. Zero-initialise. */
 typedef struct AnalysisRequest {
   int argc;                            /* of the command, argv[0] being the figure's name or a paper's (papers.h) */
   char **argv;
   const char *sweep, *folder, *style, *level_set;
+  const char *name;                    /* of the files; NULL: the command's */
   const char *common;                  /* --common, of figures that have it */
   CoreOptionList where;
   bool json, json_done;                /* --json; the figure has printed its own, better than its CSV's rows */
@@ -53,6 +54,8 @@ typedef struct AnalysisRequest {
    "which evaluation levels; other: those that are not trained on (default: those that most of the runs have)"}, \
   {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
    "where the files go (default: figures/ beside the database)"}, \
+  {"name", 0, CORE_OPTION_TEXT, &(request).name, "NAME", \
+   "what the files are called, without ending (default: as the command; curves and layers of --y: curves-kl)"}, \
   {"style", 0, CORE_OPTION_TEXT, &(request).style, "paper|slides|dark", "for what the picture is (default: paper)"}, \
   {"json", 0, CORE_OPTION_FLAG, &(request).json, NULL, "print the table as JSON"}
 
@@ -65,6 +68,7 @@ typedef struct AnalysisContext {
   const AnalysisRequest *request;
   const char *path;                    /* of the database */
   char folder[CORE_PATH_MAX];          /* for the files */
+  const char *name;                    /* of the files */
   char level_set[64];                  /* "" when no run has an evaluation */
   size_t level_sets;                   /* how many the chosen runs have */
   const AnalysisStyle *style;
@@ -82,6 +86,8 @@ void analysis_context_close(AnalysisContext *context);
 
 /* "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged" */
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text);
+/* Names the files "curves-kl" of a figure that draws one of many quantities, unless --name or a paper's name does. */
+void analysis_request_name_after(AnalysisRequest *request, const char *quantity, char room[128]);
 /* The lines that each file of a figure carries: figure, command, program, trainer, date, database, filter, runs, query,
  * interval. */
 void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text);
@@ -92,7 +98,7 @@ int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, co
 /* The number of seeds of a configuration ("2", or "1-3" over several). */
 size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
 
-/* "figures/x.svg .png .csv .gp" to stdout. */
+/* "figures/x.svg .png .pdf .csv .gp" to stdout, as far as they are there. */
 void analysis_print_files(const AnalysisContext *context, const char *name);
 /* What stands for a value of the key on an axis and in a table: "none" where the key is not used, or empty. */
 const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);

@@ -277,7 +277,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(find_interval(b));
   TRY(find_aggregates(b));
   TRY(analysis_scored_check(&b->scored));
-  TRY(analysis_context_open(&b->context, &b->request, operands[0]));
+  TRY(analysis_context_open(&b->context, &b->request, analysis_database_choose(operands, count)));
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, analysis_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   collect(b);
@@ -293,14 +293,14 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual bars_manual = {
-  .usage = "analyze bars results.db [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]",
+  .usage = "analyze bars [results.db] [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]",
   .about = "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and "
            "tasks (Agarwal et al. 2021), with a 95 % interval over the runs of each task. Runs that differ in what "
            "they are trained on are tasks of one configuration.\n\n"
            "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.",
   ANALYSIS_ONE_DATABASE};
 static const CoreManual profiles_manual = {
-  .usage = "analyze profiles results.db [--measure NAME] [OPTIONS]",
+  .usage = "analyze profiles [results.db] [--measure NAME] [OPTIONS]",
   .about = "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, "
            "whose score is above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
            "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.",

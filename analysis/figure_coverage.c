@@ -367,7 +367,7 @@ static int group(Coverages *c) {
 static int answer(void *figure, const char **operands, size_t count) {
   Coverages *c = figure;
   CoreText csv = {0};
-  TRY(analysis_context_open(&c->context, &c->request, operands[0]));
+  TRY(analysis_context_open(&c->context, &c->request, analysis_database_choose(operands, count)));
   TRY(group(c));
   TRY(read_all(c));
   if (!c->request.json) print_table(c);
@@ -378,7 +378,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze coverage results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .usage = "analyze coverage [results.db] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
   .about = "How much of the state space runs have visited: the states that they kept (metrics.visited_states) in the "
            "plane of the first two principal components of all compared runs' standardised states, a panel a "
            "configuration and task; a cell's colour says when training first came there. The numbers are the shares "

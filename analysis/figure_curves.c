@@ -271,8 +271,10 @@ static int set_log_axes(AnalysisCurveSet *set) {
 
 static int answer(void *figure, const char **operands, size_t count) {
   AnalysisCurveSet *set = figure;
+  char name[128];
   TRY(set_log_axes(set));
-  TRY(analysis_curve_set_read(set, operands[0]));
+  if (strcmp(set->y_names, "solve_rate") != 0) analysis_request_name_after(&set->request, set->y_names, name);
+  TRY(analysis_curve_set_read(set, analysis_database_choose(operands, count)));
   if (set->request.json) print_json(set);
   else print_table(set);
   fflush(stdout);
@@ -306,7 +308,7 @@ int analysis_figure_curves(int argc, char **argv) {
   CoreText about = {0};
   describe(&about);
   const CoreManual manual = {
-    .usage = "analyze curves results.db [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] "
+    .usage = "analyze curves [results.db] [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] "
              "[--group KEYS] [--panel KEYS] [OPTIONS]",
     .about = core_text_string(&about),
     ANALYSIS_ONE_DATABASE};

@@ -199,7 +199,7 @@ static int draw(const Scatter *scatter) {
     format_rho(&ddr->panels[p], rho, sizeof rho);
     core_text_appendf(&source, "budget %.0f: %s\n", ddr->panels[p].budget, rho);
   }
-  int code = analysis_render(plot, ddr->context->folder, ddr->context->request->argv[0], core_text_string(&source),
+  int code = analysis_render(plot, ddr->context->folder, ddr->context->name, core_text_string(&source),
                              core_text_string(&csv));
   analysis_plot_destroy(&plot);
   core_text_free(&source);
@@ -297,7 +297,7 @@ static void print_json(const AnalysisDdr *ddr) {
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
 static const CoreManual manual = {
-  .usage = "analyze ddr-vs-solve results.db [--budget N[,N...]] [--sweep NAME] [--where KEY=VALUE]... [OPTIONS]",
+  .usage = "analyze ddr-vs-solve [results.db] [--budget N[,N...]] [--sweep NAME] [--where KEY=VALUE]... [OPTIONS]",
   .about = "Does a setting that changes the policy little for the data it sees (a high DDR) end up solving more? Each "
            "run is a dot: its DDR (transitions / sum of KL(behaviour || updated policy) over the iterations up to a "
            "budget) against the largest solve rate of its evaluations up to there; one panel a budget. Colour: the "
@@ -307,7 +307,7 @@ static const CoreManual manual = {
            "of the largest budget.\n\n"
            "New results beside the database (runs/) are imported first. Runs that have not reached a panel's budget "
            "are hollow there, and counted; they are in the correlation only when they diverged.\n\n"
-           "Files: ddr-vs-solve.svg .png .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.",
+           "Files: ddr-vs-solve.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.",
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *figure, const char **operands, size_t count) {
@@ -318,7 +318,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   if (scatter->measure && !ddr->use_final && strcmp(scatter->measure, "best") != 0) {
     return core_error(CORE_USAGE, "--measure %s: expected best or final", scatter->measure);
   }
-  TRY(analysis_context_open(&scatter->context, &scatter->request, operands[0]));
+  TRY(analysis_context_open(&scatter->context, &scatter->request, analysis_database_choose(operands, count)));
   TRY(analysis_context_need_evaluations(&scatter->context));
   TRY(choose_colors(scatter));
   TRY(analysis_ddr_read(ddr, scatter->budgets));
@@ -326,7 +326,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   else print_report(ddr);
   fflush(stdout);
   TRY(draw(scatter));
-  if (!scatter->request.json) analysis_print_files(&scatter->context, scatter->request.argv[0]);
+  if (!scatter->request.json) analysis_print_files(&scatter->context, scatter->context.name);
   return CORE_OK;
 }
 

@@ -166,7 +166,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   CoreText csv = {0};
   if (!h->x_name || !h->y_name) return axis(h, "--x", NULL, NULL);
   TRY(analysis_scored_check(&h->scored));
-  TRY(analysis_context_open(&h->context, &h->request, operands[0]));
+  TRY(analysis_context_open(&h->context, &h->request, analysis_database_choose(operands, count)));
   TRY(axis(h, "--x", h->x_name, &h->x));
   TRY(axis(h, "--y", h->y_name, &h->y));
   TRY(analysis_scored_read(&h->scored, &h->context));
@@ -179,7 +179,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze heatmap results.db --x KEY --y KEY [--measure NAME] [OPTIONS]",
+  .usage = "analyze heatmap [results.db] --x KEY --y KEY [--measure NAME] [OPTIONS]",
   .about = "What runs amount to (--measure) over two settings: a cell for each pair of values, its colour and number "
            "the mean over its runs, whatever else varies among them (--where chooses). A cell with fewer runs than "
            "the fullest says how many.\n\n"

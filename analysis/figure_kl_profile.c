@@ -225,17 +225,17 @@ static void print_table(const Profiles *p) {
 
 static int answer(void *figure, const char **operands, size_t count) {
   Profiles *p = figure;
-  TRY(analysis_context_open(&p->context, &p->request, operands[0]));
+  TRY(analysis_context_open(&p->context, &p->request, analysis_database_choose(operands, count)));
   TRY(analysis_group_runs(&p->context.selection, p->group_keys, &p->groups));
-  TRY(analysis_mean_line_check_groups(&p->groups));
   TRY(read_all(p));
+  TRY(analysis_mean_line_check_groups(&p->groups));
   if (!p->request.json) print_table(p);
   fflush(stdout);
   return draw(p);
 }
 
 static const CoreManual manual = {
-  .usage = "analyze kl-profile results.db [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .usage = "analyze kl-profile [results.db] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
   .about = "How the policy moves within an iteration: KL between successive minibatches' policies and to the "
            "iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
            "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "

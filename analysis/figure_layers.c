@@ -205,18 +205,20 @@ static void print_table(const Layers *l) {
 
 static int answer(void *figure, const char **operands, size_t count) {
   Layers *l = figure;
+  char name[128];
   TRY(find_metric(l));
-  TRY(analysis_context_open(&l->context, &l->request, operands[0]));
+  if (strcmp(l->metric_name, "weight_norm") != 0) analysis_request_name_after(&l->request, l->metric_name, name);
+  TRY(analysis_context_open(&l->context, &l->request, analysis_database_choose(operands, count)));
   TRY(analysis_group_runs(&l->context.selection, l->group_keys, &l->groups));
-  TRY(analysis_mean_line_check_groups(&l->groups));
   TRY(read_all(l));
+  TRY(analysis_mean_line_check_groups(&l->groups));
   if (!l->request.json) print_table(l);
   fflush(stdout);
   return draw(l);
 }
 
 static const CoreManual manual = {
-  .usage = "analyze layers results.db [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .usage = "analyze layers [results.db] [--y NAME] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
   .about = "Each layer of the actor and of the critic by itself: weight norms or shares of dormant units against "
            "transitions, means over runs with a 95 % interval. One or two configurations: solid and dashed. "
            "The runs need metrics.layers.\n\n"

@@ -293,7 +293,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   Settings *s = figure;
   if (!s->x_name) return core_error(CORE_USAGE, "which setting? --x KEY, for example --x ppo.learning_rate");
   TRY(analysis_scored_check(&s->scored));
-  TRY(analysis_context_open(&s->context, &s->request, operands[0]));
+  TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count)));
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
   choose_axis(s);
@@ -304,7 +304,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze settings results.db --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]",
+  .usage = "analyze settings [results.db] --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]",
   .about = "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for "
            "each value of --group, the mean over its runs with a 95 % interval; each run is a dot, hollow "
            "when it has not ended. --best-of takes, at each place, the best value of another setting.\n\n"

@@ -35,6 +35,9 @@ typedef struct Table {
 
 static const char *const headers[COLUMNS] = {"configuration", "runs", "unfinished", "final [95 %]", "max [95 %]",
                                              "IQM of final [95 %]", "DDR", "transitions/s"};
+static const char *const short_headers[COLUMNS] = {"", "runs", "unfinished", "final", "max", "IQM", "DDR",
+                                                   "transitions/s"};
+
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
 /* Over the runs of a configuration: run[count]. */
@@ -187,7 +190,7 @@ static int write_file(const Table *t) {
   char path[CORE_PATH_MAX];
   CoreText source = {0}, document = {0};
   TRY(core_files_make_directories(t->context.folder));
-  TRY(core_files_path(path, "%s/%s.%s", t->context.folder, t->request.argv[0], endings[t->format]));
+  TRY(core_files_path(path, "%s/%s.%s", t->context.folder, t->context.name, endings[t->format]));
   analysis_describe_source(&t->context, analysis_scored_query, analysis_interval_words, &source);
   append_document(t, core_text_string(&source), &document);
   int code = core_files_write_atomic(path, document.data, document.length);
@@ -195,6 +198,91 @@ static int write_file(const Table *t) {
   core_text_free(&document);
   if (code == CORE_OK && t->format == FORMAT_TEXT && !t->request.json) printf("%s\n", path);
   return code;
+}
+
+/* ---- a terminal that is too narrow for the table ---------------------------------------------------------------- */
+
+static int table_width(const Table *t) {
+  int width = 2 * (COLUMNS - 1);
+  for (size_t c = 0; c < COLUMNS; c++) {
+    int widest = core_terminal_columns(headers[c]);
+    for (size_t g = 0; g < t->groups.count; g++) {
+      const int here = core_terminal_columns(t->cells[g][c]);
+      if (here > widest) widest = here;
+    }
+    width += widest;
+  }
+  return width;
+}
+
+/* Into a pipe lines may be as long as they like, unless COLUMNS says otherwise. */
+static bool is_too_wide(const Table *t) {
+  return (core_terminal_is_tty(stdout) || getenv("COLUMNS")) && table_width(t) > core_terminal_width(stdout);
+}
+
+typedef struct Key { const CoreConfigRow *row; size_t values; } Key;
+
+static int by_values(const void *left, const void *right) {
+  const Key *a = left, *b = right;
+  if (a->values != b->values) return a->values > b->values ? -1 : 1;
+  return (a->row > b->row) - (a->row < b->row);
+}
+
+/* The keys of the configurations, those first that have the most values; [key_count]. */
+static Key *sorted_keys(const AnalysisGrouping *groups) {
+  Key *keys = core_memory_allocate((groups->key_count + 1) * sizeof *keys);
+  for (size_t k = 0; k < groups->key_count; k++) {
+    keys[k] = (Key){groups->keys[k], 0};
+    for (size_t g = 0; g < groups->count; g++) {
+      bool known = false;
+      for (size_t e = 0; e < g && !known; e++)
+        known = core_config_same_value(groups->groups[e].config, groups->groups[g].config, keys[k].row);
+      keys[k].values += !known;
+    }
+  }
+  qsort(keys, groups->key_count, sizeof *keys, by_values);
+  return keys;
+}
+
+/* "com 16, eps 0.2": of the keys with several values, or of those with one. */
+static void append_values(const Key *keys, size_t count, const CoreConfig *config, bool several, CoreText *text) {
+  CoreText value = {0};
+  for (size_t k = 0; k < count; k++) {
+    if ((keys[k].values > 1) != several || !analysis_key_applies(config, keys[k].row)) continue;
+    core_text_appendf(text, "%s%s %s", text->length ? ", " : "", analysis_key_name(keys[k].row),
+                      analysis_key_value(config, keys[k].row, &value));
+  }
+  core_text_free(&value);
+}
+
+/* What differs, the first that tells rows apart first; under it the numbers. What all share is said once. */
+static void print_narrow(const Table *t) {
+  const AnalysisGrouping *groups = &t->groups;
+  Key *keys = sorted_keys(groups);
+  CoreText text = {0};
+  append_values(keys, groups->key_count, groups->groups[0].config, false, &text);
+  if (text.length) printf("all:");
+  if (text.length) core_terminal_print_wrapped(stdout, core_text_string(&text), 5, 4);
+  for (size_t g = 0; g < groups->count; g++) {
+    core_text_clear(&text);
+    append_values(keys, groups->key_count, groups->groups[g].config, true, &text);
+    core_terminal_print_wrapped(stdout, text.length ? core_text_string(&text) : t->cells[g][0], 0, 0);
+    core_text_clear(&text);
+    for (size_t c = 1; c < COLUMNS; c++)
+      if (*t->cells[g][c])
+        core_text_appendf(&text, "%s%s %s", text.length ? ", " : "", short_headers[c], t->cells[g][c]);
+    core_terminal_print_wrapped(stdout, core_text_string(&text), 4, 0);
+  }
+  core_text_free(&text);
+  free(keys);
+}
+
+static void print_wide(const Table *t) {
+  CoreTable *table = core_table_create(headers, COLUMNS);
+  for (size_t g = 0; g < t->groups.count; g++)
+    for (size_t c = 0; c < COLUMNS; c++) core_table_cell(table, "%s", t->cells[g][c]);
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
 }
 
 static void print_table(const Table *t) {
@@ -211,11 +299,8 @@ static void print_table(const Table *t) {
     core_text_free(&text);
     return;
   }
-  CoreTable *table = core_table_create(headers, COLUMNS);
-  for (size_t g = 0; g < t->groups.count; g++)
-    for (size_t c = 0; c < COLUMNS; c++) core_table_cell(table, "%s", t->cells[g][c]);
-  core_table_print(table, stdout);
-  core_table_destroy(&table);
+  if (is_too_wide(t)) print_narrow(t);
+  else print_wide(t);
   analysis_describe_runs(&t->context, &text);
   core_text_append(&text, ".");
   AnalysisInterval *intervals = core_memory_allocate((t->groups.count + 1) * sizeof *intervals);
@@ -243,7 +328,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   Table *t = figure;
   TRY(find_format(t));
   TRY(analysis_scored_check(&t->scored));
-  TRY(analysis_context_open(&t->context, &t->request, operands[0]));
+  TRY(analysis_context_open(&t->context, &t->request, analysis_database_choose(operands, count)));
   TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
   TRY(analysis_scored_read(&t->scored, &t->context));
   make_rows(t);
@@ -254,7 +339,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze table results.db [--format text|markdown|latex] [--group KEYS] [OPTIONS]",
+  .usage = "analyze table [results.db] [--format text|markdown|latex] [--group KEYS] [OPTIONS]",
   .about = "The configurations in numbers: runs and those that have not ended, final and largest solve rate and the "
            "interquartile mean of the final one with 95 % intervals, DDR (geometric mean) and speed. Markdown and "
            "LaTeX are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "

@@ -6,6 +6,7 @@
 #include "analysis/figure.h"
 #include "analysis/papers.h"
 #include "analysis/sql.h"
+#include "core/json.h"
 #include "core/terminal.h"
 
 static const char intro[] = "Figures from results.db: each is drawn as SVG, PNG and PDF, with the numbers as CSV and "
@@ -13,7 +14,22 @@ static const char intro[] = "Figures from results.db: each is drawn as SVG, PNG 
                             "are imported first.\n\n"
                             "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
 
-static int print_figures(void *nothing, const char **operands, size_t count) {
+static void print_figures_json(void) {
+  json_t *figures = json_array(), *papers = json_array();
+  for (const AnalysisFigure *f = analysis_figures; f->name; f++)
+    json_array_append_new(figures, json_pack("{s:s, s:s}", "name", f->name, "shows", f->summary));
+  for (const AnalysisPaper *p = analysis_papers; p->name; p++)
+    json_array_append_new(papers, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", p->name, "of", p->title,
+                                            "experiment", p->experiment, "figure", p->figure, "options", p->options,
+                                            "shows", p->summary));
+  core_json_print(json_pack("{s:o, s:o}", "figures", figures, "papers", papers));
+}
+
+static int print_figures(void *json, const char **operands, size_t count) {
+  if (*(const bool *)json) {
+    print_figures_json();
+    return CORE_OK;
+  }
   size_t width = 0;
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
     if (strlen(f->name) > width) width = strlen(f->name);
@@ -36,7 +52,9 @@ static int print_figures(void *nothing, const char **operands, size_t count) {
 
 static int list_figures(int argc, char **argv) {
   static const CoreManual manual = {.usage = "analyze figures", .about = "Lists the figures that can be drawn."};
-  return core_options_answer(&manual, NULL, argc, argv, print_figures, NULL);
+  bool json = false;
+  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "print the lists as JSON"}, {0}};
+  return core_options_answer(&manual, table, argc, argv, print_figures, &json);
 }
 
 int main(int argc, char **argv) {

@@ -89,14 +89,14 @@ static int check(const char *path, Report *report) {
 static int answer_check(void *given, const char **operands, size_t count) {
   Report *report = given;
   report->list = json_array();
-  int code = check(operands[0], report);
+  int code = check(analysis_database_choose(operands, count), report);
   json_decref(report->list);
   return code;
 }
 
 int analysis_check(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "analyze check results.db [--repair]",
+    .usage = "analyze check [results.db] [--repair]",
     .about = "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose rows "
              "end before their state says, impossible values, and run logs that are gone, shorter than, or not the "
              "ones that were imported. Changes nothing without --repair.\n\n"
@@ -123,13 +123,27 @@ static int refuse_same_file(const char *output, const char *source) {
               : CORE_OK;
 }
 
-static int merge_one(StoreDatabase *target, const char *path) {
+static json_t *merge_json(const StoreMerge *merge, const char *path) {
+  json_t *name = json_string(path);
+  return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source", name ? name : json_null(), "runs_added",
+                   (json_int_t)merge->runs_added, "runs_replaced", (json_int_t)merge->runs_replaced, "runs_kept",
+                   (json_int_t)merge->runs_kept, "iterations", (json_int_t)merge->iterations, "evaluations",
+                   (json_int_t)merge->evaluations, "sweeps", (json_int_t)merge->sweeps, "sweeps_renamed",
+                   (json_int_t)merge->renamed_sweeps);
+}
+
+/* list: for --json, else NULL. */
+static int merge_one(StoreDatabase *target, const char *path, json_t *list) {
   StoreDatabase *source = NULL;
   StoreMerge merge = {0};
   TRY(store_database_open(path, true, &source));
   int code = store_merge(target, source, &merge);
   store_database_close(&source);
   if (code != CORE_OK) return core_error_context(code, "%s", path);
+  if (list) {
+    json_array_append_new(list, merge_json(&merge, path));
+    return CORE_OK;
+  }
   printf("%s: %lld runs added, %lld replaced (they got further here), %lld kept; %lld iterations, %lld evaluations, "
          "%lld sweeps", path, (long long)merge.runs_added, (long long)merge.runs_replaced, (long long)merge.runs_kept,
          (long long)merge.iterations, (long long)merge.evaluations, (long long)merge.sweeps);
@@ -146,25 +160,32 @@ static const CoreManual merge_manual = {
   .least = 1, .most = SIZE_MAX,
   .hint = "expected databases and an output"};
 
+typedef struct MergeRequest { const char *output; bool json; } MergeRequest;
+
 static int merge(void *given, const char **operands, size_t count) {
-  const char *output = *(const char **)given;
+  const MergeRequest *request = given;
+  const char *output = request->output;
   if (!output) return core_options_misuse(&merge_manual, "-o is missing");
   for (size_t i = 0; i < count; i++) {
     if (!core_files_exists(operands[i])) return core_error(CORE_USAGE, "%s: no such file", operands[i]);
     TRY(refuse_same_file(output, operands[i]));
   }
   StoreDatabase *target = NULL;
+  json_t *list = request->json ? json_array() : NULL;
   int code = store_database_open(output, false, &target);
-  for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i]);
-  if (code == CORE_OK) return store_database_finish(&target);
-  store_database_close(&target);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i], list);
+  if (code == CORE_OK) code = store_database_finish(&target);
+  else store_database_close(&target);
+  if (code == CORE_OK && list) core_json_print(list);
+  else json_decref(list);
   return code;
 }
 
 int analysis_merge(int argc, char **argv) {
-  const char *output = NULL;
+  MergeRequest request = {0};
   const CoreOption table[] = {
-    {"output", 'o', CORE_OPTION_TEXT, &output, "FILE", "the database to make, or to add to"},
+    {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "the database to make, or to add to"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print what came from each source as JSON"},
     {0}};
-  return core_options_answer(&merge_manual, table, argc, argv, merge, &output);
+  return core_options_answer(&merge_manual, table, argc, argv, merge, &request);
 }

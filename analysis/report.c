@@ -9,6 +9,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/figure.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "core/options.h"
 
@@ -35,7 +36,7 @@ static void append_script_json(CoreText *page, const json_t *root) {
   free(text);
 }
 
-static int write_page(const char *folder, const json_t *root) {
+static int write_page(const char *folder, const json_t *root, bool json) {
   char path[CORE_PATH_MAX];
   CoreText page = {0};
   const char *at = strstr(analysis_report_page, marker);
@@ -45,7 +46,9 @@ static int write_page(const char *folder, const json_t *root) {
   core_text_append(&page, at + strlen(marker));
   int code = core_files_path(path, "%s/index.html", folder);
   if (code == CORE_OK) code = core_files_write_atomic(path, page.data, page.length);
-  if (code == CORE_OK) printf("%s  %.1f MB\n", path, 1e-6 * (double)page.length);
+  if (code == CORE_OK && json)
+    core_json_print(json_pack("{s:o, s:I}", "file", analysis_report_text(path), "bytes", (json_int_t)page.length));
+  else if (code == CORE_OK) printf("%s  %.1f MB\n", path, 1e-6 * (double)page.length);
   core_text_free(&page);
   return code;
 }
@@ -53,7 +56,7 @@ static int write_page(const char *folder, const json_t *root) {
 typedef struct Request {
   const char *sweep, *folder, *title;
   CoreOptionList where;
-  bool no_figures;
+  bool no_figures, json;
 } Request;
 
 static int open_report(AnalysisReport *report, const Request *request) {
@@ -117,21 +120,21 @@ static int make_report(const char *path, const Request *request) {
   int code = open_report(&report, request);
   if (code == CORE_OK) code = core_files_make_directories(request->folder);
   if (code == CORE_OK) code = fill_report(&report, request, root);
-  if (code == CORE_OK) code = write_page(request->folder, root);
+  if (code == CORE_OK) code = write_page(request->folder, root, request->json);
   json_decref(root);
   close_report(&report);
   return code;
 }
 
 static const CoreManual manual = {
-  .usage = "analyze report results.db [-o DIR]",
+  .usage = "analyze report [results.db] [-o DIR]",
   .about = "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
            "every figure that the runs allow, claims, configurations and what differs between them, runs, "
            "failures, provenance.",
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *request, const char **operands, size_t count) {
-  return make_report(operands[0], request);
+  return make_report(analysis_database_choose(operands, count), request);
 }
 
 int analysis_report(int argc, char **argv) {
@@ -143,6 +146,7 @@ int analysis_report(int argc, char **argv) {
     {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT",
      "the page's title (default: the sweep's name, and Results where there are several)"},
     {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "leave out the drawn figures (no gnuplot needed)"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the page's file and size as JSON"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

@@ -44,11 +44,23 @@ static void import_new(StoreDatabase *database, const char *root) {
   }
 }
 
+const char *analysis_database_choose(const char *const *operands, size_t count) {
+  static char path[CORE_PATH_MAX];
+  const char *root = getenv("SWEEP_ROOT");
+  if (count > 0) return operands[0];
+  if (!root || !*root || core_files_path(path, "%s/results.db", root) != CORE_OK) {
+    core_error_clear();
+    snprintf(path, sizeof path, "results.db");
+  }
+  if (core_files_exists(path)) fprintf(stderr, "note: results of %s\n", path);
+  return path;
+}
+
 int analysis_database_open(const char *path, StoreDatabase **database) {
   char root[CORE_PATH_MAX];
   if (!core_files_exists(path)) {
     return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace (`sweep submit` makes one, "
-                      "`sweep rebuild` makes it anew from the run logs)", path);
+                      "`sweep rebuild` makes it anew from the run logs), or set SWEEP_ROOT to the workspace", path);
   }
   if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
   /* A workspace of somebody else can be read without the right to write in it. */

@@ -16,6 +16,10 @@
  * CORE_USAGE when there is no such file; the store's errors otherwise (another program's file, a newer version). */
 int analysis_database_open(const char *path, StoreDatabase **database);
 
+/* The database that a command line names, or without one that of the workspace: $SWEEP_ROOT/results.db, else results.db
+ * here; a note on stderr says which. The text lives as long as the process or the operands. */
+const char *analysis_database_choose(const char *const *operands, size_t count);
+
 /* A folder runs/ lies beside the file: it is a workspace, whose run logs can be imported. */
 bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]);
 
@@ -38,11 +42,11 @@ typedef struct AnalysisSelection {
   const char *sql;        /* the statement that chose them */
 } AnalysisSelection;
 
-/* Runs that are copies of one another are one run, the one that got furthest: they would count as seeds, though they
- * drew the same random numbers. sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a
- * number's value may be max or min: of the sweep's runs that meet the conditions on other keys. CORE_USAGE: unknown
- * sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the message says whether the
- * database is empty or which values the key has. */
+/* sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a
+ * number's value may be max or min: of the sweep's runs that meet the conditions on other keys. Runs that are copies of
+ * one another are one run, the one that got furthest: they would count as seeds, though they drew the same random
+ * numbers. CORE_USAGE: unknown sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the
+ * message says whether the database is empty or which values the key has. */
 int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
                          AnalysisSelection *selection);
 void analysis_selection_free(AnalysisSelection *selection);

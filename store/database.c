@@ -79,8 +79,8 @@ static int identify(StoreDatabase *database, int64_t *version) {
   *version = identity.version;
   if (identity.application == 0 && identity.version == 0 && identity.objects == 0) return CORE_OK;
   if (identity.application != STORE_SCHEMA_APPLICATION)
-    return core_error(CORE_USAGE, "%s is another program's database; move it away or choose another folder with --root",
-                      database->path);
+    return core_error(CORE_USAGE, "%s is another program's database: name a results.db that sweep has made, or another "
+                      "workspace", database->path);
   if (identity.version > STORE_SCHEMA_VERSION)
     return core_error(CORE_USAGE, "%s was written by a newer version (its schema is %lld, this program knows %d); "
                       "install that version, or make it anew with: sweep rebuild", database->path,

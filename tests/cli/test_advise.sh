@@ -51,6 +51,8 @@ tap_run "watch --help" 0 "Usage:" analyze watch --help
 $make_workspace "$tap_dir/young" 1 1 && rm -rf "$tap_dir/young/runs"
 tap_run "watch: nothing measured yet" 0 "no evaluation yet" analyze watch two_grids --root "$tap_dir/young" --once
 
+tap_run "advise --json" 0 '"told_from_second": ' analyze advise "$db" -w algo=ppo -o "$ini" --json
+
 # A run that is going on: the picture follows it, and ends with it.
 first=$(basename "$(ls -d "$tap_dir"/work/runs/*/* | head -1)") state=$tap_dir/work/runs/${first:0:2}
 sed -i "s/^status=.*/status=stopped/; s/^host=.*/host=elsewhere/" "$state/$first/state"

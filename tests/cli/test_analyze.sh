@@ -66,7 +66,7 @@ check "--json is JSON and nothing else" bash -c "head -1 '$out' | grep -q '^{' &
 run ddr-vs-solve "$db" --sweep two_grids --where algo.name=ppo --where seed=0 --where seed=1 -o "$folder/one"
 check "--sweep and --where choose" says "12 runs of 6 configurations (2 seeds each)"
 run ddr-vs-solve "$db" --where com=8 -o "$folder/one"
-check "too few configurations are no correlation" says "too few for a correlation"
+check "too few configurations are no correlation" bash -c "tr '\n' ' ' <'$out' | grep -q 'too few for a correlation'"
 for style in paper slides dark; do run ddr-vs-solve "$db" --style $style --color-by algo.name -o "$folder/one"; check "style $style" [ $rc = 0 -o ! $drawn ]; done
 
 # ---- curves
@@ -110,7 +110,8 @@ run sql "$db" "SELEC 1"; check "sql reports SQL's own error" [ $rc != 0 -a -s "$
 run sql "$db"; check "sql without a statement" refuses 2 "one quoted statement"
 
 # ---- refusals
-run ddr-vs-solve; check "no database named" refuses 2 "expected one database"
+run ddr-vs-solve; check "no database named, and none here" refuses 2 "results.db: no such file"
+SWEEP_ROOT=$(dirname "$db") run curves -o "$folder/named"; check "without a name it is that of SWEEP_ROOT, which is said" grep -q "^note: results of $(dirname "$db")/results.db" "$err"
 run ddr-vs-solve "$db" more; check "too many operands" refuses 2 "unexpected argument"
 run export parquet "$db"; check "an unknown format" refuses 2 "unknown format \"parquet\"; expected a format (csv, jsonl or mlflow)"
 run ddr-vs-solve "$folder/nothing.db"; check "no such file" refuses 2 "no such file"

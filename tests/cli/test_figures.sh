@@ -65,7 +65,7 @@ tap_run "curves --aggregate iqm --interval bootstrap" 0 "95 % bootstrap" draw cu
 tap_run "curves --aggregate iqm" 0 "solve_rate [95 %]" draw curves "$db" --where algo.name=ppo_ewma --aggregate iqm
 same "IQM of three runs is their mean" "$(at_end | head -5 | awk '{ print $1 }')" "$(awk '{ print $1 }' <<<"$sd")"
 tap_run "curves --best-of" 0 "(best: com" draw curves "$db" --where algo.name=ppo_ewma --group none --best-of com
-tap_run "several columns are panels" 0 "iteration.entropy" draw curves "$db" --y solve_rate,kl,entropy --group algo.name
+tap_run "several columns are panels" 0 "iteration.entropy" draw curves "$db" --y solve_rate,kl,entropy --group algo.name --name curves
 [ "$(rows curves | cut -d, -f1 | sort -u | wc -l)" = 3 ]; tap_result "a row says which column it is" $?
 tap_run "panels by a setting" 0 "seed 1" draw curves "$db" --panel seed --group algo.name --log x --x iteration
 for kind in svg png pdf csv gp; do [ -s "$f/curves.$kind" ] || [ $kind = pdf ]; tap_result "curves.$kind" $?; done
@@ -104,6 +104,12 @@ tap_run "two runs: what it takes is said" 0 "n = 2: no interval, which takes 3 r
 draw heatmap "$db" --x com --y algo.name $two >/dev/null
 same "two runs: none in the CSV either" "$(rows heatmap | awk -F, '{ print $4, $(NF-1) $NF "none" }')" "2 none"
 tap_run "two runs: compare has no verdict" 0 "too few runs for a verdict" analyze compare "$db" com=8 com=32 -w seed=0 -w seed=1
+tap_run "--name: two figures beside each other" 0 "/mine.svg" draw bars "$db" --group com --name mine
+tap_run "curves of another column have a name of their own" 0 "/curves-kl-ddr.svg" draw curves "$db" --y kl,ddr -w algo.name=ppo_ewma
+tap_run "a name is no path" 2 "--name '../x'" draw bars "$db" --name ../x
+tap_run "figures --json" 0 '"experiment": "experiments/fig9_scaling.ini"' analyze figures --json
+tap_run "report --json" 0 '"bytes": ' analyze report "$db" -w com=8 -w algo.name=ppo_ewma -o "$tap_dir/report" --no-figures --json
+tap_run "merge --json" 0 '"runs_added": 36' analyze merge "$db" -o "$tap_dir/merged.db" --json
 tap_run "bars --interval bootstrap" 0 "95 % stratified bootstrap" draw bars "$db" --group com --interval bootstrap
 
 # ---- how it is drawn: what the SVGs hold, to a hundredth of a pixel
@@ -143,6 +149,14 @@ else
   tap_skip "figures on terminals" "no script(1)"
 fi
 
+# A narrow terminal: no line wraps, rows can be told apart, what differs comes first and what all share once.
+narrow() { COLUMNS=$1 draw table "$db" --group num_steps,com,algo.name -w algo.name=ppo_ewma >"$tap_dir/narrow"; sed '/^[0-9]* runs of/,$d' "$tap_dir/narrow"; }
+for columns in 80 60; do
+  [ "$(narrow $columns | awk '{ print length($0) }' | sort -n | tail -1)" -le $columns ]; tap_result "table in $columns columns: no line is longer" $? "$(cat "$tap_dir/narrow")"
+  [ "$(narrow $columns | grep '^com ' | sort | uniq -d | wc -l)-$(narrow $columns | grep -c '^com ')" = 0-6 ]; tap_result "table in $columns columns: every row its own" $? "$(cat "$tap_dir/narrow")"
+  [ "$(narrow $columns | grep -c '^all: algo ppo_ewma, steps 64$')" = 1 ]; tap_result "table in $columns columns: what all share is said once" $? "$(cat "$tap_dir/narrow")"
+done
+
 # ---- conditions
 tap_run "max among the runs that the other conditions leave" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma \
   --where epsilon=max --where com=8
@@ -171,7 +185,7 @@ refused "two kinds of panels" "both make panels" curves "$db" --y kl,ddr --panel
 refused "--log z" "x, y or xy" curves "$db" --log z
 refused "a table of another kind" "markdown" table "$db" --format html
 refused "a paper's figure without its runs: what makes them" "sweep submit experiments/fig9_scaling.ini" fig9 "$db"
-refused "a KL profile of too many configurations" "--where" kl-profile "$db"
+tap_run "no layers: that first, before a choice of configurations" 1 "no run has logged its layers" draw layers "$db"
 refused "coverage of too many configurations" "--where" coverage "$db" --group seed,com,epsilon
 tap_run "visited states that nobody kept" 1 "metrics.visited_states" draw coverage "$db" --group algo.name
 tap_run "layers that nobody logged" 1 "metrics.layers = true" draw layers "$db" --group algo.name

@@ -16,6 +16,6 @@ for figure in fig1b fig3a fig3b fig4 fig7a fig7b fig8 fig9 fig10 fig11 fig12a fi
 done
 draw bars bars results.db --sweep onpolicy_fig6_pqn
 draw profiles profiles results.db --sweep fig8_ddr --group algo.name
-draw dark curves results.db --sweep fig8_ddr --y kl --style dark
+draw dark curves results.db --sweep fig8_ddr --y kl --style dark --name curves
 rm -rf gallery gallery.txt
 du -sh "$target"
