@@ -112,6 +112,10 @@ void core_config_append_remedy(const CoreConfig *config, const CoreConfigRow *ro
 void core_config_cell(const CoreConfig *config, CoreText *text);
 void core_config_cell_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 
+/* A hash of all that decides whether a run starts, and how much memory it takes: manners count, the seed, the learning
+ * rate and the like do not. */
+void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]);
+
 /* What follows from a config, resolved or not. */
 int64_t core_config_transitions_per_iteration(const CoreConfig *config); /* N*K */
 int64_t core_config_iterations(const CoreConfig *config);                /* ceil(total_steps / (N*K)) */

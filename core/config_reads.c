@@ -15,17 +15,27 @@ typedef struct Rule {
 
 #define ONLY(settings, key, values) {settings, #key, values, true},
 #define UNLESS(settings, key, values) {settings, #key, values, false},
+#define FREE(settings)
 static const Rule rules[] = {
 #include "core/config_reads.def"
 };
 #undef ONLY
 #undef UNLESS
+#undef FREE
 enum { RULE_COUNT = sizeof rules / sizeof *rules };
+
+#define ONLY(settings, key, values)
+#define UNLESS(settings, key, values)
+#define FREE(settings) settings " "
+static const char free_settings[] =
+#include "core/config_reads.def"
+  ;
 
 /* ---- the table, by row ------------------------------------------------------------------------------------------ */
 
 _Static_assert(RULE_COUNT <= 64, "a row's rules are the bits of a word");
 static uint64_t *rules_of;                       /* [rows] bit i: rule i speaks of it */
+static bool *is_free;                            /* [rows] */
 static const CoreConfigRow *key_of[RULE_COUNT];
 static double number_of[RULE_COUNT];             /* the value, where the key is a number */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
@@ -42,31 +52,39 @@ static bool names_row(const char *name, size_t length, const CoreConfigRow *row)
   return strlen(row->name) == length && memcmp(name, row->name, length) == 0;
 }
 
+/* rule RULE_COUNT: FREE */
 static void prepare_name(size_t rule, const char *name, size_t length) {
   size_t count, found = 0;
   const CoreConfigRow *rows = core_config_rows(&count);
   for (size_t i = 0; i < count; i++) {
     if (!names_row(name, length, &rows[i])) continue;
-    rules_of[i] |= (uint64_t)1 << rule;
+    if (rule == RULE_COUNT) is_free[i] = true;
+    else rules_of[i] |= (uint64_t)1 << rule;
     found++;
   }
   CORE_CHECK(found > 0); /* config_reads.def names a setting that config.def has not */
 }
 
+static void prepare_names(size_t rule, const char *names) {
+  for (const char *name = names; *name;) {
+    const size_t length = strcspn(name, " ");
+    prepare_name(rule, name, length);
+    name += length + strspn(name + length, " ");
+  }
+}
+
 static void prepare(void) {
   size_t count;
   core_config_rows(&count);
-  rules_of = core_memory_zero_allocate(count, sizeof *rules_of); /* lives as long as the process */
+  rules_of = core_memory_zero_allocate(count, sizeof *rules_of); /* both live as long as the process */
+  is_free = core_memory_zero_allocate(count, sizeof *is_free);
   for (size_t r = 0; r < RULE_COUNT; r++) {
     key_of[r] = core_config_find(rules[r].key);
     CORE_CHECK(key_of[r] != NULL);
     if (is_number(key_of[r])) CORE_CHECK(core_text_to_real(rules[r].values, &number_of[r]));
-    for (const char *name = rules[r].settings; *name;) {
-      const size_t length = strcspn(name, " ");
-      prepare_name(r, name, length);
-      name += length + strspn(name + length, " ");
-    }
+    prepare_names(r, rules[r].settings);
   }
+  prepare_names(RULE_COUNT, free_settings);
 }
 
 /* ---- what is read ------------------------------------------------------------------------------------------------ */
@@ -160,4 +178,19 @@ void core_config_cell_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   core_config_cell(config, &text);
   core_config_hash(&text, id);
   core_text_free(&text);
+}
+
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
+
+void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
+  CoreText text = {0}, value = {0};
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  pthread_once(&prepared, prepare);
+  for (size_t i = 0; i < count; i++)
+    if (!is_free[i] && !core_config_same_value(config, &core_config_defaults, &rows[i]))
+      core_text_appendf(&text, "%s=%s\n", rows[i].name, core_config_get(config, &rows[i], &value));
+  core_config_hash(&text, id);
+  core_text_free(&text);
+  core_text_free(&value);
 }

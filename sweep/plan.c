@@ -95,12 +95,33 @@ void sweep_plan_free(SweepPlan *plan) {
 static const CoreManual manual = {
   .usage = "sweep plan FILE|NAME... [options]",
   .about = "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
-           "many transitions are left and how long they take at the speed measured so far. Writes and starts nothing. "
+           "many transitions are left and how long they take at the speed measured so far. Has the trainer look at each "
+           "distinct configuration: levels, encoders, parents, memory. Writes and starts nothing. "
            "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
            "one adds to those before it (shared runs count once), and what all of them cost.",
   .least = 1, .most = SIZE_MAX};
 
-typedef struct PlanOptions { SweepCommon common; bool json, runs, script; double speed; int64_t array; } PlanOptions;
+/* Somebody waits for a plan; sweep submit takes the time that it needs. */
+static const double CHECK_S = 30;
+
+typedef struct PlanOptions {
+  SweepCommon common;
+  bool json, runs, script, no_check;
+  double speed;
+  int64_t array;
+} PlanOptions;
+
+/* Would the runs start, where sweep submit would start them? A [slurm] section without a Slurm here means that a cluster
+ * is meant, whose machines are not this one. */
+static int check(const char *root, SlurmCluster *cluster, SweepPlan *plan) {
+  SlurmSettings settings = slurm_settings_default();
+  const bool elsewhere = cluster || plan->spec->resource_count > 0;
+  TRY(sweep_spec_slurm(plan->spec, &settings));
+  const SweepCheck asked = {
+    .root = root, .slurm = elsewhere ? &settings : NULL, .in_root = cluster != NULL, .seconds = CHECK_S};
+  plan->is_checked = true;
+  return sweep_check_grid(&asked, &plan->grid, &plan->checked);
+}
 
 /* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch
  * --test-only. */
@@ -132,44 +153,54 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   return code;
 }
 
-/* What [slurm] would have the runs cost at most; nothing when the file has no such section. */
-static int print_cost(const SweepPlan *plan) {
+/* What [slurm] would have the runs cost at most; nothing when the file has no such section, or there is no Slurm here. */
+static int print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
   SlurmSettings settings = slurm_settings_default();
+  SlurmAllowance allowance;
   CoreText text = {0};
-  if (plan->spec->resource_count == 0 || plan->to_run == 0) return CORE_OK;
+  if (!cluster || plan->spec->resource_count == 0 || plan->to_run == 0) return CORE_OK;
   TRY(sweep_spec_slurm(plan->spec, &settings));
   sweep_launch_cost(&settings, plan->to_run, &text);
   printf("on Slurm     %s\n", core_text_string(&text));
   core_text_clear(&text);
-  SlurmCluster *cluster;
-  SlurmAllowance allowance;
-  if (slurm_cluster_open(settings.api, &cluster, NULL) ==
-      CORE_OK) { /* a plan can be made anywhere; on a login node it knows more */
-    if (slurm_allowance(cluster, settings.account, settings.qos, &allowance) == CORE_OK)
-      sweep_launch_allowance(&allowance, &settings, plan->to_run, &text);
-    slurm_cluster_close(&cluster);
-  }
+  if (slurm_allowance(cluster, settings.account, settings.qos, &allowance) == CORE_OK)
+    sweep_launch_allowance(&allowance, &settings, plan->to_run, &text);
   core_error_clear();
   printf("%s", core_text_string(&text));
   core_text_free(&text);
   return CORE_OK;
 }
 
-static int plan_one(const PlanOptions *options, const char *operand) {
+static int show(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
   const char *root = options->common.root;
+  if (!options->no_check) TRY(check(root, cluster, plan));
+  if (options->script) return print_script(root, plan, options->array);
+  if (options->json) {
+    sweep_plan_print_json(plan, options->runs);
+    return CORE_OK;
+  }
+  sweep_plan_print(plan, options->runs);
+  return print_cost(plan, cluster);
+}
+
+/* A plan can be made anywhere; on a login node it knows more. NULL: no Slurm here, or none that answers. */
+static SlurmCluster *find_cluster(const SweepSpec *spec) {
+  SlurmSettings settings = slurm_settings_default();
+  SlurmCluster *cluster = NULL;
+  if (sweep_spec_slurm(spec, &settings) == CORE_OK) slurm_cluster_open(settings.api, &cluster, NULL);
+  core_error_clear(); /* what is wrong with [slurm] is told by who needs it */
+  return cluster;
+}
+
+static int plan_one(const PlanOptions *options, const char *operand) {
   SweepSpec spec;
   SweepPlan plan;
   TRY(sweep_common_spec(&options->common, operand, &spec));
-  int code = sweep_plan_make(root, &spec, &plan);
+  int code = sweep_plan_make(options->common.root, &spec, &plan);
   if (code == CORE_OK) {
-    if (options->script) {
-      code = print_script(root, &plan, options->array);
-    } else if (options->json) {
-      sweep_plan_print_json(&plan, options->runs);
-    } else {
-      sweep_plan_print(&plan, options->runs);
-      code = print_cost(&plan);
-    }
+    SlurmCluster *cluster = find_cluster(&spec);
+    code = show(options, cluster, &plan);
+    slurm_cluster_close(&cluster);
     sweep_plan_free(&plan);
   }
   sweep_spec_free(&spec);
@@ -196,6 +227,7 @@ int sweep_plan(int argc, char **argv) {
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
     {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
      "print the batch script that sweep submit would hand to Slurm now, to the byte"},
+    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "do not ask the trainer whether the runs would start"},
     {"array", 0, CORE_OPTION_INT, &given.array, "N",
      "with --script: of array N, where submit would make several (default: 0)"},
     {0}};

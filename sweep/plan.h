@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "store/run.h"
+#include "sweep/check.h"
 #include "sweep/grid.h"
 #include "sweep/manifest.h"
 #include "sweep/spec.h"
@@ -28,6 +29,8 @@ typedef struct SweepPlan {
   size_t speed_runs;                 /* measured runs that the estimate rests on */
   bool speed_exact;                  /* all of the same task, network and epochs as what is planned */
   char speed_problem[512];           /* why results.db could not be asked; "" when it could */
+  bool is_checked;                   /* `checked` was filled in */
+  SweepChecked checked;
 } SweepPlan;
 
 /* Expands the spec and looks at the workspace. Caller calls sweep_plan_free; spec must outlive the plan. */

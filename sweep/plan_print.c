@@ -111,6 +111,18 @@ static void print_estimate(const SweepPlan *plan) {
   }
 }
 
+static void print_check(const SweepPlan *plan) {
+  const SweepChecked *checked = &plan->checked;
+  if (!plan->is_checked) return;
+  if (checked->problem[0])
+    printf("checked      %zu of %zu configurations: %s\n", checked->checked, checked->distinct, checked->problem);
+  else if (checked->checked < checked->distinct)
+    printf("checked      %zu of %zu configurations, which would start; sweep submit looks at all\n", checked->checked,
+           checked->distinct);
+  else if (checked->distinct == 1) printf("checked      the trainer would start it\n");
+  else printf("checked      the trainer would start all %zu configurations\n", checked->distinct);
+}
+
 static SweepIds manifest_places(const SweepPlan *plan) {
   SweepIds places = {0};
   sweep_ids_add_all(&places, (const char(*)[CORE_RUN_ID])plan->manifest.ids, plan->manifest.count);
@@ -152,6 +164,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_axes(plan);
   print_counts(plan);
   print_estimate(plan);
+  print_check(plan);
   if (with_runs) print_runs(plan);
 }
 
@@ -246,6 +259,11 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
   json_object_set_new(root, "hours_left",
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
+  if (plan->is_checked)
+    json_object_set_new(root, "checked",
+                        json_pack("{s:o, s:o, s:s*}", "configurations", json_of_count(plan->checked.distinct), "checked",
+                                  json_of_count(plan->checked.checked), "problem",
+                                  plan->checked.problem[0] ? plan->checked.problem : NULL));
   if (with_runs) json_object_set_new(root, "run_list", json_of_runs(plan));
   core_json_print(root);
 }

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
 #include "store/database.h"
 #include "store/query.h"
 #include "store/run.h"
+#include "sweep/check.h"
 #include "sweep/commands.h"
 #include "sweep/copies.h"
 #include "sweep/executor.h"
@@ -26,7 +28,7 @@ enum { ROOM_POLL_S = 10 };
 
 typedef struct SubmitOptions {
   SweepCommon common;
-  bool wait, force, no_start, local, dry_run, test_only, held;
+  bool wait, force, no_start, local, dry_run, test_only, held, no_check;
   int64_t jobs;
 } SubmitOptions;
 
@@ -272,6 +274,21 @@ done:
   return code;
 }
 
+/* A batch system would tell of it after a night in the queue. */
+static int check(const SubmitOptions *options, const SlurmSettings *settings, const SlurmCluster *cluster,
+                 const SweepGrid *grid) {
+  SweepChecked checked;
+  const SweepCheck asked = {
+    .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
+  TRY(sweep_copies_check(grid));
+  if (options->no_check) return CORE_OK;
+  TRY(sweep_check_grid(&asked, grid, &checked));
+  if (checked.problem[0])
+    core_warn("%zu of %zu configurations were not checked: %s", checked.distinct - checked.checked, checked.distinct,
+              checked.problem);
+  return CORE_OK;
+}
+
 static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
   SweepGrid grid;
   SlurmSettings settings = slurm_settings_default();
@@ -280,7 +297,7 @@ static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
   TRY(choose_cluster(options, &settings, &cluster));
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
-    code = sweep_copies_check(&grid);
+    code = check(options, &settings, cluster, &grid);
     if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, cluster, &grid);
     sweep_grid_free(&grid);
   }
@@ -317,6 +334,7 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "say what would be submitted and its cost; write and start nothing"},
     {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
      "ask Slurm whether it would take it and when it would start; submit nothing"},
+    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "do not ask the trainer first whether the runs would start"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
   return core_options_answer(manual, options, argc, argv, answer, &given);

@@ -17,8 +17,7 @@
 
 enum { ARGUMENTS_MAX = 24 };
 
-/* The trainer beside this program; $SWEEP_TRAINER names another one. */
-static int program_path(char path[CORE_PATH_MAX]) {
+int sweep_trainer_program(char path[CORE_PATH_MAX]) {
   const char *given = getenv("SWEEP_TRAINER");
   if (given && *given) return core_files_path(path, "%s", given);
   char self[CORE_PATH_MAX];
@@ -94,7 +93,7 @@ typedef struct Words {
 static int make_words(const SweepTrainer *trainer, Words *words) {
   size_t count = 0;
   TRY(store_path_run(trainer->root, trainer->id, "config.ini", words->config));
-  TRY(program_path(words->program));
+  TRY(sweep_trainer_program(words->program));
   snprintf(words->threads, sizeof words->threads, "train.threads=%d", trainer->threads);
   if (trainer->ranks > 1) {
     snprintf(words->mpi, sizeof words->mpi, "--mpi=%s", trainer->mpi);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "core/files.h"
 
 typedef struct SweepTrainer {
   const char *root, *id;
@@ -22,6 +22,9 @@ typedef struct SweepTrainer {
 /* Forks. The child writes its words to the run's log.txt, has default signals, and gets SIGTERM when this process dies.
  * A program that can not be executed shows as exit code 127. */
 int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process);
+
+/* The trainer beside this program; $SWEEP_TRAINER names another one. */
+int sweep_trainer_program(char path[CORE_PATH_MAX]);
 
 /* The last line of the run's log.txt that is not blank, without the program's name; "" when there is none. */
 void sweep_trainer_last_line(const char *root, const char *id, char *line, size_t capacity);

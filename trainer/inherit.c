@@ -202,3 +202,49 @@ int inherit_restore(Training *training, const Checkpoint *sections, const char *
   snprintf(parent, INHERIT_PARENT, "%s@%" PRId64, found.run, found.iteration);
   return CORE_OK;
 }
+
+/* ---- before a start --------------------------------------------------------------------------------------------- */
+
+/* Networks of other shapes; read_section would say so too, once there is memory to read into. */
+static int check_networks(const CoreConfig *ours, const Parent *parent) {
+  CoreConfig theirs = core_config_default();
+  CoreText value = {0}, other = {0};
+  size_t count;
+  int code = CORE_OK;
+  const CoreConfigRow *row = core_config_rows(&count);
+  if (!core_files_exists(parent->config)) return CORE_OK;
+  TRY(core_config_read(parent->config, &theirs));
+  for (const CoreConfigRow *end = row + count; row < end && code == CORE_OK; row++) {
+    if (strcmp(row->section, "net") != 0 || strcmp(row->key, "norm") == 0) continue; /* auto has other names */
+    if (core_config_is_read(ours, row) && !core_config_same_value(&theirs, ours, row))
+      code = check_same(row->name, core_config_get(&theirs, row, &other), core_config_get(ours, row, &value));
+  }
+  core_text_free(&value);
+  core_text_free(&other);
+  return code;
+}
+
+/* Is there something to look at yet? */
+static bool is_there(const CoreOrigin *origin, const char *root) {
+  Parent parent = {0};
+  const bool there = find_run(origin, root, &parent) == CORE_OK;
+  core_error_clear();
+  return there;
+}
+
+static int check_parent(const Training *training, const char *root) {
+  Parent parent = {0};
+  TRY(find_parent(&training->config, root, &parent));
+  TRY(check_networks(&training->config, &parent));
+  return check_settings(training, &parent, strcmp(training->config.init.restore, "all") == 0);
+}
+
+int inherit_check(const Training *training, const char *root) {
+  CoreOrigin origin;
+  const char *from = training->config.init.from;
+  if (!*from) return CORE_OK;
+  TRY(core_origin_parse(from, &origin));
+  if (origin.is_run && !is_there(&origin, root)) return CORE_OK;
+  int code = check_parent(training, root);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "init.from = %s", from);
+}

@@ -16,4 +16,9 @@ enum { INHERIT_PARENT = 48 };
  * damaged file. Training is undefined then. */
 int inherit_restore(Training *training, const Checkpoint *sections, const char *root, char parent[INHERIT_PARENT]);
 
+/* Would inherit_restore find the parent, with networks like these? For a training that is planned, not allocated.
+ * CORE_OK without init.from, and where the parent is a run that has not got so far yet: that is for whoever starts runs
+ * to know. */
+int inherit_check(const Training *training, const char *root);
+
 #endif

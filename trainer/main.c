@@ -6,6 +6,7 @@
 #include "core/signals.h"
 #include "store/paths.h"
 #include "store/run_name.h"
+#include "trainer/check_configs.h"
 #include "trainer/check_level.h"
 #include "trainer/describe.h"
 #include "trainer/morphologies.h"
@@ -79,6 +80,7 @@ static const CoreCommand COMMANDS[] = {
   {"show", "draw levels as they start, stand or move: .png, .svg, .gif", trainer_show},
   {"play", "draw an episode of a trained policy", trainer_play},
   {"check-level", "say what is wrong with level files, or what they hold", trainer_check_level},
+  {"check-configs", NULL, trainer_check_configs},
   {0},
 };
 

@@ -247,7 +247,8 @@ static int read_levels(const CoreConfig *config, SimLevelSet *levels) {
   if (strcmp(task, "random_s") == 0) return sim_generate_set(SIM_SIZE_S, (int)count, levels);
   if (strcmp(task, "random_m") == 0) return sim_generate_set(SIM_SIZE_M, (int)count, levels);
   if (strcmp(task, "random_l") == 0) return sim_generate_set(SIM_SIZE_L, (int)count, levels);
-  TRY(sim_level_set_read(config->env.levels, config->env.level_folder, levels));
+  const int code = sim_level_set_read(config->env.levels, config->env.level_folder, levels);
+  if (code != CORE_OK) return core_error_context(code, "env.levels");
   if (levels->count > count) levels->count = (int)count;
   return CORE_OK;
 }

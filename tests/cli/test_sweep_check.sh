@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# `sweep plan` and `sweep submit` look at every distinct configuration as the trainer would, before anything starts: what a
+# run would end with at its start is an error that points into the experiment file, and nothing is written.
+set -u
+. "$(dirname "$0")/tap.sh"
+root=$tap_dir/root; mkdir "$root"
+cd "$tap_dir" || exit 1
+export PATH=$tap_dir/bin:$PATH; mkdir bin # of stand-ins
+unset SWEEP_TRAINER
+
+# experiment: stdin behind a [sweep] section and a small [env]
+experiment() { { printf '[sweep]\nname = s\nseeds = 2\n[env]\nnum = 16\nlevel_count = 8\n'; cat; } >my.ini; }
+# refused NAME MESSAGE <<text: both commands refuse it in the same words
+refused() {
+  experiment
+  tap_run "plan: $1" 2 "$2" sweep plan my.ini --root "$root"
+  tap_run "submit: $1" 2 "$2" sweep submit my.ini --root "$root"
+}
+
+# ---- what each run would end with
+refused "classes of the public morphologies" "my.ini:7:14: env.difficulty: the public morphologies have no classes; use all, or set env.morphologies to families (all runs)" <<<'difficulty = 0'
+refused "a family that is not there" "my.ini:7:16: env.morphologies: unknown 'carr', did you mean 'car'?" <<<'morphologies = carr'
+refused "a class that is not there" "my.ini:8:14: env.difficulty" <<<$'morphologies = car\ndifficulty = 7'
+refused "an evaluation set that is not there" "my.ini:8:10: eval.levels: 'carr' is no level file, folder or set; did you mean car? (all runs)" <<<$'[eval]\nlevels = carr'
+refused "an encoder of flat observations" "my.ini:8:11: net.encoder = set: it reads entities" <<<$'[net]\nencoder = set'
+refused "entities without an encoder" "my.ini:7:16: env.observations = entity: needs an encoder" <<<'observations = entity'
+refused "levels that are not there" "my.ini:8:10: env.levels: nosuch: No such file or directory (all runs)" <<<$'task = levels\nlevels = nosuch'
+refused "a parent that nobody knows" "my.ini:8:8: init.from = run:0123456789abcdef: neither this sweep nor the workspace has a run 0123456789abcdef; submit its sweep first" <<<$'[init]\nfrom = run:0123456789abcdef'
+refused "a checkpoint file that is not there" "my.ini:8:8: init.from = here/x.ckpt: there is no such file" <<<$'[init]\nfrom = here/x.ckpt'
+refused "more memory than there is" "my.ini:8:11: training needs about" <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512'
+
+# ---- where it stands, and whom it concerns
+experiment <<<$'[grid g]\nenv.morphologies = car, carr\nenv.difficulty = 0, 7\nppo.epsilon = 0.1, 0.2, 0.3'
+out=$(sweep plan my.ini --root "$root" 2>&1); rc=$?
+tap_check "equal faults are told once, with the number of their runs" "$(
+  [ $rc = 2 ] && [ "$(grep -c 'my.ini' <<<"$out")" = 2 ] &&
+  grep -qF "my.ini:8:20: env.morphologies: unknown 'carr'" <<<"$out" && grep -qF '(12 of the 24 runs: env.morphologies=carr' <<<"$out" &&
+  grep -qF 'my.ini:9:18: env.difficulty' <<<"$out" && grep -qF '(6 of the 24 runs: ' <<<"$out" || echo "$rc $out")"
+experiment <<<$'[profile p]\nenv.morphologies = carr'
+tap_run "a profile's line" 2 "my.ini:8:20: env.morphologies" sweep plan my.ini --profile p --root "$root"
+tap_run "--set" 2 "--set net.encoder=set: net.encoder = set" sweep plan my.ini --set net.encoder=set --root "$root"
+tap_check "nothing was written" "$(ls -A "$root")"
+
+# ---- what passes
+experiment <<<$'[grid g]\nppo.epsilon = 0.1, 0.2, 0.3\nenv.num = 16, 32'
+tap_run "settings that no start depends on are looked at once" 0 "checked      the trainer would start all 2 configurations" sweep plan my.ini --root "$root"
+said=$(sweep plan my.ini --root "$root" --json | tool json checked checked)
+tap_check "--json says how many were looked at" "$([ "$said" = 2 ] || echo "$said")"
+experiment <<<'morphologies = carr'
+out=$(sweep plan my.ini --no-check --root "$root"); rc=$?
+tap_check "--no-check asks nobody" "$([ $rc = 0 ] && ! grep -q '^checked' <<<"$out" || echo "$rc $out")"
+experiment <<<$'[checkpoint]\nkeep = 9\n[grid a]\nppo.epochs = 8\n[grid b]\ninit.from = run:{ppo.epochs=8}\nppo.epochs = 4'
+tap_run "parents of the same sweep need not be there yet" 0 "all 2 configurations" sweep plan my.ini --root "$root"
+
+# ---- other machines: the file has a [slurm] section
+experiment <<<$'[train]\ndevice = cuda\nprecision = tf32\n[slurm]\nmem = 1G\ngpus_per_run = 1'
+tap_run "a login node needs no GPU" 0 "the trainer would start it" sweep plan my.ini --root "$root"
+experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\nmem = 4G'
+tap_run "memory is held against what the job asks for" 2 "my.ini:11:7: slurm.mem: a run takes about" sweep plan my.ini --root "$root"
+experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\ncpus_per_run = 1'
+tap_run "where the job asks for none, it is a warning" 0 "slurm.mem is not set" sweep plan my.ini --root "$root"
+# ---- a trainer that can not be asked
+experiment </dev/null
+tap_run "without a trainer the plan stands" 0 "/nowhere/trainer can not be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
+tap_run "an old one does not understand" 0 "0 of 1 configurations: /bin/true does not answer as a trainer of this version does" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
+tap_run "submit says so and goes on" 0 "1 of 1 configurations were not checked: /bin/true does not answer" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" submit my.ini --no-start --root "$root"
+printf '#!/bin/sh\necho check-configs 1\nread a\nkill -9 $$\n' >bin/dies; chmod +x bin/dies
+tap_run "one that dies" 0 "bin/dies was killed by signal 9" env SWEEP_TRAINER="$tap_dir/bin/dies" "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
+
+# ---- an interrupt ends it, and the trainer with it
+mkfifo held pids; exec 9<>held # held open, and never written to
+printf '#!/bin/sh\necho check-configs 1\necho $$ >%s/pids\nexec cat %s/held\n' "$tap_dir" "$tap_dir" >bin/holds; chmod +x bin/holds
+SWEEP_TRAINER=$tap_dir/bin/holds "$SWEEP_BUILD/bin/sweep" submit my.ini --root "$root" >/dev/null 2>&1 &
+asker=$!
+read -r checker <pids
+kill -TERM "$asker"; wait "$asker"; rc=$?
+is_gone() { ! readlink "/proc/$checker/exe" >/dev/null; }
+tap_wait 30 is_gone; tap_result "the trainer that it asked is gone too" $?
+tap_check "SIGTERM ends a check" "$([ $rc = 143 ] || echo "$rc")"
+tap_done
