@@ -16,6 +16,7 @@
 
 extern char **environ;
 enum { OUTPUT_MAX = 256 << 20 };
+static const double KILLED_S = 2; /* that a killed program has to end in */
 
 bool slurm_process_exists(const char *name) {
   char path[CORE_PATH_MAX];
@@ -139,18 +140,38 @@ static bool talk(Child *child, const char *input, double end_s, SlurmOutput *out
   return true;
 }
 
+/* Waits for its end until end_s; false: it has not come. Asks again and again: waitpid itself knows no deadline. */
+static bool reap(pid_t pid, double end_s, int *status) {
+  for (useconds_t pause_us = 1000;; pause_us = pause_us < 50000 ? 2 * pause_us : pause_us) {
+    const pid_t got = waitpid(pid, status, WNOHANG);
+    if (got == pid || (got < 0 && errno != EINTR)) return true;
+    if (core_clock_s() >= end_s) return false;
+    usleep(pause_us);
+  }
+}
+
+/* Its end: by itself until end_s, else with all that it has started. One that can not even be killed (it waits for a
+ * disk or a network file system that is gone) is left behind. */
+static int finish(pid_t pid, double end_s, bool *timed_out) {
+  int status = 0;
+  if (!*timed_out && reap(pid, end_s, &status)) return status;
+  *timed_out = true;
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);
+  return reap(pid, core_clock_s() + KILLED_S, &status) ? status : SIGKILL;
+}
+
 int slurm_process_run(const char *const *arguments, const char *input, int timeout_s, SlurmOutput *output) {
   Child child;
   struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
   *output = (SlurmOutput){0};
   TRY(start(arguments, &child));
   sigaction(SIGPIPE, &ignore, &before); /* a child that does not read what it is given */
-  output->timed_out = !talk(&child, input, core_clock_s() + timeout_s, output);
+  const double end_s = core_clock_s() + timeout_s;
+  output->timed_out = !talk(&child, input, end_s, output);
   sigaction(SIGPIPE, &before, NULL);
   close_end(&child.in), close_end(&child.out), close_end(&child.error);
-  if (output->timed_out) kill(child.pid, SIGKILL);
-  int status = 0;
-  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) continue;
+  const int status = finish(child.pid, end_s, &output->timed_out);
   output->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return CORE_OK;
 }

@@ -8,7 +8,7 @@
 typedef struct SlurmOutput {
   CoreText out, error;   /* what it printed; at most 256 MB each */
   int exit_code;         /* 128 + n when it was killed by signal n */
-  bool timed_out;        /* it was killed after timeout_s */
+  bool timed_out;        /* it was killed after timeout_s, also when it had closed its outputs before */
 } SlurmOutput;
 
 /* Finds arguments[0] in PATH. `input` (may be NULL) is its standard input. Runs it without those variables of the

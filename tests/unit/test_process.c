@@ -1,0 +1,70 @@
+/* slurm/process.c: a program that Slurm's commands stand for is heard, fed, and ended in time whatever it does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/terminal.h"
+#include "slurm/process_internal.h"
+
+enum { LONG_S = 600 };
+
+static void run(const char *script, const char *input, int timeout_s, SlurmOutput *output) {
+  const char *const arguments[] = {"sh", "-c", script, NULL};
+  assert_int_equal(slurm_process_run(arguments, input, timeout_s, output), CORE_OK);
+}
+
+static void it_is_fed_and_heard(void **state) {
+  (void)state;
+  SlurmOutput output;
+  run("cat; echo sorry >&2; exit 3", "hello", LONG_S, &output);
+  assert_string_equal(core_text_string(&output.out), "hello");
+  assert_string_equal(core_text_string(&output.error), "sorry\n");
+  assert_int_equal(output.exit_code, 3);
+  assert_false(output.timed_out);
+  slurm_output_free(&output);
+}
+
+/* Both ways to stay on; what it started is ended too. */
+static void it_is_ended_in_time(void **state) {
+  (void)state;
+  static const char *const scripts[] = {"echo $$; sleep 600", "echo $$; exec >&- 2>&-; sleep 600",
+                                        "echo $$; trap '' TERM HUP; exec >&- 2>&-; while :; do sleep 600; done"};
+  for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+    SlurmOutput output;
+    int group = 0;
+    const double start_s = core_clock_s();
+    run(scripts[i], NULL, 1, &output);
+    assert_true(output.timed_out);
+    assert_int_equal(output.exit_code, 128 + SIGKILL);
+    assert_true(core_clock_s() - start_s < 300); /* not the 600 s of the sleeps */
+    assert_int_equal(sscanf(core_text_string(&output.out), "%d", &group), 1);
+    for (int tries = 0; kill(-group, 0) == 0 && tries < 3000; tries++) usleep(10000); /* until init has them */
+    slurm_output_free(&output);
+  }
+}
+
+/* One that closes its outputs and ends a little later is waited for. */
+static void a_late_end_counts(void **state) {
+  (void)state;
+  SlurmOutput output;
+  run("exec >&- 2>&-; sleep 0.2; exit 5", NULL, LONG_S, &output);
+  assert_int_equal(output.exit_code, 5);
+  assert_false(output.timed_out);
+  slurm_output_free(&output);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(it_is_fed_and_heard),
+    cmocka_unit_test(it_is_ended_in_time),
+    cmocka_unit_test(a_late_end_counts),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
