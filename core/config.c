@@ -273,6 +273,12 @@ static int check_section(const CoreIni *ini, const CoreIniEntry *entry) {
     if (strcmp(sections[i].name, entry->section) == 0) return CORE_OK;
     known[i] = sections[i].name;
   }
+  static const char *const of_experiments[] = {"sweep", "slurm", "grid ", "zip ", "profile "};
+  for (size_t i = 0; i < sizeof of_experiments / sizeof *of_experiments; i++)
+    if (strncmp(of_experiments[i], entry->section, strlen(of_experiments[i])) == 0)
+      return core_ini_error(ini, entry, "[%s] is a section of experiments, which hold many runs, and no section of a "
+                            "config: sweep submit %s runs it, sweep plan %s shows what it would run", entry->section,
+                            ini->file, ini->file);
   const char *nearest = core_text_nearest(entry->section, known, SECTION_COUNT);
   if (nearest)
     return core_ini_error(ini, entry, "[%s] is no section of a config; did you mean [%s]?", entry->section, nearest);

@@ -1,5 +1,6 @@
-/* Which settings a run reads (config_reads.def), and what is left of a configuration when the others are taken away: the
- * cell that it stands in. Who plans a sweep asks whether two runs are copies of one another, who counts seeds the same. */
+/* Which settings a run reads (config_reads.def), and what is left of a configuration when the others are taken away:
+ * the cell that it stands in. Who plans a sweep asks whether two runs are copies of one another, who counts seeds the
+ * same. */
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -151,7 +152,8 @@ void core_config_append_remedy(const CoreConfig *config, const CoreConfigRow *ro
   const size_t rule = forbidding(config, row);
   if (rule == RULE_COUNT) return;
   if (rules[rule].only)
-    core_text_appendf(text, "set %s = %.*s", rules[rule].key, (int)strcspn(rules[rule].values, "|"), rules[rule].values);
+    core_text_appendf(text, "set %s = %.*s", rules[rule].key, (int)strcspn(rules[rule].values, "|"),
+                      rules[rule].values);
   else core_text_appendf(text, "give %s another value", rules[rule].key);
 }
 

@@ -31,6 +31,14 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
   return CORE_OK;
 }
 
+int store_root_make(const char *option, char root[CORE_PATH_MAX], bool *made) {
+  struct stat status;
+  const char *chosen = option ? option : getenv("SWEEP_ROOT");
+  *made = chosen && *chosen && lstat(chosen, &status) != 0 && errno == ENOENT;
+  if (*made) TRY(core_files_make_directories(chosen));
+  return store_root(option, root);
+}
+
 int store_path_database(const char *root, char path[CORE_PATH_MAX]) {
   return core_files_path(path, "%s/results.db", root);
 }

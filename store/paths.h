@@ -6,6 +6,8 @@
 
 /* --root DIR, else $SWEEP_ROOT, else "."; an absolute path. CORE_FAIL when it is no folder. */
 int store_root(const char *option, char root[CORE_PATH_MAX]);
+/* The same, for who begins to work there: makes the folder when there is none; *made tells. */
+int store_root_make(const char *option, char root[CORE_PATH_MAX], bool *made);
 /* <root>/results.db, <root>/sweeps/<name>[/file], the run's folder[/file]; file may be NULL.
  * CORE_USAGE: bad name/id. */
 int store_path_database(const char *root, char path[CORE_PATH_MAX]);

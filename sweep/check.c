@@ -162,7 +162,8 @@ static void look_at_parent(Look *look, const SweepIds *known, size_t run) {
     add_fault(look, message, &shape);
   } else if (has_missed(root, &origin)) {
     snprintf(message, sizeof message, "init.from = %.200s: that run is finished and has kept no checkpoint of "
-             "iteration %lld (checkpoint.keep, checkpoint.every_iterations)", config.init.from, (long long)origin.iteration);
+             "iteration %lld (checkpoint.keep, checkpoint.every_iterations)", config.init.from,
+             (long long)origin.iteration);
     add_fault(look, message, &shape);
   }
 }

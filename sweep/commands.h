@@ -13,6 +13,7 @@ int sweep_hold(int argc, char **argv);
 int sweep_release(int argc, char **argv);
 int sweep_retry(int argc, char **argv);   /* failed and lost runs to Slurm again, with more memory or time */
 int sweep_extend(int argc, char **argv);  /* more seeds */
+int sweep_rm(int argc, char **argv);      /* sweeps or runs out of the workspace */
 int sweep_stop(int argc, char **argv);    /* asks runs to checkpoint and end */
 int sweep_logs(int argc, char **argv);    /* a run's own messages; -f follows them */
 int sweep_collect(int argc, char **argv); /* imports new run-log lines into results.db; --follow keeps doing it */

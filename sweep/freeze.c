@@ -5,6 +5,8 @@
 #include <string.h>
 
 enum { WRAP_COLUMN = 100, COMMENT_MAX = 4000 };
+static const char frozen_mark[] =
+  "; The experiment as it was submitted, resolved. Made by sweep submit: edit the original.";
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
@@ -122,8 +124,20 @@ static void append_comment(CoreText *text, const char *prefix, const char *strin
   }
 }
 
+/* Of a frozen file that is frozen again (sweep extend) it is the one inside: else it would hold itself. */
+static void append_original(CoreText *text, const char *source) {
+  static const char headline[] = "\n; The original file:\n";
+  const char *inside = strstr(source, headline);
+  if (inside && strncmp(source, frozen_mark, sizeof frozen_mark - 1) == 0) {
+    core_text_append(text, inside);
+    return;
+  }
+  core_text_append(text, headline);
+  append_comment(text, "; | ", source);
+}
+
 void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
-  core_text_append(text, "; The experiment as it was submitted, resolved. Made by sweep submit: edit the original.\n");
+  core_text_appendf(text, "%s\n", frozen_mark);
   append_comment(text, "; file: ", spec->ini.file);
   append_comment(text, "; profile: ", spec->profile[0] ? spec->profile : "none");
   for (size_t i = 0; i < spec->set_count; i++) append_comment(text, "; --set ", spec->sets[i]);
@@ -134,6 +148,5 @@ void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
   append_blocks(text, "zip", spec->zips, spec->zip_count);
   append_blocks(text, "grid", spec->grids, spec->grid_count);
   append_resources(text, spec);
-  core_text_append(text, "\n; The original file:\n");
-  append_comment(text, "; | ", core_text_string(&spec->source));
+  append_original(text, core_text_string(&spec->source));
 }

@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
     {"release", "Slurm: let held runs start", sweep_release},
     {"retry", "Slurm: submit failed and lost runs again, with more memory or time", sweep_retry},
     {"extend", "more seeds for a sweep", sweep_extend},
+    {"rm", "remove sweeps or runs, with all their files", sweep_rm},
     {"stop", "on this machine: ask runs to save a checkpoint and end", sweep_stop},
     {"logs", "what a run said", sweep_logs},
     {"collect", "import new results into results.db", sweep_collect},

@@ -129,7 +129,7 @@ int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest 
   return CORE_OK;
 }
 
-static int write_manifest(const char *root, const SweepManifest *manifest) {
+int sweep_manifest_write(const char *root, const SweepManifest *manifest) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};
   TRY(store_path_sweep(root, manifest->name, "manifest.tsv", path));
@@ -162,7 +162,7 @@ int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest
   TRY(core_files_lock(path, true, &lock));
   TRY_GOTO(code, out, sweep_manifest_merge(root, grid, manifest, change, NULL));
   if (!grid->spec->frozen) TRY_GOTO(code, out, write_frozen(root, grid->spec));
-  if (change->added) code = write_manifest(root, manifest);
+  if (change->added) code = sweep_manifest_write(root, manifest);
 out:
   if (code != CORE_OK) sweep_manifest_free(manifest);
   core_files_unlock(&lock);

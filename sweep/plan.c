@@ -95,8 +95,8 @@ void sweep_plan_free(SweepPlan *plan) {
 static const CoreManual manual = {
   .usage = "sweep plan FILE|NAME... [options]",
   .about = "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
-           "many transitions are left and how long they take at the speed measured so far. Has the trainer look at each "
-           "distinct configuration: levels, encoders, parents, memory. Writes and starts nothing. "
+           "many transitions are left and how long they take at the speed measured so far. Has the trainer look at "
+           "each distinct configuration: levels, encoders, parents, memory. Writes and starts nothing. "
            "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
            "one adds to those before it (shared runs count once), and what all of them cost.",
   .least = 1, .most = SIZE_MAX};
@@ -111,8 +111,8 @@ typedef struct PlanOptions {
   int64_t array;
 } PlanOptions;
 
-/* Would the runs start, where sweep submit would start them? A [slurm] section without a Slurm here means that a cluster
- * is meant, whose machines are not this one. */
+/* Would the runs start, where sweep submit would start them? A [slurm] section without a Slurm here means that a
+ * cluster is meant, whose machines are not this one. */
 static int check(const char *root, SlurmCluster *cluster, SweepPlan *plan) {
   SlurmSettings settings = slurm_settings_default();
   const bool elsewhere = cluster || plan->spec->resource_count > 0;
@@ -153,7 +153,7 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   return code;
 }
 
-/* What [slurm] would have the runs cost at most; nothing when the file has no such section, or there is no Slurm here. */
+/* What [slurm] would have the runs cost at most; nothing without such a section, or without a Slurm here. */
 static int print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
   SlurmSettings settings = slurm_settings_default();
   SlurmAllowance allowance;

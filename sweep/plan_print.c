@@ -61,13 +61,15 @@ static void print_axes(const SweepPlan *plan) {
 
 static void append_seeds(CoreText *text, const SweepSpec *spec) {
   enum { SHOWN_MAX = 10 };
+  char extended[64] = "";
+  if (spec->extended_seeds > 0) snprintf(extended, sizeof extended, "; %zu by sweep extend", spec->extended_seeds);
   bool is_range = true;
   for (size_t i = 1; i < spec->seed_count; i++) is_range = is_range && spec->seeds[i] == spec->seeds[i - 1] + 1;
   core_text_appendf(text, "%zu (%lld", spec->seed_count, (long long)spec->seeds[0]);
   if (is_range && spec->seed_count > 1) core_text_appendf(text, "..%lld", (long long)spec->seeds[spec->seed_count - 1]);
   for (size_t i = 1; !is_range && i < spec->seed_count && i < SHOWN_MAX; i++)
     core_text_appendf(text, ", %lld", (long long)spec->seeds[i]);
-  core_text_append(text, is_range || spec->seed_count <= SHOWN_MAX ? ")" : ", ...)");
+  core_text_appendf(text, "%s%s)", is_range || spec->seed_count <= SHOWN_MAX ? "" : ", ...", extended);
 }
 
 static void print_counts(const SweepPlan *plan) {
@@ -247,6 +249,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "profile", spec->profile[0] ? json_string(spec->profile) : json_null());
   json_object_set_new(root, "grids", json_of_parts(&plan->grid));
   json_object_set_new(root, "seeds", seeds);
+  json_object_set_new(root, "extended_seeds", json_of_count(spec->extended_seeds));
   json_object_set_new(root, "cells", json_of_count(plan->grid.cells));
   json_object_set_new(root, "runs", json_of_count(plan->grid.runs));
   json_object_set_new(root, "duplicates", json_of_count(plan->grid.duplicates));
@@ -261,8 +264,8 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
   if (plan->is_checked)
     json_object_set_new(root, "checked",
-                        json_pack("{s:o, s:o, s:s*}", "configurations", json_of_count(plan->checked.distinct), "checked",
-                                  json_of_count(plan->checked.checked), "problem",
+                        json_pack("{s:o, s:o, s:s*}", "configurations", json_of_count(plan->checked.distinct),
+                                  "checked", json_of_count(plan->checked.checked), "problem",
                                   plan->checked.problem[0] ? plan->checked.problem : NULL));
   if (with_runs) json_object_set_new(root, "run_list", json_of_runs(plan));
   core_json_print(root);

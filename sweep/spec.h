@@ -54,6 +54,7 @@ typedef struct SweepSpec {
   SweepResource *resources;
   size_t resource_count;
   bool unread_allowed;        /* sweep.unread = allow (copies.h) */
+  size_t extended_seeds;      /* of seeds: those that sweep extend has added to the file's (extension.h) */
 
   CoreIni ini;                /* of the file: names and lines for messages */
   CoreText source;            /* the file's text */

@@ -1,9 +1,12 @@
 /* `sweep submit`: records the manifest and the runs, then hands what is missing to Slurm (launch.c) or, where there is
  * none, to the local executor. Safe to repeat: what is finished stays, what is missing or failed is started, what was
  * interrupted goes on from its checkpoint. */
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "core/json.h"
 #include "core/log.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
@@ -14,6 +17,7 @@
 #include "sweep/commands.h"
 #include "sweep/copies.h"
 #include "sweep/executor.h"
+#include "sweep/extension.h"
 #include "sweep/ids.h"
 #include "sweep/launch.h"
 #include "sweep/manifest.h"
@@ -28,9 +32,20 @@ enum { ROOM_POLL_S = 10 };
 
 typedef struct SubmitOptions {
   SweepCommon common;
-  bool wait, force, no_start, local, dry_run, test_only, held, no_check;
+  bool wait, force, no_start, local, dry_run, test_only, held, no_check, json;
   int64_t jobs;
+  json_t *told;              /* what --json prints */
 } SubmitOptions;
+
+/* For --json; without it nothing is told. */
+static void tell(const SubmitOptions *options, const char *key, json_t *value) {
+  if (options->told) json_object_set_new(options->told, key, value);
+  else json_decref(value);
+}
+
+static void tell_count(const SubmitOptions *options, const char *key, size_t count) {
+  tell(options, key, json_integer((json_int_t)count));
+}
 
 /* Does results.db have all of this sweep, from this very text? Then there is nothing to record: submitting again is
  * what people do to go on. */
@@ -114,12 +129,30 @@ static int judge(const char *root, const SweepGrid *grid) {
   return CORE_OK;
 }
 
+static char farewell[512];
+
+static void on_interrupt(int number) {
+  /* Only to tell: the handler is gone by now, and the signal does what it would have done. */
+  if (write(STDERR_FILENO, farewell, strlen(farewell)) < 0) _exit(1);
+  raise(number);
+}
+
+/* Ctrl-C ends the waiting, not what is waited for. */
+static void explain_interrupt(const char *name, const char *ends) {
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+  snprintf(farewell, sizeof farewell, "\n%s goes on without this command;  sweep status %s  shows progress,  "
+           "sweep %s %s  ends it\n", name, name, ends, name);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
+
 /* Draws the sweep's progress until the executor has taken it off the queue. 1 when a submitted run failed. */
 static int wait_for(const char *root, const SweepGrid *grid) {
   const char *name = grid->spec->name;
   CoreLive live = {.stream = stdout, .plain_every_s = 15};
   bool queued = true;
   SweepProgress progress;
+  explain_interrupt(name, "stop");
   while (queued) {
     SweepRequest request;
     TRY(sweep_queue_read(root, name, &request, &queued));
@@ -200,6 +233,7 @@ static void print_kept(const SweepLaunched *done, const char *name) {
 static int watch(const char *root, const SweepGrid *grid) {
   char command[] = "status", option[] = "--root", watched[] = "--watch";
   char *words[] = {command, option, (char *)root, (char *)grid->spec->name, watched, NULL};
+  explain_interrupt(grid->spec->name, "cancel");
   fflush(stdout);
   TRY(sweep_status(5, words));
   return judge(root, grid);
@@ -218,6 +252,13 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   SweepLaunched done;
   const int code = sweep_launch_grid(&launch, grid, manifest, &done);
   if (!options->dry_run && !options->test_only) sweep_standing_forget();
+  tell_count(options, "submitted", done.submitted);
+  tell_count(options, "arrays", done.arrays);
+  tell_count(options, "queued", done.queued);
+  tell_count(options, "finished", done.finished);
+  tell_count(options, "diverged", done.diverged);
+  tell_count(options, "running", done.running);
+  tell_count(options, "waiting", done.waiting);
   if (code != CORE_OK && done.submitted + done.refused > 0)
     return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
                       done.submitted, done.refused, core_error_message());
@@ -253,9 +294,15 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   if (nothing) {
     TRY(sweep_manifest_merge(root, grid, &manifest, &change, NULL));
   } else {
+    TRY(sweep_extension_add(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
     TRY(sweep_manifest_record(root, grid, &manifest, &change));
     TRY_GOTO(code, done, record_runs(root, spec, grid, &manifest));
   }
+  if (options->common.is_new) printf("made the workspace %s\n", root);
+  tell_count(options, "runs", grid->runs);
+  tell_count(options, "new", change.added);
+  tell_count(options, "not_in_file", change.absent);
+  tell(options, "where", json_string(options->no_start ? "nowhere" : cluster ? "slurm" : "here"));
   printf("%s: %zu runs, %zu new in the manifest", spec->name, grid->runs, change.added);
   if (change.absent) printf("; %zu earlier ones are no longer in the file and stay as they are", change.absent);
   printf("\n");
@@ -267,6 +314,10 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   code = CORE_OK;
   if (options->no_start) goto done;
   TRY_GOTO(code, done, count_missing(root, grid, options->force, &missing));
+  tell_count(options, "to_do", missing.todo);
+  tell_count(options, "finished", missing.finished);
+  tell_count(options, "diverged", missing.diverged);
+  tell_count(options, "running", missing.running);
   if (options->dry_run) printf("%zu runs would be started on this machine; nothing was written\n", missing.todo);
   else code = start(options, grid, &missing);
 done:
@@ -307,14 +358,34 @@ static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
 
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
 
+/* --json: what is meant for people goes to stderr meanwhile, and one value to stdout at the end, however it ended. */
+static int submit_telling(SubmitOptions *options, const SweepSpec *spec) {
+  fflush(stdout);
+  const int kept = dup(STDOUT_FILENO);
+  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return core_error_errno(CORE_FAIL, "can not redirect output");
+  options->told = json_pack("{s:s, s:s, s:b}", "sweep", spec->name, "root", options->common.root, "dry_run",
+                            options->dry_run || options->test_only);
+  const int code = submit_spec(options, spec);
+  fflush(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  json_object_set_new(options->told, "error", code == CORE_OK ? json_null() : json_string(core_error_message()));
+  core_json_print(options->told);
+  return code;
+}
+
 static int submit(void *given, const char **operands, size_t count) {
   SubmitOptions *options = given;
   SweepSpec spec;
   if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)options->jobs);
-  TRY(sweep_common_open(&options->common));
-  TRY(sweep_common_spec(&options->common, operands[0], &spec));
-  int code = submit_spec(options, &spec);
-  sweep_spec_free(&spec);
+  const bool nothing = options->dry_run || options->test_only;
+  TRY(nothing ? sweep_common_open(&options->common) : sweep_common_make(&options->common));
+  int code = sweep_common_spec(&options->common, operands[0], &spec);
+  if (code == CORE_OK) {
+    code = options->json ? submit_telling(options, &spec) : submit_spec(options, &spec);
+    sweep_spec_free(&spec);
+  }
+  if (options->common.is_new && code == CORE_USAGE) (void)rmdir(options->common.root); /* nothing was recorded in it */
   return code;
 }
 
@@ -334,7 +405,9 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "say what would be submitted and its cost; write and start nothing"},
     {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
      "ask Slurm whether it would take it and when it would start; submit nothing"},
-    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "do not ask the trainer first whether the runs would start"},
+    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
+     "do not ask the trainer first whether the runs would start"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
   return core_options_answer(manual, options, argc, argv, answer, &given);
@@ -352,24 +425,56 @@ int sweep_submit(int argc, char **argv) {
   return command(&manual, argc, argv, submit);
 }
 
+/* ---- extend ------------------------------------------------------------------------------------------------------ */
+
 static const CoreManual extend_manual = {
   .usage = "sweep extend NAME seeds=N [options]",
-  .about = "More seeds for a sweep: seeds=10 makes them 0 to 9, seeds=\"0..9, 20\" a list. Runs that are there stay as "
-           "they are; only the new ones are submitted. The same as sweep submit NAME --set sweep.seeds=N.",
+  .about = "Adds seeds to a sweep: seeds=10 asks for 0 to 9, seeds=\"0..9, 20\" for a list. Those that are there stay; "
+           "the runs of the new ones are submitted. The sweep keeps them: sweep submit of its file has them too "
+           "(sweeps/NAME/extended).",
   .least = 2, .most = 2};
 
 static bool is_seeds(const char *operand) { return strncmp(operand, "seeds=", 6) == 0; }
 
-/* Is `sweep submit NAME --set sweep.seeds=...` under a name that people look for. */
+/* Leaves only the new ones. CORE_USAGE: there are none; says which are there. */
+static int keep_new(const SubmitOptions *options, const char *operand, const char *asked, int64_t *seeds,
+                    size_t *count) {
+  SweepSpec spec;
+  size_t added;
+  TRY(sweep_common_spec(&options->common, operand, &spec));
+  CoreText present = {0};
+  sweep_extension_print(spec.seeds, spec.seed_count, &present);
+  const int64_t last = spec.seeds[spec.seed_count - 1];
+  sweep_extension_join(&spec.seeds, &spec.seed_count, seeds, *count, &added);
+  memcpy(seeds, spec.seeds + spec.seed_count - added, added * sizeof *seeds);
+  *count = added;
+  int code = CORE_OK;
+  if (added == 0)
+    code = core_error(CORE_USAGE, "%s has the seeds %s already, and %s adds none: sweep extend never takes seeds away; "
+                      "seeds=%lld would add one", spec.name, core_text_string(&present), asked, (long long)last + 2);
+  core_text_free(&present);
+  sweep_spec_free(&spec);
+  return code;
+}
+
 static int extend(void *given, const char **operands, size_t count) {
   SubmitOptions *options = given;
-  const size_t seeds = is_seeds(operands[0]) ? 0 : 1; /* either order */
-  CoreText pair = {0};
-  if (!is_seeds(operands[seeds])) return core_options_misuse(&extend_manual, "seeds=N is missing");
-  core_text_appendf(&pair, "sweep.%s", operands[seeds]);
-  core_options_add(&options->common.sets, core_text_string(&pair));
-  int code = submit(given, &operands[1 - seeds], 1);
-  core_text_free(&pair);
+  const size_t place = is_seeds(operands[0]) ? 0 : 1; /* either order */
+  int64_t *seeds;
+  size_t seed_count;
+  if (!is_seeds(operands[place])) return core_options_misuse(&extend_manual, "seeds=N is missing");
+  for (size_t i = 0; i < options->common.sets.count; i++)
+    if (strncmp(options->common.sets.items[i], "sweep.seeds=", 12) == 0)
+      return core_options_misuse(&extend_manual, "--set %s and %s both name seeds", options->common.sets.items[i],
+                                 operands[place]);
+  const CoreIniEntry entry = {.value = operands[place] + 6};
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_list_seeds(NULL, &entry, &seeds, &seed_count));
+  int code = keep_new(options, operands[1 - place], operands[place], seeds, &seed_count);
+  options->common.extra_seeds = seeds;
+  options->common.extra_seed_count = seed_count;
+  if (code == CORE_OK) code = submit(given, &operands[1 - place], 1);
+  free(seeds);
   return code;
 }
 

@@ -8,9 +8,14 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "store/run_name.h"
+#include "sweep/extension.h"
 #include "sweep/manifest.h"
 
 int sweep_common_open(SweepCommon *common) { return store_root(common->root_option, common->root); }
+
+int sweep_common_make(SweepCommon *common) {
+  return store_root_make(common->root_option, common->root, &common->is_new);
+}
 
 /* ---- sweeps ---------------------------------------------------------------------------------------------------- */
 
@@ -92,19 +97,34 @@ static int check_origins(const char *root, const SweepSpec *spec) {
   return check_lists(root, spec->zips, spec->zip_count);
 }
 
+/* Puts the recorded seeds and those of `common` behind the file's. */
+static int extend_seeds(const SweepCommon *common, SweepSpec *spec) {
+  int64_t *recorded;
+  size_t count, added, more;
+  for (size_t i = 0; i < spec->set_count; i++)
+    if (strncmp(spec->sets[i], "sweep.seeds=", 12) == 0) return CORE_OK; /* these and no others */
+  TRY(sweep_extension_read(common->root, spec->name, &recorded, &count));
+  sweep_extension_join(&spec->seeds, &spec->seed_count, recorded, count, &added);
+  sweep_extension_join(&spec->seeds, &spec->seed_count, common->extra_seeds, common->extra_seed_count, &more);
+  free(recorded);
+  spec->extended_seeds = added + more;
+  return CORE_OK;
+}
+
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec) {
   char path[CORE_PATH_MAX];
   bool frozen = !is_file(operand);
   if (frozen) TRY(frozen_path(common, operand, path));
   TRY(sweep_spec_read(frozen ? path : operand, common->profile, common->sets.items, common->sets.count, spec));
-  const int code = check_origins(common->root, spec);
+  int code = check_origins(common->root, spec);
+  if (code != CORE_OK) core_error_context(code, "%s", frozen ? path : operand);
+  else code = extend_seeds(common, spec);
   if (code != CORE_OK) {
-    core_error_context(code, "%s", frozen ? path : operand);
     sweep_spec_free(spec);
     return code;
   }
-  /* With --set it is another experiment than the frozen one, and is recorded as such. */
-  spec->frozen = frozen && common->sets.count == 0;
+  /* With --set or new seeds it is another experiment than the frozen one, and is recorded as such. */
+  spec->frozen = frozen && common->sets.count == 0 && spec->extended_seeds == 0;
   return CORE_OK;
 }
 

