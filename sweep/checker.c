@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +46,6 @@ static _Noreturn void become(const SweepChecker *checker, const char *program, i
   const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  signal(SIGPIPE, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* it writes nothing, so nothing is lost */
   if (getppid() != parent) _exit(127);
   dup2(in, 0), dup2(out, 1), dup2(null, 2);
@@ -60,7 +60,9 @@ static int start(Talk *talk) {
   TRY(sweep_trainer_program(program));
   if (strchr(program, '/') && access(program, X_OK) != 0)
     return core_error_errno(CORE_FAIL, "%s can not be started", program);
-  if (pipe2(in, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
+  /* No pipe: what is sent to a process that is gone must not end this one (MSG_NOSIGNAL). */
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0)
+    return core_error_errno(CORE_FAIL, "can not make a pipe");
   if (pipe2(out, O_CLOEXEC) != 0) {
     close(in[0]), close(in[1]);
     return core_error_errno(CORE_FAIL, "can not make a pipe");
@@ -117,7 +119,8 @@ static void ask(Talk *talk) {
     append_question(&config, &talk->question);
   }
   if (talk->written == talk->question.length) return;
-  const ssize_t put = write(talk->in, talk->question.data + talk->written, talk->question.length - talk->written);
+  const ssize_t put = send(talk->in, talk->question.data + talk->written, talk->question.length - talk->written,
+                           MSG_NOSIGNAL);
   if (put > 0) talk->written += (size_t)put;
   else if (put < 0 && errno != EAGAIN && errno != EINTR) close_end(&talk->in); /* it is gone: its output says so too */
 }
@@ -214,7 +217,6 @@ void sweep_checker_run(const SweepChecker *checker, size_t count, SweepVerdict *
                        char problem[512]) {
   Talk talk = {.checker = checker, .count = count, .verdicts = verdicts, .in = -1, .out = -1,
                .began_s = core_clock_s(), .live = {.stream = stderr}};
-  struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
   problem[0] = '\0', *answered = 0;
   if (count == 0) return;
   if (start(&talk) != CORE_OK) {
@@ -222,9 +224,7 @@ void sweep_checker_run(const SweepChecker *checker, size_t count, SweepVerdict *
     core_error_clear();
     return;
   }
-  sigaction(SIGPIPE, &ignore, &before);
   const bool understood = converse(&talk), late = is_late(&talk);
-  sigaction(SIGPIPE, &before, NULL);
   show(&talk, true);
   const bool ended = talk.out < 0;
   const int status = finish(&talk, !ended);
