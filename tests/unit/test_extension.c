@@ -193,6 +193,18 @@ static void test_hostile_schema(void **state) {
   }
 }
 
+/* The table turns into a view of these rows while a connection has them open. */
+static void test_turned_into_itself(void **state) {
+  (void)state;
+  make_database();
+  sqlite3 *handle = open_loaded();
+  assert_int_equal(read_all(handle), 0);
+  run_sql("DROP VIEW iteration; ALTER TABLE iteration_chunk RENAME TO keep; CREATE VIEW iteration_chunk AS"
+          " SELECT row AS chunk, 1 AS n, kl AS iteration, * FROM iteration_row");
+  assert_int_equal(read_all(handle), 6);
+  assert_int_equal(sqlite3_close(handle), SQLITE_OK);
+}
+
 /* Memory that ends at any place is an error of the statement. */
 static void test_no_memory(void **state) {
   (void)state;
@@ -211,6 +223,7 @@ static void test_no_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_rows),           WORKSPACE_TEST(test_refuses),        WORKSPACE_TEST(test_older),
-    WORKSPACE_TEST(test_damaged_values), WORKSPACE_TEST(test_hostile_schema), WORKSPACE_TEST(test_no_memory)};
+    WORKSPACE_TEST(test_damaged_values), WORKSPACE_TEST(test_hostile_schema), WORKSPACE_TEST(test_no_memory),
+    WORKSPACE_TEST(test_turned_into_itself)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
