@@ -2,6 +2,7 @@
 # The figures besides DDR: settings, heat map, bars, profiles, tables, KL profiles, curves' panels, and the papers' figures by
 # name. Their numbers are computed here again, from SQL and awk alone. TAP.
 set -u
+export COLUMNS=200 # whole sentences on a line
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1
 f=$tap_dir/figures work=$tap_dir/work db=$tap_dir/work/results.db
