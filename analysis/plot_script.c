@@ -345,6 +345,9 @@ static void write_samples(const Writer *w) {
     if (entry->line)
       core_text_appendf(w->script, ", \\\n  %s using 1:2:3:4 with vectors nohead %s%06x' notitle", block,
                         line_look(entry->dashed ? ANALYSIS_DASHED : ANALYSIS_SOLID), entry->mark.color);
+    else if (w->plot->panels[0].box_count) /* stands for boxes, which let nothing shine through */
+      core_text_appendf(w->script, ", \\\n  %s using 1:2:3 with points pt %d ps %.3g lc rgb variable notitle", block,
+                        point_type(entry->mark.shape, false), point_size(w, entry->mark.shape));
     else append_points(w, block, entry->mark.shape, entry->hollow);
   }
   core_text_append(w->script, "\n");
