@@ -187,6 +187,7 @@ static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, Anal
     analysis_seeds_needed(c.ratio ? analysis_aggregate(a, ANALYSIS_AGGREGATE_MEAN) -
                                       analysis_aggregate(b, ANALYSIS_AGGREGATE_MEAN) : c.difference.center,
                           c.sd[0], c.sd[1], 0.95, 0.8);
+  if (c.seeds_needed && c.seeds_needed < ANALYSIS_SEEDS_LEAST) c.seeds_needed = ANALYSIS_SEEDS_LEAST;
   const double equal = c.ratio ? 1 : 0;
   c.verdict = few                            ? "too few runs for a verdict, which takes 3 a side"
               : c.difference.low > equal     ? "A scores higher"
