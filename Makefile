@@ -69,12 +69,19 @@ SWEEP_O := $(call object,$(filter-out sweep/main.c,$(call sources,sweep)))
 ANALYSIS_O := $(call object,$(filter-out analysis/main.c,$(call sources,analysis)))
 PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
 EXPERIMENTS := $(sort $(wildcard experiments/*.ini experiments/*/*.ini)) # a file a figure
+# Files that are installed as they are, source:target, one rule for all (see install).
+DOCUMENTS := README.md CHANGELOG.md LICENSE $(sort $(shell find docs -type f))
+INSTALLED := $(foreach f,$(EXPERIMENTS),$(f):share/sweep/$(f)) \
+  $(foreach f,$(sort $(wildcard slurm/sites/*.ini)),$(f):share/sweep/sites/$(notdir $(f))) \
+  $(foreach f,$(DOCUMENTS),$(f):share/doc/sweep/$(f))
+# Man pages and completions, which the programs make of their own tables.
+MADE := share/man/man1 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d
 # A test program is one file; it links all of ours (static archives give only what it uses).
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c tests/bench/bench_*.c \
   tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c))
 GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
 
-all: deps-present $(KERNELS_O) $(PROGRAMS) lib $(BUILD)/lib/sweep/sweep_rows.so # kernels first: they take a minute each, and all programs wait for them
+all: deps-present $(KERNELS_O) $(PROGRAMS) lib $(BUILD)/lib/sweep/sweep_rows.so $(BUILD)/share/made.stamp # kernels first: they take a minute each, and all programs wait for them
 
 $(BUILD)/archive/libcore.a: $(CORE_O)
 $(BUILD)/archive/libsim.a: $(SIM_O)
@@ -173,7 +180,7 @@ $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o: $(BUILD)/commit.stamp
 $(BUILD)/commit.stamp: FORCE
 	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
 FORCE:
-.PHONY: all FORCE kernels check check-long demo bench fuzz install install-lib install-rows lib clean help info deps deps-present docs tests
+.PHONY: all FORCE kernels check check-long demo bench fuzz install uninstall install-lib install-rows lib clean help info deps deps-present docs tests
 
 $(BUILD)/tests/%: tests/%.c $(call lib,sweep slurm analysis trainer sim store core) | deps-present
 	@mkdir -p $(@D)
@@ -260,7 +267,7 @@ $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuz
 	@echo "  fuzz $<"; $(CC) $(CFLAGS_ALL) -Itests -fsanitize=fuzzer -o $@ $< tests/fuzz/file.c \
 	  $(if $(wildcard tests/fuzz/corpus/$*/*.json),tests/fuzz/mutate_json.c) $(filter %.a,$^) $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- what people type ------------------------------------------------------------------------------------------
 # These build with all processors, unless make was told how many jobs (-j) it may have; known in recipes only.
@@ -298,10 +305,23 @@ fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new i
 	  -artifact_prefix=$(BUILD)/fuzz/$(TARGET)- $(addprefix -dict=,$(wildcard tests/fuzz/$(TARGET).dict)) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET)
 kernels:         ## what each GPU kernel takes, as the compiler says; needs nvcc, no GPU
 	@NVCC=$(NVCC) tests/tools/kernels.sh
-install: all install-lib install-rows ## PREFIX=/usr/local, DESTDIR
-	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/sweep/,$(sort $(dir $(EXPERIMENTS))))
+$(BUILD)/share/made.stamp: $(PROGRAMS)
+	@rm -rf $(BUILD)/share; mkdir -p $(addprefix $(BUILD)/,$(MADE))
+	@for program in $(PROGRAMS); do name=$${program##*/}; $$program --man $(BUILD)/share/man/man1 && \
+	  $$program --completion bash > $(BUILD)/share/bash-completion/completions/$$name && \
+	  $$program --completion zsh > $(BUILD)/share/zsh/site-functions/_$$name && \
+	  $$program --completion fish > $(BUILD)/share/fish/vendor_completions.d/$$name.fish || exit 1; done
+	@touch $@
+install: all install-lib install-rows ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR
+	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/,$(MADE))
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	for file in $(EXPERIMENTS); do install -m 644 $$file $(DESTDIR)$(PREFIX)/share/sweep/$$file || exit 1; done
+	@for folder in $(MADE); do install -m 644 $(BUILD)/$$folder/* $(DESTDIR)$(PREFIX)/$$folder || exit 1; done
+	@for file in $(INSTALLED); do install -D -m 644 $${file%%:*} $(DESTDIR)$(PREFIX)/$${file#*:} || exit 1; done
+uninstall: $(BUILD)/share/made.stamp ## removes what install puts there, and folders that are empty then: PREFIX, DESTDIR
+	@cd $(BUILD) && for file in $(patsubst $(BUILD)/%,%,$(PROGRAMS)) $$(find $(MADE) -type f) $(foreach f,$(INSTALLED),$(lastword $(subst :, ,$(f)))) \
+	  lib/libsim.so lib/libsim.so.$(SIM_ABI) lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h lib/sweep/sweep_rows.so; do rm -f "$(DESTDIR)$(PREFIX)/$$file"; done
+	@for folder in share/sweep share/doc/sweep include/sim lib/sweep; do \
+	  [ ! -d "$(DESTDIR)$(PREFIX)/$$folder" ] || find "$(DESTDIR)$(PREFIX)/$$folder" -depth -type d -empty -delete; done
 docs: all        ## rewrite docs/config.md from core/config.def
 	$(BUILD)/bin/trainer config --markdown > docs/config.md
 info:            ## what was found on this machine
