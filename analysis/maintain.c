@@ -72,6 +72,11 @@ static int check(const char *path, Report *report) {
   if (report->repair && !logs)
     fprintf(stderr, "note: no folder runs/ beside the database: gaps can not be filled from run logs\n");
   TRY(store_database_open(path, !report->repair, &database));
+  if (store_is_merged(database) && logs) {
+    fprintf(stderr, "note: %s was made by analyze merge: the run logs of the workspace it lies in are not its own\n",
+            path);
+    logs = NULL;
+  }
   int code = report->repair ? repair(database, path, logs, report, &result)
                             : store_check(database, logs, false, tell, report, &result);
   store_database_close(&database);
@@ -100,7 +105,8 @@ int analysis_check(int argc, char **argv) {
     .about = "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose rows "
              "end before their state says, impossible values, and run logs that are gone, shorter than, or not the "
              "ones that were imported. Changes nothing without --repair.\n\n"
-             "Exit status: 0 sound or mended (warnings may stand), 1 damaged.",
+             "Exit status: 0 sound or mended (warnings may stand), 1 damaged, or a run log has lost what was imported "
+             "from it (its rows are kept).",
     ANALYSIS_ONE_DATABASE};
   Report report = {0};
   const CoreOption table[] = {
@@ -154,9 +160,10 @@ static int merge_one(StoreDatabase *target, const char *path, json_t *list) {
 
 static const CoreManual merge_manual = {
   .usage = "analyze merge a.db b.db ... -o all.db",
-  .about = "Adds the sweeps and runs of each database to the output; the sources are only read. A run that several "
-           "have comes from where it got further, so that merging again changes nothing. A sweep whose name stands for "
-           "different experiment files becomes two.",
+  .about = "Adds the sweeps and runs of each database to the output; the sources are only read. A new output is marked "
+           "as merged: it takes in nothing from the workspace that it may lie in. A run that several have comes from "
+           "where it got further, so that merging again changes nothing. A sweep whose name stands for different "
+           "experiment files becomes two.",
   .least = 1, .most = SIZE_MAX,
   .hint = "expected databases and an output"};
 
@@ -172,7 +179,9 @@ static int merge(void *given, const char **operands, size_t count) {
   }
   StoreDatabase *target = NULL;
   json_t *list = request->json ? json_array() : NULL;
+  const bool is_new = !core_files_exists(output);
   int code = store_database_open(output, false, &target);
+  if (code == CORE_OK && is_new) code = store_merge_begin(target); /* one that is there stays what it is */
   for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i], list);
   if (code == CORE_OK) code = store_database_finish(&target);
   else store_database_close(&target);

@@ -12,6 +12,7 @@
 #include "analysis/parents.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "store/maintain.h"
 #include "store/paths.h"
 #include "store/query.h"
 
@@ -71,7 +72,7 @@ int analysis_database_open(const char *path, StoreDatabase **database) {
   int64_t older;
   TRY(store_database_open_to_show(path, database, &older));
   if (older) fprintf(stderr, "note: " STORE_OLDER_NOTE "\n", path, (long long)older);
-  else import_new(*database, root);
+  else if (!store_is_merged(*database)) import_new(*database, root);
   return CORE_OK;
 }
 

@@ -301,7 +301,10 @@ static int connect_immutable(StoreDatabase *database) {
   struct stat status;
   CoreText uri = {0};
   TRY(core_files_path(wal, "%s-wal", database->path));
-  if (stat(wal, &status) == 0 && status.st_size > 0) return store_database_error(database, "read");
+  if (stat(wal, &status) == 0 && status.st_size > 0)
+    return core_error(CORE_FAIL, "cannot read all of %s: what was written last lies in %s, and to take it in needs the "
+                      "right to write in that folder; ask its owner for `sweep collect`, or copy both files to a "
+                      "folder of yours", database->path, wal);
   core_text_append(&uri, "file:");
   for (const char *c = database->path; *c; c++)
     core_text_appendf(&uri, *c == '%' || *c == '?' || *c == '#' ? "%%%02x" : "%c", (unsigned char)*c);

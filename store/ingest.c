@@ -18,6 +18,7 @@
 #include "store/crc32_internal.h"
 #include "store/ingest_internal.h"
 #include "store/lease_internal.h"
+#include "store/maintain.h"
 #include "store/paths.h"
 #include "store/runlog_internal.h"
 
@@ -486,6 +487,10 @@ int store_import(StoreDatabase *database, const char *root, const char *sweep, b
   int lock;
   bool busy;
   *result = (StoreImport){0};
+  if (store_is_merged(database))
+    return core_error(CORE_USAGE, "%s was made by analyze merge: it takes in no runs of the workspace that it lies in; "
+                      "give it another name, or move it away, and make the workspace's own with: sweep rebuild",
+                      database->path);
   int code = store_import_lock(root, wait, &lock, &busy);
   if (code != CORE_OK && busy) {
     result->rows = -1;

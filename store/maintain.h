@@ -49,6 +49,11 @@ typedef struct StoreMerge {
   int64_t sweeps, renamed_sweeps;                /* renamed: another experiment file under the same name */
 } StoreMerge;
 
+/* Marks a database that is a union of others: nothing is imported into it, wherever it lies. Its table `merged` says
+ * so. */
+int store_merge_begin(StoreDatabase *target);
+bool store_is_merged(StoreDatabase *database);
+
 /* Adds the sweeps and runs of `source` (read only; of this schema version or an earlier one) to `target`. A run in both
  * comes from where it got further (attempt, iteration, heartbeat; equal: the target's stays), so merging again changes
  * nothing and the order of sources does not matter. A sweep whose name stands for another experiment file is added as

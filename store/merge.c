@@ -309,3 +309,17 @@ int store_merge(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge)
   if (code != CORE_OK) store_database_rollback(target);
   return code;
 }
+
+/* ---- what it is ------------------------------------------------------------------------------------------------- */
+
+int store_merge_begin(StoreDatabase *target) {
+  return store_database_execute(target, "CREATE TABLE IF NOT EXISTS merged(  -- this file was made by `analyze merge`: "
+                                "nothing is imported into it\n  since REAL  -- unix time\n);"
+                                "INSERT INTO merged SELECT unixepoch() WHERE NOT EXISTS (SELECT 1 FROM merged)");
+}
+
+bool store_is_merged(StoreDatabase *database) {
+  int64_t tables = 0;
+  return store_database_int(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'merged'",
+                            &tables) == CORE_OK && tables > 0;
+}

@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "store/database_internal.h"
+#include "store/maintain.h"
 #include "store/paths.h"
 #include "store/run_name.h"
 
@@ -167,6 +168,20 @@ static void remove_database(const char *path) {
     if (core_files_path(file, "%s%s", path, endings[i]) == CORE_OK) unlink(file);
 }
 
+/* A union of several workspaces can not be made from this one. */
+static int refuse_merged(const char *path) {
+  StoreDatabase *database = NULL;
+  if (!core_files_exists(path) || store_database_open(path, true, &database) != CORE_OK) {
+    core_error_clear(); /* damaged, or of another version: that is what a rebuild is for */
+    return CORE_OK;
+  }
+  const bool merged = store_is_merged(database);
+  store_database_close(&database);
+  return merged ? core_error(CORE_USAGE, "%s was made by analyze merge, and holds more than this workspace; give it "
+                             "another name, and rebuild again", path)
+                : CORE_OK;
+}
+
 int store_rebuild(const char *root, StoreImport *result) {
   char path[CORE_PATH_MAX], fresh[CORE_PATH_MAX];
   int lock;
@@ -174,6 +189,7 @@ int store_rebuild(const char *root, StoreImport *result) {
   *result = (StoreImport){0};
   TRY(store_path_database(root, path));
   TRY(core_files_path(fresh, "%s.new", path));
+  TRY(refuse_merged(path));
   TRY(store_import_lock(root, true, &lock, &busy));
   remove_database(fresh); /* left over by a rebuild that was killed */
   int code = build(root, path, fresh, result);

@@ -1,12 +1,14 @@
 /* `sweep collect` and `sweep rebuild`: run logs into results.db. The work is store's; this says what it did. */
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "core/json.h"
 #include "core/log.h"
 #include "core/terminal.h"
 #include "store/database.h"
+#include "store/query.h"
 #include "sweep/commands.h"
 #include "sweep/sweep.h"
 
@@ -85,10 +87,27 @@ static int follow(StoreDatabase *database, const char *root, const char *name, d
   return CORE_OK;
 }
 
+/* A results.db that was made by an import alone (the old one was deleted, and a rebuild killed) has rows, but no sweep. */
+static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
+  char **names;
+  size_t count;
+  bool row;
+  StoreQuery *query;
+  if (sweep_common_list(root, &names, &count) != CORE_OK) return core_error_clear();
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  if (count == 0 || store_query_open(database, "SELECT 1 FROM sweep LIMIT 1", &query) != CORE_OK)
+    return core_error_clear();
+  if (store_query_step(query, &row) == CORE_OK && !row)
+    core_warn("results.db knows none of the %zu sweeps of this workspace; it gets them with: sweep rebuild", count);
+  store_query_close(&query);
+}
+
 static int collect_once(StoreDatabase *database, const char *root, const char *name, bool json) {
   StoreImport import;
   TRY(store_import(database, root, name, true, &import));
   report_import(&import, json);
+  report_unknown_sweeps(database, root);
   return import.lost_bytes > 0 ? core_error(CORE_FAIL, "%s", import.first_lost) : CORE_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "core/terminal.h"
 #include "slurm/cluster.h"
 #include "store/database.h"
+#include "store/maintain.h"
 #include "store/query.h"
 #include "store/run.h"
 #include "sweep/check.h"
@@ -75,6 +76,11 @@ static int record_runs(const char *root, const SweepSpec *spec, const SweepGrid 
   TRY(store_database_open(path, false, &database));
   SweepIds places = {0};
   bool recorded;
+  if (store_is_merged(database)) {
+    store_database_close(&database);
+    return core_error(CORE_USAGE, "%s was made by analyze merge, and takes in no runs; give it another name, and "
+                      "submit again", path);
+  }
   int code;
   TRY_GOTO(code, close, is_recorded(database, spec, manifest, &recorded));
   if (recorded && spec->set_count == 0 && !*spec->profile) goto close; /* those change what the text does not show */

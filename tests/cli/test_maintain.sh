@@ -50,6 +50,26 @@ tap_run "merge again adds nothing" 0 "0 runs added, 0 replaced" analyze merge "$
 after=$(analyze export csv "$tap_dir/all.db" -o "$tap_dir/two" >/dev/null; cat "$tap_dir"/two/*.csv | cksum)
 tap_result "and changes nothing" "$([ "$before" = "$after" ]; echo $?)"
 tap_run "what was merged is sound" 0 "36 runs" analyze check "$tap_dir/all.db"
+mkdir "$tap_dir/third"; cp -r "$tap_dir/second/runs" "$tap_dir/third"
+(cd "$tap_dir/third" && analyze merge "$db" -o own.db >/dev/null)
+for command in "sql own.db 'SELECT count(*) FROM run'" "check own.db" "table own.db"; do
+  (cd "$tap_dir/third" && eval "analyze $command" >/dev/null 2>&1)
+done
+tap_result "a merged database takes in nothing where it lies" "$([ "$(value "$tap_dir/third/own.db" "SELECT count(*) FROM run")" = 24 ]; echo $?)"
+cp "$tap_dir/third/own.db" "$tap_dir/third/results.db"
+tap_run "nor as results.db: collect" 2 "made by analyze merge" sweep collect --root "$tap_dir/third"
+tap_run "nor as results.db: rebuild" 2 "made by analyze merge" sweep rebuild --root "$tap_dir/third"
+rm "$tap_dir/third/results.db"
+tap_run "a results.db that is merged into goes on importing" 0 "runs added" analyze merge "$db" -o "$tap_dir/second/results.db"
+tap_run "so it does" 0 "new row" sweep collect --root "$tap_dir/second"
+log=$(ls "$tap_dir"/second/runs/*/*/stats.1.tsv | head -1)
+all=$(value "$tap_dir/second/results.db" "SELECT count(*) FROM iteration")
+cp "$log" "$tap_dir/kept.tsv"; head -c 900 "$tap_dir/kept.tsv" >"$log"; touch "$(dirname "$log")/x"
+tap_run "a log that lost its end: collect tells" 1 "has lost its last" sweep collect --root "$tap_dir/second"
+tap_run "and check" 1 "bytes shorter than what was imported" analyze check "$tap_dir/second/results.db"
+tap_run "and check --repair leaves it alone" 1 "the rows are kept" analyze check --repair "$tap_dir/second/results.db"
+tap_result "no row is lost" "$([ "$(value "$tap_dir/second/results.db" "SELECT count(*) FROM iteration")" = "$all" ]; echo $?)"
+cp "$tap_dir/kept.tsv" "$log"
 tap_run "merge: the output is a source" 2 "both a source and the output" analyze merge "$db" -o "$db"
 tap_run "merge without an output" 2 "expected databases and an output" analyze merge "$db"
 
