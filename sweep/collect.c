@@ -87,7 +87,7 @@ static int follow(StoreDatabase *database, const char *root, const char *name, d
   return CORE_OK;
 }
 
-/* A results.db that was made by an import alone (the old one was deleted, and a rebuild killed) has rows, but no sweep. */
+/* A results.db that an import alone has made (the old one was deleted, and a rebuild killed) has rows, but no sweep. */
 static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
   char **names;
   size_t count;
