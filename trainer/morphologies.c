@@ -287,13 +287,13 @@ int trainer_morphologies(int argc, char **argv) {
   Request request = {.output = "sim/morphology_attempts.h", .episodes = 8};
   const CoreOption options[] = {
     {"stats", 0, CORE_OPTION_FLAG, &request.stats, NULL,
-     "Print the table of all morphologies (what the command does anyway)."},
+     "print the table of all morphologies (what the command does anyway)"},
     {"episodes", 'n', CORE_OPTION_INT, &request.episodes, "N",
-     "Random episodes a level for the solve rate; 0 leaves it out (default 8)."},
+     "random episodes a level for the solve rate; 0 leaves it out (default 8)"},
     {"search", 0, CORE_OPTION_FLAG, &request.search, NULL,
-     "Find each level's first acceptable attempt and write the table that the generator is built with."},
+     "find each level's first acceptable attempt and write the table that the generator is built with"},
     {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE",
-     "Where --search writes (default sim/morphology_attempts.h)."},
+     "where --search writes (default sim/morphology_attempts.h)"},
     {0}};
   return core_options_answer(&manual, options, argc, argv, answer, &request);
 }
