@@ -11,7 +11,12 @@ files=$(find experiments -name '*.ini' | sort)
 for file in $files; do
   problems=
   for profile in "" laptop demo; do
-    sweep plan "$file" ${profile:+--profile $profile} --root "$root" >"$tap_dir/out" 2>&1 || problems+="${profile:-paper}: $(head -1 "$tap_dir/out") "
+    plan=(sweep plan "$file" ${profile:+--profile $profile} --root "$root")
+    "${plan[@]}" >"$tap_dir/out" 2>&1 && continue
+    # Kinetix' own levels are not in this tree; the demo does without them.
+    others=$(grep -vE 'levels: .*kinetix/.*No such file|^sweep: these runs would end|^and [0-9]+ more kinds' "$tap_dir/out")
+    [ "$profile" != demo ] && [ -z "$others" ] && "${plan[@]}" --no-check >"$tap_dir/out" 2>&1 && continue
+    problems+="${profile:-paper}: $(head -2 "$tap_dir/out") "
   done
   grep -q '^; Claim: ' "$file" || problems+="no line '; Claim: ...' "
   stem=$(basename "$file" .ini)
