@@ -509,16 +509,6 @@ static void iterations_cover_the_budget(void **state) {
   assert_int_equal(core_config_iterations(&config), 2);
 }
 
-static void print_help_to(FILE *file) {
-  fflush(stdout);
-  int kept = dup(STDOUT_FILENO);
-  dup2(fileno(file), STDOUT_FILENO);
-  core_config_print_help();
-  fflush(stdout);
-  dup2(kept, STDOUT_FILENO);
-  close(kept);
-}
-
 static void help_and_docs_name_every_setting(void **state) {
   static char help[100000];
   CoreText markdown = {0};
@@ -527,7 +517,8 @@ static void help_and_docs_name_every_setting(void **state) {
   FILE *file = tmpfile();
   (void)state;
   assert_non_null(file);
-  print_help_to(file);
+  CoreHelp terminal = {.out = file};
+  core_config_help(&terminal);
   rewind(file);
   help[fread(help, 1, sizeof help - 1, file)] = '\0';
   fclose(file);
