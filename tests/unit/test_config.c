@@ -405,7 +405,7 @@ static void bad_files_point_at_the_fault(void **state) {
     {"[ppo]\nepochs = 4\n[env]\nnum = 8\n[ppo]\n\nepochs = 4\n",
      ":7:1: ppo.epochs is given twice, first in line 2; remove one"},
     {"[pppo]\n", ":1:1: [pppo] is no section of a config; did you mean [ppo]?"},
-    {"[grid com]\n", ":1:1: [grid com] is no section of a config; `trainer --help` lists them"},
+    {"[nothing known]\n", ":1:1: [nothing known] is no section of a config; `trainer --help` lists them"},
     {"\nepochs = 1\n", ":2:1: epochs stands before the first [section]"},
     {"[ppo\n", ":1:5: the section's ']' is missing"},
   };
