@@ -206,8 +206,8 @@ bool job_set_start_next(JobSet *set) {
   return false;
 }
 
-/* Killed from outside: again, unless it keeps happening or we are stopping. One that our own SIGTERM has ended was not yet
- * as far as to keep it: it has not begun. */
+/* Killed from outside: again, unless it keeps happening or we are stopping. One that our own SIGTERM has ended was not
+ * yet as far as to keep it: it has not begun. */
 static void job_killed(JobSet *set, Job *job, int signal) {
   char reason[160];
   if (set->stopping && signal == SIGTERM) return;
