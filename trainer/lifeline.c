@@ -20,7 +20,7 @@
 #include "core/memory.h"
 #include "trainer/ranks.h"
 
-enum { ENDING = 255, PATIENCE_S = 10, TOKEN = 16, BACKLOG = 1024 };
+enum { ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 1024 };
 
 /* What the first rank tells the others through MPI, and what each of them says first on its connection. */
 typedef struct Address { int32_t port; char host[64]; unsigned char token[TOKEN]; } Address;
@@ -33,7 +33,6 @@ static struct Lifeline {
   int count;            /* connections: size - 1 at the first rank, 1 at the others, 0 when there are none */
   struct pollfd *line;  /* [count + 1]; the last one is wake[0] */
   int *rank;            /* [count] at the other end */
-  int *word;            /* [count] the last byte heard, -1 before any */
 } lifeline;
 
 /* Who is told of a death. The lock is held while that goes on, so that nobody takes away what the handler works
@@ -62,10 +61,10 @@ static void take_down(int rank, int word) {
   else
     snprintf(message, sizeof message, "%s ended without a word: killed (SIGKILL, perhaps for lack of memory), or its "
              "machine is gone", who);
-  if (ranks_is_first()) say(ENDING);
   pthread_mutex_lock(&handler.lock);
   if (handler.call) handler.call(handler.context, message);
   else if (word != ENDING) fprintf(stderr, "trainer: %s\n", message);
+  if (ranks_is_first()) say(ENDING);
   _exit(CORE_FAIL);
 }
 
@@ -74,12 +73,7 @@ static void hear(int i) {
   unsigned char words[64];
   ssize_t n = recv(lifeline.line[i].fd, words, sizeof words, MSG_DONTWAIT);
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (n > 0) {
-    lifeline.word[i] = words[n - 1];
-    if (lifeline.word[i] == ENDING) take_down(lifeline.rank[i], ENDING);
-    return;
-  }
-  take_down(lifeline.rank[i], lifeline.word[i]);
+  take_down(lifeline.rank[i], n > 0 ? words[n - 1] : -1);
 }
 
 static void *watch(void *unused) {
@@ -91,9 +85,12 @@ static void *watch(void *unused) {
   }
 }
 
-/* Says which signal kills this rank, then dies of it: the action is the default one by now. */
+/* Says which signal kills this rank, then dies of it: the action is the default one by now. The first rank is given time
+ * to hear, as the launcher ends all of us as soon as one is dead; it answers by ending. */
 static void last_word(int signal_number) {
+  struct pollfd first = {.fd = lifeline.line[0].fd, .events = POLLIN};
   say((unsigned char)signal_number);
+  poll(&first, 1, HEARD_MS);
   raise(signal_number);
 }
 
@@ -199,7 +196,6 @@ static void close_all(void) {
     if (lifeline.wake[i] >= 0) close(lifeline.wake[i]);
   free(lifeline.line);
   free(lifeline.rank);
-  free(lifeline.word);
   lifeline = (struct Lifeline){0};
 }
 
@@ -207,10 +203,8 @@ void lifeline_start(void) {
   lifeline.count = ranks_is_first() ? ranks_size() - 1 : 1;
   lifeline.line = core_memory_zero_allocate((size_t)lifeline.count + 1, sizeof *lifeline.line);
   lifeline.rank = core_memory_zero_allocate((size_t)lifeline.count, sizeof *lifeline.rank);
-  lifeline.word = core_memory_zero_allocate((size_t)lifeline.count, sizeof *lifeline.word);
   if (pipe(lifeline.wake) != 0) lifeline.wake[0] = lifeline.wake[1] = -1;
   for (int i = 0; i <= lifeline.count; i++) lifeline.line[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-  for (int i = 0; i < lifeline.count; i++) lifeline.word[i] = -1;
   lifeline.line[lifeline.count].fd = lifeline.wake[0];
   if (connect_star()) {
     start_thread();
