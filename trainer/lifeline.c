@@ -85,8 +85,8 @@ static void *watch(void *unused) {
   }
 }
 
-/* Says which signal kills this rank, then dies of it: the action is the default one by now. The first rank is given time
- * to hear, as the launcher ends all of us as soon as one is dead; it answers by ending. */
+/* Says which signal kills this rank, then dies of it: the action is the default one by now. The first rank is given
+ * time to hear, as the launcher ends all of us as soon as one is dead; it answers by ending. */
 static void last_word(int signal_number) {
   struct pollfd first = {.fd = lifeline.line[0].fd, .events = POLLIN};
   say((unsigned char)signal_number);
