@@ -28,8 +28,9 @@ typedef struct Product {
 static Product *_Atomic products;      /* the list's head: entries join at its end and never leave */
 static _Atomic(dnnl_engine_t) engine;
 static _Thread_local dnnl_stream_t stream;
-static _Thread_local void *scratch;
-static _Thread_local size_t scratch_bytes;
+/* Memory of a thread that grows to the largest that was asked for. */
+typedef struct Room { void *memory; size_t bytes; } Room;
+static _Thread_local Room scratch, rows_of_a, rows_of_c;
 
 #define DNNL_CHECK(call) CORE_CHECK((call) == dnnl_success)
 
@@ -89,27 +90,45 @@ static Product *find_or_make(const Shape *shape) {
   return product;
 }
 
-static void *thread_scratch(const Product *product) {
-  const size_t bytes = dnnl_memory_desc_get_size(&product->scratch);
-  if (bytes > scratch_bytes) {
-    scratch = core_memory_resize(scratch, bytes);
-    scratch_bytes = bytes;
+static void *take(Room *room, size_t bytes) {
+  if (bytes > room->bytes) {
+    room->memory = core_memory_resize(room->memory, bytes);
+    room->bytes = bytes;
   }
-  return scratch;
+  return room->memory;
 }
 
-static void dnnl_product_bf16(int transpose_a, int transpose_b, int m, int n, int k, const uint16_t *a, int lda,
-                              const uint16_t *b, int ldb, int accumulate, float *c, int ldc) {
-  const Shape shape = {transpose_a, transpose_b, m, n, k, lda, ldb, accumulate, ldc};
-  const Product *product = find_or_make(&shape);
+static void execute(const Shape *shape, const uint16_t *a, const uint16_t *b, float *c) {
+  const Product *product = find_or_make(shape);
   const dnnl_memory_desc_t *const descs[] = {&product->a, &product->b, &product->c, &product->scratch};
-  void *const data[] = {(void *)a, (void *)b, c, thread_scratch(product)};
+  void *const data[] = {(void *)a, (void *)b, c, take(&scratch, dnnl_memory_desc_get_size(&product->scratch))};
   dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_WEIGHTS, NULL}, {DNNL_ARG_DST, NULL},
                                  {DNNL_ARG_SCRATCHPAD, NULL}};
   if (stream == NULL) DNNL_CHECK(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));
   for (int i = 0; i < 4; i++) DNNL_CHECK(dnnl_memory_create(&arguments[i].memory, descs[i], engine, data[i]));
   DNNL_CHECK(dnnl_primitive_execute(product->primitive, stream, 4, arguments));
   for (int i = 0; i < 4; i++) dnnl_memory_destroy(arguments[i].memory);
+}
+
+/* A block of fewer rows goes as a whole one. Where there are fewer, oneDNN sums in another order (seen on AMX tiles),
+ * and a row's numbers may not depend on how many others go with it. */
+static void execute_padded(const Shape *shape, const uint16_t *a, const uint16_t *b, float *c) {
+  const size_t k = (size_t)shape->k, n = (size_t)shape->n, m = (size_t)shape->m;
+  uint16_t *padded = take(&rows_of_a, CPU_ROWS * k * sizeof *padded);
+  float *result = take(&rows_of_c, CPU_ROWS * n * sizeof *result);
+  Shape whole = *shape;
+  whole.m = CPU_ROWS, whole.lda = shape->k, whole.ldc = shape->n;
+  for (size_t r = 0; r < m; r++) memcpy(padded + r * k, a + r * (size_t)shape->lda, k * sizeof *padded);
+  memset(padded + m * k, 0, (CPU_ROWS - m) * k * sizeof *padded);
+  execute(&whole, padded, b, result);
+  for (size_t r = 0; r < m; r++) memcpy(c + r * (size_t)shape->ldc, result + r * n, n * sizeof *c);
+}
+
+static void dnnl_product_bf16(int transpose_a, int transpose_b, int m, int n, int k, const uint16_t *a, int lda,
+                              const uint16_t *b, int ldb, int accumulate, float *c, int ldc) {
+  const Shape shape = {transpose_a, transpose_b, m, n, k, lda, ldb, accumulate, ldc};
+  if (m < CPU_ROWS && !transpose_a && !accumulate) execute_padded(&shape, a, b, c);
+  else execute(&shape, a, b, c);
 }
 
 /* Below AVX-512 oneDNN's product is plain C. */
