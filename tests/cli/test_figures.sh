@@ -282,7 +282,7 @@ env.morphologies = car
 env.task = levels
 env.levels = "it's `touch pwned` {/:Bold x}_^ <b>.json"
 INI
-sweep submit "$tap_dir/hostile.ini" --root "$real" --wait >/dev/null 2>&1
+sweep submit "$tap_dir/hostile.ini" --root "$real" --wait --no-check >/dev/null 2>&1 # there is no such level
 (cd "$tap_dir" && tap_run "hostile labels" 0 "1 finished, 1 failed" analyze curves "$real/results.db" --sweep hostile --group env.levels -o "$f" && [ ! -e pwned ])
 tap_count=$((tap_count + 1))
 grep -qF "it's ´touch pwned´ {/:Bold x}_^ &lt;b" "$f/curves.svg" && [ ! -e "$f/pwned" ] && [ ! -e pwned ]
