@@ -118,22 +118,6 @@ static void take_verdict(Look *look, const Shape *shape, SweepVerdict *verdict) 
 
 /* ---- parents ---------------------------------------------------------------------------------------------------- */
 
-static int add_known_runs(const char *root, SweepIds *known) {
-  char **names;
-  size_t count;
-  int code = CORE_OK;
-  TRY(sweep_common_list(root, &names, &count));
-  for (size_t i = 0; i < count; i++) {
-    SweepManifest manifest = {0};
-    if (code == CORE_OK) code = sweep_manifest_read(root, names[i], &manifest);
-    if (code == CORE_OK) sweep_ids_add_all(known, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
-    sweep_manifest_free(&manifest);
-    free(names[i]);
-  }
-  free(names);
-  return code;
-}
-
 /* Of a run that has ended: it will not make the checkpoint any more. */
 static bool has_missed(const char *root, const CoreOrigin *origin) {
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
@@ -172,7 +156,7 @@ static int look_at_parents(Look *look) {
   SweepIds known = {0};
   if (!look->has_parents) return CORE_OK;
   sweep_ids_add_all(&known, (const char(*)[CORE_RUN_ID])look->grid->ids, look->grid->runs);
-  int code = add_known_runs(look->check->root, &known);
+  int code = sweep_manifest_add_ids(look->check->root, NULL, &known);
   for (size_t run = 0; run < look->grid->runs && code == CORE_OK; run++) look_at_parent(look, &known, run);
   sweep_ids_free(&known);
   return code;

@@ -9,7 +9,6 @@
 #include "core/memory.h"
 #include "store/paths.h"
 #include "sweep/freeze.h"
-#include "sweep/ids.h"
 #include "sweep/sweep.h"
 
 enum { MANIFEST_VERSION = 1, ID_DIGITS = CORE_RUN_ID - 1 };
@@ -172,4 +171,21 @@ out:
 void sweep_manifest_free(SweepManifest *manifest) {
   free(manifest->ids);
   *manifest = (SweepManifest){0};
+}
+
+int sweep_manifest_add_ids(const char *root, const char *except, SweepIds *ids) {
+  char **names;
+  size_t count;
+  int code = CORE_OK;
+  TRY(sweep_common_list(root, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    SweepManifest manifest = {0};
+    const bool wanted = !except || strcmp(names[i], except) != 0;
+    if (code == CORE_OK && wanted) code = sweep_manifest_read(root, names[i], &manifest);
+    sweep_ids_add_all(ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
+    sweep_manifest_free(&manifest);
+    free(names[i]);
+  }
+  free(names);
+  return code;
 }

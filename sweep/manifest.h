@@ -12,6 +12,7 @@
 
 #include "core/config.h"
 #include "sweep/grid.h"
+#include "sweep/ids.h"
 #include "sweep/spec.h"
 
 typedef struct SweepManifest {
@@ -39,5 +40,8 @@ int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest
 /* As it stands, without a lock: sweep rm's, of a sweep that nobody works on. */
 int sweep_manifest_write(const char *root, const SweepManifest *manifest);
 void sweep_manifest_free(SweepManifest *manifest);
+
+/* Adds the runs of all sweeps of the workspace, but of `except` (NULL: of each), to `ids`. */
+int sweep_manifest_add_ids(const char *root, const char *except, SweepIds *ids);
 
 #endif

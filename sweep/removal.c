@@ -38,23 +38,6 @@ static double folder_bytes(const char *path) {
 
 /* ---- what goes -------------------------------------------------------------------------------------------------- */
 
-/* Adds the runs of all other sweeps to `shared`. */
-static int find_shared(const char *root, const char *name, SweepIds *shared) {
-  char **names;
-  size_t count;
-  int code = CORE_OK;
-  TRY(sweep_common_list(root, &names, &count));
-  for (size_t i = 0; i < count; i++) {
-    SweepManifest manifest = {0};
-    if (code == CORE_OK && strcmp(names[i], name) != 0) code = sweep_manifest_read(root, names[i], &manifest);
-    sweep_ids_add_all(shared, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
-    sweep_manifest_free(&manifest);
-    free(names[i]);
-  }
-  free(names);
-  return code;
-}
-
 /* The runs of the sweep's frozen file: what was submitted last. */
 static int find_present(const char *root, const char *name, SweepIds *present) {
   const SweepCommon unused = {0};
@@ -83,7 +66,7 @@ static int add_run(const char *root, const char *id, SweepRemoval *removal) {
 static int choose_runs(const char *root, bool stale, SweepRemoval *removal) {
   SweepIds shared = {0}, present = {0};
   SweepManifest *manifest = &removal->manifest;
-  int code = find_shared(root, removal->name, &shared);
+  int code = sweep_manifest_add_ids(root, removal->name, &shared);
   if (code == CORE_OK && stale) code = find_present(root, removal->name, &present);
   removal->goes = core_memory_zero_allocate(manifest->count + 1, sizeof *removal->goes);
   removal->ids = core_memory_allocate((manifest->count + 1) * sizeof *removal->ids);
