@@ -265,12 +265,36 @@ static void test_on_a_device(void **state) {
   check_on_a_device(config, id);
 }
 
+/* Right checksums, wrong numbers: 2^63 more iterations, or fewer than none. */
+static void test_positions_where_no_run_can_be(void **state) {
+  const int64_t wrong[] = {-1, INT64_MIN, INT64_MAX, -((int64_t)1 << 31)};
+  const CoreConfig config = CONFIGURED_SMALL("train.seed=5");
+  Training *training = make(&config);
+  iterate(training, 1);
+  training_before_save(training);
+  const TrainingPosition good = training->position;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    int64_t *const fields[] = {&training->position.iteration, &training->position.count.actor_updates,
+                               &training->position.count.critic_updates};
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+      training->position = good;
+      *fields[f] = wrong[i];
+      assert_int_equal(training_after_load(training), CORE_FAIL);
+      assert_non_null(strstr(core_error_message(), "where no run can be"));
+    }
+  }
+  training->position = good;
+  assert_int_equal(training_after_load(training), CORE_OK);
+  training_destroy(&training);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_all), WORKSPACE_TEST(test_weights), WORKSPACE_TEST(test_on_a_device),
     WORKSPACE_TEST(test_between_learners),
     WORKSPACE_TEST(test_coverage_of_other_levels),
     WORKSPACE_TEST(test_refusals), WORKSPACE_TEST(test_damaged), cmocka_unit_test(test_names),
+    cmocka_unit_test(test_positions_where_no_run_can_be),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
